@@ -86,7 +86,7 @@ class [[nodiscard]] cycle {
 
 struct forked;         // fork.hpp
 class observer;        // scheduling/observer.hpp
-struct queued_entity;  // as the next two: scheduling/queue_listing.hpp
+struct queued_entity;  // scheduling/queue_listing.hpp, as the next two
 struct waiting_pod;
 struct pending_pods;
 

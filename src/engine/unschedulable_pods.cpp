@@ -270,7 +270,9 @@ GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
   if (woken_for_[pod].cls != no_class) wake_next(std::exchange(woken_for_[pod], {}));
 }
 
-/// Until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often this is asked.
+/// Until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often this is asked. It
+/// ends: which counters a pod names goes by what it and its services say, not by which counters match it, so that after one round no
+/// counter comes or goes.
 GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
   while (epoch_ != state_->classes.epoch()) {
     epoch_ = state_->classes.epoch();

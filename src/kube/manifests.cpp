@@ -271,7 +271,9 @@ class collector {
     const value* const components = spec == nullptr ? nullptr : spec->find("components");
     if (components == nullptr) return read.fail(errc::malformed, of, "needs spec.components");
     const place up{spec, &of, "spec"};
+    const std::string wrapper = read.object();
     return read.items(place{components, &up, "components"}, [&](const place& item) {
+      read.set_object(wrapper);
       const value* const wrapped = item.at->find("template");
       if (wrapped == nullptr) return read.fail(errc::malformed, item, "needs a template");
       const place root{wrapped};

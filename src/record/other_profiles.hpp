@@ -37,7 +37,8 @@ namespace gangsched::inline GANGSCHED_ABI::record {
     for (std::size_t p = 0; p < std::max(a.plugins.size(), b.plugins.size()); ++p) {
       const std::string was = p < a.plugins.size() ? a.plugins[p].name : "none";
       const std::string is = p < b.plugins.size() ? b.plugins[p].name : "none";
-      if (was != is) return other(a.scheduler_name, "plugins[" + std::to_string(p) + "]", was, is);
+      if (was != is || p >= a.plugins.size() || p >= b.plugins.size())  // (one may be called "none")
+        return other(a.scheduler_name, "plugins[" + std::to_string(p) + "]", was, is);
       if (a.plugins[p].weight != b.plugins[p].weight)
         return other(a.scheduler_name, "weight of " + was, std::to_string(a.plugins[p].weight),
                      std::to_string(b.plugins[p].weight));

@@ -231,6 +231,21 @@ TEST_CASE("a JobFlow is the Jobs of its templates, one after the other; a CronJo
   CHECK(group(all, "f-b").start_after[0].on == "f-a");
   CHECK(group(all, "f-b").start_after[0].until == dependency_state::done);
   CHECK(fine(template_of("a")).pods.empty());
+  // Of a snapshot the Jobs that were made count, and a flow that is done makes none.
+  const std::string there = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: f-a}\nspec: {" + tasks +
+                            "}\nstatus: {state: {phase: Completed}}\n---\n";
+  const manifests stored = fine(flow + template_of("a") + template_of("b") + there);
+  REQUIRE(stored.pods.size() == 2);
+  CHECK(stored.pods[0].spec.name == "f-b-t-0");
+  CHECK(fine(flow.substr(0, flow.find("---")) + "status: {state: {phase: Succeed}}\n---\n" + template_of("a"))
+            .pods.empty());
+  // What is wrong with a template is where the template is.
+  const auto refused = read(std::vector<source>{{"flow.yaml", flow},
+                                                {"template.yaml", object("flow.volcano.sh/v1alpha1", "JobTemplate", "a",
+                                                                         "minAvailable: -1")}},
+                            {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message().starts_with("template.yaml:4: JobTemplate default/a: "));
   const auto partly = read(source{"a.yaml", flow + template_of("a")}, {});
   REQUIRE(partly);
   REQUIRE(partly->warnings.size() == 1);
@@ -242,6 +257,12 @@ TEST_CASE("a JobFlow is the Jobs of its templates, one after the other; a CronJo
   CHECK(cron.pods[0].spec.name.starts_with("c-"));
   CHECK(gang_in(cron, cron.pods[0].group).min_count == 2);
   CHECK(fine(object("batch.volcano.sh/v1alpha1", "CronJob", "c", run + ", suspend: true")).pods.empty());
+  CHECK(
+      fine(object("batch.volcano.sh/v1alpha1", "CronJob", "c", run) +
+           "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: c-1, ownerReferences: [{kind: CronJob, "
+           "name: c, controller: true}]}\nspec: {" +
+           tasks + "}\n")
+          .pods.size() == 2);
 }
 
 TEST_CASE("a RayService and a RayCronJob make a RayCluster's pods", "[kube][workloads]") {
@@ -417,6 +438,11 @@ TEST_CASE("what an AppWrapper wraps is read, in its namespace and queue", "[kube
   CHECK(fine(wrapper("", "status: {phase: Failed}\n")).pods.empty());
   CHECK(reading_refusal("apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: a}\nspec: {}\n")
             .find("needs spec.components") != std::string::npos);
+  // What is wrong beside a component is the wrapper's.
+  CHECK(reading_refusal(
+            "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: a}\nspec: {components: "
+            "[{template: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}}, {}]}\n")
+            .find("AppWrapper default/a: spec.components[1]: needs a template") != std::string::npos);
 }
 
 TEST_CASE("workloads that have ended, or are being deleted, make no pods", "[kube][workloads]") {

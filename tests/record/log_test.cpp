@@ -157,6 +157,10 @@ TEST_CASE("a replay refuses other profiles and names what differs", "[record]") 
         "profile default-scheduler: scheduler_name: was default-scheduler when it was recorded, is mine");
   CHECK(refused({profiles::kube_default(), renamed}) == "scheduler: profiles: were 1 when it was recorded, are 2");
   CHECK(refused({profiles::with_queues()}).starts_with("profile default-scheduler: plugins["));
+  kernel_table more = profiles::kube_default();
+  more.plugins.push_back(more.plugins.front());
+  more.plugins.back().name = "none";  // as it is called where there is none
+  CHECK(refused({more}).ends_with(": was none when it was recorded, is none"));
   CHECK(refused({}) == "scheduler: profiles: were 1 when it was recorded, are 0");
   const device_matcher matcher{[](void*, std::string_view, const other_device&) { return device_verdict{}; }, nullptr};
   const auto opened = replayer::open(log, {.profiles = kube, .matcher = matcher});

@@ -23,6 +23,7 @@ class GANGSCHED_API core {
   core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
   /// The same on a copy of its cluster: it decides there as @p from would. Nobody watches it, and no hook of it is measured.
   core(cluster& copy, const core& from);
+
   // Around each of the calls below that may change something, inside a `call_mark`. An exception, for want of memory, abandons it: the
   // cluster is rolled back to where the call began, and so is what of the engine nobody could tell from the cluster: how often and when
   // everybody failed, who waits in the permit room and for whom, attempts in flight, what reservations noted. The rest (orders, lines of

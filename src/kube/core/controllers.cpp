@@ -62,11 +62,27 @@ bool is_queued_by_kueue(const label_map& labels, const label_map& annotations) {
   return labels.contains(key) || annotations.contains(key);
 }
 
+bool ignore_of_cron_job(reader& read, std::string_view key, const place& of) {
+  return read.ignore(key, of,
+                     {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
+                      "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
+}
+
 bool has_ended(const value& object) {
   const auto is_last = [](std::string_view state) {
-    static constexpr std::string_view all[] = {"Complete",     "Completed",  "COMPLETED",  "Succeeded",
-                                               "Failed",       "FAILED",     "Terminated", "Aborted",
-                                               "Terminating",  "Completing", "Aborting",   "SuccessCriteriaMet",
+    static constexpr std::string_view all[] = {"Complete",
+                                               "Completed",
+                                               "Succeed",
+                                               "COMPLETED",
+                                               "Succeeded",
+                                               "Failed",
+                                               "FAILED",
+                                               "Terminated",
+                                               "Aborted",
+                                               "Terminating",
+                                               "Completing",
+                                               "Aborting",
+                                               "SuccessCriteriaMet",
                                                "FailureTarget"};
     return std::ranges::find(all, state) != std::end(all);
   };
@@ -111,9 +127,7 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
       if (kind == "CronJob") {
         if (field == "jobTemplate") return read_controller(read, w, "Job", out, how);
         if (field == "suspend") return read.boolean(w, out.suspended);
-        return read.ignore(field, w,
-                           {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
-                            "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
+        return ignore_of_cron_job(read, field, w);
       }
       if (field == "template") return read_template(read, w, out, how);
       if (field == "selector") {

@@ -64,6 +64,9 @@ bool check_object_name(reader& read, const place& of, std::string_view api_group
 /// What a workload says of its queue its pods say too, unless they say it themselves: as annotations.
 void inherit_queue_words(const label_map& labels, const label_map& annotations, pod_manifest& to);
 
+/// What of a CronJob's spec, whichever kind of job it makes, scheduling does not read. Always true.
+bool ignore_of_cron_job(reader& read, std::string_view key, const place& of);
+
 /// Whether the workload's status says that its controller makes no more pods of it: it is done, or has failed.
 bool has_ended(const value& object);
 

@@ -283,8 +283,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
     return read_network_topology(read, of, out.topologies.layers);
   const auto plan = [&](auto read_it) { return read_plan(read, of, from, out, read_it); };
   if (is("batch.volcano.sh", "Job")) return add_volcano_job(read, of, from, out, how);
-  if (is("batch.volcano.sh", "CronJob")) return read_volcano_cron_job(read, of, from, out, how);
-  if (is("flow.volcano.sh", "JobTemplate")) return read_job_template(read, of, out);
+  if (is("batch.volcano.sh", "CronJob")) return read_volcano_cron_job(read, of, from, out);
+  if (is("flow.volcano.sh", "JobTemplate")) return read_job_template(read, of, from, out);
   if (is("flow.volcano.sh", "JobFlow")) return read_job_flow(read, of, from, out);
   if (is("kueue.x-k8s.io", "Workload"))
     return plan([&](workload_plan& made) { return read_kueue_workload(read, of, made, how); });
@@ -297,7 +297,7 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
   if (is("jobset.x-k8s.io", "JobSet")) return add_job_set(read, of, from, out, how);
   if (is("trainer.kubeflow.org", "TrainJob")) return read_train_job(read, of, from, out);
   if (is("trainer.kubeflow.org", "TrainingRuntime") || is("trainer.kubeflow.org", "ClusterTrainingRuntime"))
-    return read_training_runtime(read, of, kind == "ClusterTrainingRuntime", out);
+    return read_training_runtime(read, of, from, kind == "ClusterTrainingRuntime", out);
   if (is("leaderworkerset.x-k8s.io", "LeaderWorkerSet"))
     return plan([&](workload_plan& made) { return read_leader_worker_set(read, of, made, how); });
   return std::nullopt;
@@ -305,8 +305,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
 
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
                                  manifests& into, group_objects& groups, const read_options& how, pod_budget& budget) {
-  if (auto wrong = plan_job_flows(into, groups, how)) return wrong;
-  if (auto wrong = plan_train_jobs(into, groups, how)) return wrong;
+  if (auto wrong = plan_job_flows(into, groups, how, budget)) return wrong;
+  if (auto wrong = plan_train_jobs(into, groups, how, budget)) return wrong;
   linker link{into, groups};
   if (auto wrong = link.templates(how.expand)) return wrong;
   if (auto wrong = link.membership()) return wrong;

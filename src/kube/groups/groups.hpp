@@ -142,10 +142,11 @@ struct workload_plan {
   std::size_t planned_before = 0;  ///< pods of the plans before this one
 };
 
-/// Volcano's JobTemplate and JobFlow: Jobs are made of them when all files were read.
+/// Volcano's JobTemplate, or CronJob, and JobFlow: Jobs are made of them when all files were read.
 struct job_template {
   std::string name, ns;
   value spec;
+  origin from;
 };
 struct job_flow_step {
   std::string job_template;
@@ -163,6 +164,7 @@ struct training_runtime {
   std::optional<std::int64_t> nodes = {};
   bool mpi = false, launcher_is_node = false;
   value spec = {};  ///< of the JobSet
+  origin from = {};
 };
 struct train_job {
   std::string name, ns;
@@ -184,7 +186,7 @@ struct group_objects {
       known_plans;          ///< kind, namespace, name, member label
   std::size_t planned = 0;  ///< pods of all plans
   topology_objects topologies;
-  std::vector<job_template> job_templates;
+  std::vector<job_template> job_templates, cron_jobs;
   std::vector<job_flow> job_flows;
   std::vector<training_runtime> training_runtimes;
   std::vector<train_job> train_jobs;
@@ -219,15 +221,17 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
 /// Its plan, to @p out.
 bool add_volcano_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
 bool add_job_set(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
-bool read_volcano_cron_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
-bool read_job_template(reader& read, const place& of, group_objects& out);
+bool read_volcano_cron_job(reader& read, const place& of, origin from, group_objects& out);
+bool read_job_template(reader& read, const place& of, origin from, group_objects& out);
 bool read_job_flow(reader& read, const place& of, origin from, group_objects& out);
-/// The Jobs of all flows, to the plans.
-std::optional<error> plan_job_flows(manifests& into, group_objects& groups, const read_options& how);
-bool read_training_runtime(reader& read, const place& of, bool of_cluster, group_objects& out);
+/// The Jobs of all flows, and of each CronJob one, to the plans.
+std::optional<error> plan_job_flows(manifests& into, group_objects& groups, const read_options& how,
+                                    pod_budget& budget);
+bool read_training_runtime(reader& read, const place& of, origin from, bool of_cluster, group_objects& out);
 bool read_train_job(reader& read, const place& of, origin from, group_objects& out);
 /// The JobSets of all TrainJobs, to the plans.
-std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, const read_options& how);
+std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, const read_options& how,
+                                     pod_budget& budget);
 bool read_kueue_workload(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// @p kind: RayCluster, RayJob, RayCronJob or RayService
 bool read_ray(reader& read, const place& of, std::string_view kind, workload_plan& out, const read_options& how);
@@ -240,6 +244,8 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// A pod template. The pod's namespace becomes @p ns.
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how);
+/// Whether such an object was read, or made.
+bool has_plan(const group_objects& groups, const std::string& kind, const std::string& ns, const std::string& name);
 /// What is suspended, or has ended, makes no pods and no groups.
 void make_nothing(workload_plan& plan);
 /// The one gang of a plan whose sets and counts are known, with a role for each set that has a minimum.

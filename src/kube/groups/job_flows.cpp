@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
@@ -29,16 +31,32 @@ bool read_step(reader& read, const place& of, job_flow_step& out) {
   });
 }
 
+/// A Job of that spec, if there is none of its name: of a snapshot it is the Job itself that counts. False if it is not made.
+result<bool> make_job(manifests& into, group_objects& groups, const read_options& how, pod_budget& budget,
+                      const job_template& of, const std::string& name, std::string_view kind) {
+  if (has_plan(groups, "Job", of.ns, name)) return false;
+  const std::string object = object_name(kind, of.ns, of.name);
+  reader read{into.files[of.from.file], object, &into.warnings};
+  if (!budget.take(1, weight_of(of.spec)))  // a few words may name a long template often
+    return error{errc::out_of_range, where(into, of.from, kind, of.ns, of.name), "spec",
+                 fmt::format("there would be more than {} pods", budget.most())};
+  const value job = job_object(of.ns, name, of.spec, of.spec.line);
+  if (!add_volcano_job(read, place{&job}, of.from, groups, how)) return std::move(read).failure();
+  return true;
+}
+
 }  // namespace
 
-bool read_job_template(reader& read, const place& of, group_objects& out) {
+bool read_job_template(reader& read, const place& of, origin from, group_objects& out) {
   job_template made;
-  if (const value* meta = of.at->find("metadata");
-      meta == nullptr || !read_names(read, {meta, &of, "metadata"}, made.name, made.ns))
-    return meta != nullptr || read.fail(errc::malformed, of, "needs metadata.name");
-  const value* spec = of.at->find("spec");
-  if (spec == nullptr) return read.fail(errc::malformed, of, "needs a spec");
-  made.spec = *spec;
+  made.from = from;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") return read_names(read, v, made.name, made.ns);
+    if (key == "spec") return made.spec = *v.at, true;
+    return read.ignore(key, v, {"apiVersion", "kind", "status"});
+  });
+  if (!fine) return false;
+  if (made.spec.kind != value_kind::object) return read.fail(errc::malformed, of, "needs a spec");
   out.job_templates.push_back(std::move(made));
   return true;
 }
@@ -55,56 +73,62 @@ bool read_job_flow(reader& read, const place& of, origin from, group_objects& ou
                        [&](const place& item, job_flow_step& one) { return read_step(read, item, one); });
     });
   });
-  out.job_flows.push_back(std::move(made));
+  if (fine && !has_ended(*of.at)) out.job_flows.push_back(std::move(made));
   return fine;
 }
 
-std::optional<error> plan_job_flows(manifests& into, group_objects& groups, const read_options& how) {
+bool read_volcano_cron_job(reader& read, const place& of, origin from, group_objects& out) {
+  job_template made;
+  made.from = from;
+  bool suspended = false;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") return read_names(read, v, made.name, made.ns);
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (field == "suspend") return read.boolean(w, suspended);
+      if (field != "jobTemplate") return ignore_of_cron_job(read, field, w);
+      if (const value* spec = w.at->find("spec")) made.spec = *spec;
+      return true;
+    });
+  });
+  if (!fine || suspended) return fine;
+  if (made.spec.kind != value_kind::object)
+    return read.fail(errc::malformed, of, "needs a spec.jobTemplate with a spec");
+  out.cron_jobs.push_back(std::move(made));
+  return true;
+}
+
+std::optional<error> plan_job_flows(manifests& into, group_objects& groups, const read_options& how,
+                                    pod_budget& budget) {
+  using name_in = std::pair<std::string_view, std::string_view>;
+  std::set<std::pair<std::string, std::string>> running;  // CronJobs
+  for (const workload_plan& one : groups.plans)
+    if (one.owner_kind == "CronJob") running.emplace(one.ns, one.owner_name);
+  for (const job_template& one : groups.cron_jobs) {
+    if (running.contains({one.ns, one.name})) continue;
+    const std::string name = fmt::format("{}-{}", one.name, std::chrono::floor<std::chrono::minutes>(how.now).count());
+    if (auto made = make_job(into, groups, how, budget, one, name, "CronJob"); !made) return std::move(made).error();
+  }
+  std::map<name_in, const job_template*> templates;
+  for (const job_template& one : groups.job_templates) templates.emplace(name_in{one.ns, one.name}, &one);
   for (const job_flow& flow : groups.job_flows) {
-    const std::string object = where(into, flow.from, "JobFlow", flow.ns, flow.name);
     const auto name_of = [&](const std::string& step) { return flow.name + "-" + step; };
     for (const job_flow_step& step : flow.steps) {
-      const auto found = std::ranges::find_if(groups.job_templates, [&](const job_template& one) {
-        return one.ns == flow.ns && one.name == step.job_template;
-      });
-      if (found == groups.job_templates.end()) {
-        into.warnings.push_back(
-            {object, "spec.flows", fmt::format("no JobTemplate \"{}\": its Job is not made", step.job_template)});
+      const auto found = templates.find({flow.ns, step.job_template});
+      if (found == templates.end()) {
+        into.warnings.push_back({where(into, flow.from, "JobFlow", flow.ns, flow.name), "spec.flows",
+                                 fmt::format("no JobTemplate \"{}\": its Job is not made", step.job_template)});
         continue;
       }
-      reader read{into.files[flow.from.file], object_name("JobTemplate", flow.ns, found->name), &into.warnings};
-      const value job = job_object(flow.ns, name_of(step.job_template), found->spec, found->spec.line);
-      if (!add_volcano_job(read, place{&job}, flow.from, groups, how)) return std::move(read).failure();
-      workload_plan& plan = groups.plans.back();
-      plan.owner_kind = "JobFlow", plan.owner_name = flow.name;
-      for (group_draft& group : plan.groups)
+      auto made = make_job(into, groups, how, budget, *found->second, name_of(step.job_template), "JobTemplate");
+      if (!made) return std::move(made).error();
+      if (!*made) continue;
+      for (group_draft& group : groups.plans.back().groups)
         for (const std::string& target : step.after)
           group.made.start_after.push_back({name_of(target), dependency_state::done});
     }
   }
   return std::nullopt;
-}
-
-bool read_volcano_cron_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how) {
-  std::string name, ns;
-  bool suspended = false;
-  const value* job = nullptr;
-  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") return read_names(read, v, name, ns);
-    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
-    return read.fields(v, [&](std::string_view field, const place& w) {
-      if (field == "suspend") return read.boolean(w, suspended);
-      if (field == "jobTemplate") return job = w.at->find("spec"), true;
-      return read.ignore(field, w,
-                         {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
-                          "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
-    });
-  });
-  if (!fine || suspended) return fine;
-  if (job == nullptr) return read.fail(errc::malformed, of, "needs a spec.jobTemplate with a spec");
-  name += fmt::format("-{}", std::chrono::floor<std::chrono::minutes>(how.now).count());
-  const value made = job_object(ns, name, *job, job->line);
-  return add_volcano_job(read, place{&made}, from, out, how);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

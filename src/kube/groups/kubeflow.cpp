@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // Jobs of Kubeflow's training operator (kubeflow.org/v1: pkg/controller.v1/common, pkg/core/pod.go) and of its MPI operator (v2beta1:
@@ -81,20 +82,19 @@ bool read_replicas(reader& read, const place& of, workload_plan& out, const read
 /// The pods of one role.
 void plan_role(const training_kind& kind, bool mpi_operator, std::size_t role, workload_plan& out) {
   const pod_set& set = out.sets[role];
+  const bool launches = kind.kind == "MPIJob" && set.role == "launcher";
   for (std::int64_t index = 0; index < set.count; ++index) {
     planned_pod& one = out.pods.emplace_back();
     one.pod_set = role;
     one.name = fmt::format("{}-{}", out.name, set.role);
+    if (!launches) one.name += fmt::format("-{}", index);
+    one.suffix = launches && mpi_operator;  // a Job makes it
     one.labels = {{"training.kubeflow.org/job-name", out.name}};
-    if (mpi_operator && set.role == "launcher")
-      one.suffix = true;  // a Job makes it
-    else if (kind.kind != "MPIJob" || set.role != "launcher")
-      one.name += fmt::format("-{}", index);
     one.labels["training.kubeflow.org/operator-name"] = mpi_operator ? "mpi-operator" : kind.operator_name;
     one.labels[mpi_operator ? "training.kubeflow.org/job-role" : "training.kubeflow.org/replica-type"] = set.role;
     if (!mpi_operator && (set.role == "master" || set.role == "chief"))
       one.labels["training.kubeflow.org/job-role"] = "master";
-    if (set.role != "launcher") one.labels["training.kubeflow.org/replica-index"] = fmt::format("{}", index);
+    if (!launches) one.labels["training.kubeflow.org/replica-index"] = fmt::format("{}", index);
     one.rank = static_cast<std::int32_t>(index);
     if (set.members) one.group = 0;
   }
@@ -144,8 +144,7 @@ bool is_training_job(std::string_view kind) {
 bool read_training_job(reader& read, const place& of, std::string_view kind, workload_plan& out,
                        const read_options& how) {
   const training_kind& found = *std::ranges::find(training_kinds, kind, &training_kind::kind);
-  const value* version = of.at->find("apiVersion");
-  const bool mpi_operator = version != nullptr && version->text == "kubeflow.org/v2beta1";
+  const bool mpi_operator = kind == "MPIJob" && text_at(*of.at, "apiVersion") == "kubeflow.org/v2beta1";
   out.kind = kind;
   out.member_label = "training.kubeflow.org/job-name";
   const bool queued = is_queued_by_kueue(out.labels, out.annotations);

@@ -22,6 +22,12 @@ bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_s
   return read.fail(wrong->code, of.at->line, of.path() + "." + inner, wrong->reason);
 }
 
+bool has_plan(const group_objects& groups, const std::string& kind, const std::string& ns, const std::string& name) {
+  const auto first = groups.known_plans.lower_bound({kind, ns, name, ""});
+  return first != groups.known_plans.end() && std::get<0>(*first) == kind && std::get<1>(*first) == ns &&
+         std::get<2>(*first) == name;
+}
+
 void make_nothing(workload_plan& plan) {
   plan.pods.clear();
   plan.groups.clear();

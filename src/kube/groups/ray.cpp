@@ -210,9 +210,7 @@ bool read_cron_spec(reader& read, const place& of, ray_cluster& cluster, workloa
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "jobTemplate") return read_job_spec(read, v, cluster, out, how, queued);
     if (key == "suspend") return read.boolean(v, suspended);
-    return read.ignore(key, v,
-                       {"schedule", "timeZone", "concurrencyPolicy", "startingDeadlineSeconds",
-                        "successfulJobsHistoryLimit", "failedJobsHistoryLimit"});
+    return ignore_of_cron_job(read, key, v);
   });
   if (suspended) make_nothing(out);
   return fine;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
@@ -48,8 +50,9 @@ void set_nodes(const training_runtime& runtime, const train_job& job, value& spe
 
 }  // namespace
 
-bool read_training_runtime(reader& read, const place& of, bool of_cluster, group_objects& out) {
+bool read_training_runtime(reader& read, const place& of, origin from, bool of_cluster, group_objects& out) {
   training_runtime& made = out.training_runtimes.emplace_back();
+  made.from = from;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_names(read, v, made.name, made.ns);
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
@@ -105,28 +108,32 @@ bool read_train_job(reader& read, const place& of, origin from, group_objects& o
   });
 }
 
-std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, const read_options& how) {
+std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, const read_options& how,
+                                     pod_budget& budget) {
+  std::map<std::pair<std::string_view, std::string_view>, const training_runtime*> runtimes;
+  for (const training_runtime& one : groups.training_runtimes)
+    runtimes.emplace(std::pair<std::string_view, std::string_view>{one.ns, one.name}, &one);
   for (const train_job& job : groups.train_jobs) {
-    const auto has_its_name = [&](const workload_plan& one) {
-      return one.kind == "JobSet" && one.ns == job.ns && one.name == job.name;
-    };
-    if (job.ended || std::ranges::any_of(groups.plans, has_its_name)) continue;  // its JobSet is there
-    const std::string ns = job.own_runtime ? job.ns : "";
-    const auto runtime = std::ranges::find_if(
-        groups.training_runtimes, [&](const training_runtime& one) { return one.ns == ns && one.name == job.runtime; });
-    if (runtime == groups.training_runtimes.end()) {
+    if (job.ended || has_plan(groups, "JobSet", job.ns, job.name)) continue;  // or its JobSet is there
+    const auto wrong = [&] { return where(into, job.from, "TrainJob", job.ns, job.name); };
+    const auto found = runtimes.find({job.own_runtime ? std::string_view{job.ns} : std::string_view{}, job.runtime});
+    if (found == runtimes.end()) {
       into.warnings.push_back(
-          {where(into, job.from, "TrainJob", job.ns, job.name), "spec.runtimeRef",
+          {wrong(), "spec.runtimeRef",
            fmt::format("no {} \"{}\": its pods are not made",
                        job.own_runtime ? "TrainingRuntime" : "ClusterTrainingRuntime", job.runtime)});
       continue;
     }
-    value spec = runtime->spec;
+    const training_runtime& runtime = *found->second;
+    value spec = runtime.spec;
     if (spec.kind != value_kind::object) continue;
-    set_nodes(*runtime, job, spec);
+    if (!budget.take(1, weight_of(spec)))  // a few words may name a long runtime often
+      return error{errc::out_of_range, wrong(), "spec", fmt::format("there would be more than {} pods", budget.most())};
+    set_nodes(runtime, job, spec);
     if (job.suspended) set_field(spec, "suspend", leaf(value_kind::boolean, "true", job.meta.line));
     const value made = object_of({{"metadata", job.meta}, {"spec", std::move(spec)}}, job.meta.line);
-    reader read{into.files[job.from.file], object_name("TrainJob", job.ns, job.name), &into.warnings};
+    // What is wrong with it stands in the runtime, as a rule.
+    reader read{into.files[runtime.from.file], object_name("TrainJob", job.ns, job.name), &into.warnings};
     if (!add_job_set(read, place{&made}, job.from, groups, how)) return std::move(read).failure();
   }
   return std::nullopt;
