@@ -7,8 +7,8 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE class_index::class_index(const model::cluster_state& state, std::shared_ptr<const class_plan> plan,
-                                          engine_statistics& statistics)
-    : state_(&state), plan_(std::move(plan)), statistics_(&statistics), counts_(256) {}
+                                          engine_statistics& statistics, node_answers* answers)
+    : state_(&state), plan_(std::move(plan)), statistics_(&statistics), answers_(answers), counts_(256) {}
 
 GANGSCHED_INLINE void class_index::sync() {
   const bool known = stale_.read(
@@ -42,26 +42,31 @@ GANGSCHED_INLINE void class_index::build() {
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
   bucketed_ = plan.cached.local_range < score_set::limit;
+  if (reasons_ != nullptr) reasons_->clear();
 
-  std::vector<row_t>& all = passing_;
-  all.resize(row_count_);
-  std::iota(all.begin(), all.end(), row_t{0});
-  rows_.run_filters(*state_, plan, all);
-  for (const row_t row : all) ++counts_[rows_.verdict[row]];
-  if (reasons_ != nullptr) {
-    reasons_->clear();
-    for (const row_t row : all) learn_reasons(row);
-  }
-  std::erase_if(all, [&](row_t row) { return rows_.verdict[row] != passes; });
-  rows_.run_scores(*state_, plan, all);
-  for (const row_t row : all) {
-    rows_.run_keys(*state_, plan, row);
-    if (rows_.groups.size() > max_groups) bucketed_ = false;
-    link(row);
-  }
+  if (answers_ != nullptr && node_answers::serve(state_->classes[plan.cls]))
+    answers_->rate(plan, rows_, counts_);
+  else
+    ask_all();
+  for (row_t row = 0; reasons_ != nullptr && row < row_count_; ++row) learn_reasons(row);
+  if (rows_.groups.size() > max_groups) bucketed_ = false;
+  for (row_t row = 0; row < row_count_; ++row)
+    if (rows_.verdict[row] == passes) link(row);
   live_groups_ = rows_.groups.size();
   statistics_->rows_evaluated += row_count_;
   if (counts_capacity_) count_capacities();
+}
+
+/// One row after the other.
+GANGSCHED_INLINE void class_index::ask_all() {
+  std::vector<row_t>& all = passing_;
+  all.resize(row_count_);
+  std::iota(all.begin(), all.end(), row_t{0});
+  rows_.run_filters(*state_, *plan_, all);
+  for (const row_t row : all) ++counts_[rows_.verdict[row]];
+  std::erase_if(all, [&](row_t row) { return rows_.verdict[row] != passes; });
+  rows_.run_scores(*state_, *plan_, all);
+  for (const row_t row : all) rows_.run_keys(*state_, *plan_, row);
 }
 
 /// What asking the row again will read, which is far apart: while the rest of the log is read it comes.

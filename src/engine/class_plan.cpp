@@ -144,6 +144,11 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
   plan->table = &table;
   plan->generation = state.classes.generation(cls);
   plan->epoch = state.topologies.plan_epoch();
+  plan->data.reserve(table.plugins.size());
+  plan->filters.reserve(table.at(point::filter).size());
+  plan->local_filters.reserve(table.at(point::filter).size());
+  plan->scores.reserve(table.at(point::score).size());
+  plan->local_scores.reserve(table.at(point::score).size());
   for (const plugin_entry& plugin : table.plugins) {
     plan->data.push_back(plugin.make_data != nullptr ? plugin.make_data() : nullptr);
   }

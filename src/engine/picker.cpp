@@ -1,6 +1,7 @@
 #include "gangsched/engine/picker.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "gangsched/core/tie_break.hpp"
@@ -13,6 +14,7 @@ GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& 
       profiles_(&profiles),
       options_(options),
       statistics_(&statistics),
+      answers_(state, options.indexed_classes),
       watched_(options.check_hooks || options.count_reasons) {}
 
 GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
@@ -27,25 +29,40 @@ GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(cl
   return plan;
 }
 
+GANGSCHED_INLINE picker::cached* picker::find_index(class_id cls) {
+  const auto found = std::find_if(indexes_.begin(), indexes_.end(), [&](const cached& one) {
+    return one.cls == cls && one.index->plan().holds(*state_);
+  });
+  return found != indexes_.end() ? &*found : nullptr;
+}
+
 GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
   ++clock_;
-  std::size_t oldest = 0;
-  for (std::size_t i = 0; i < indexes_.size(); ++i) {
-    if (indexes_[i].cls == cls && indexes_[i].index->plan().holds(*state_)) {
-      indexes_[i].used = clock_;
-      return *indexes_[i].index;
-    }
-    if (indexes_[i].used < indexes_[oldest].used) oldest = i;
+  if (cached* const known = find_index(cls)) {
+    known->used = clock_;
+    return *known->index;
   }
-  auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_);
+  auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_, &answers_);
   if (options_.count_reasons) made->keep_reasons();
   scanned_.candidates = 0;  // what it is about may be gone, and another index where that was
-  if (indexes_.size() < std::max<std::size_t>(1, options_.indexed_classes)) {
-    indexes_.push_back({cls, clock_, std::move(made)});
-    return *indexes_.back().index;
-  }
-  indexes_[oldest] = {cls, clock_, std::move(made)};
-  return *indexes_[oldest].index;
+  if (indexes_.size() < std::max<std::size_t>(1, options_.indexed_classes))
+    return *indexes_.emplace_back(cached{cls, clock_, std::move(made)}).index;
+  cached& oldest = *std::min_element(indexes_.begin(), indexes_.end(),
+                                     [](const cached& a, const cached& b) { return a.used < b.used; });
+  oldest = {cls, clock_, std::move(made)};
+  return *oldest.index;
+}
+
+/// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes
+/// at once. (A class that nobody has seen since is picked for without an index: it may not come again.)
+GANGSCHED_INLINE bool picker::pays_to_index(class_id cls) {
+  if (last_picks_.size() <= cls) last_picks_.resize(state_->classes.size());
+  last_pick& last = last_picks_[cls];
+  const std::uint64_t now = state_->log.end();
+  const bool seen = last.known && last.generation == state_->classes.generation(cls);
+  const std::uint64_t changes = now > last.position ? now - last.position : 0;
+  last = {state_->classes.generation(cls), true, now};
+  return seen && changes <= std::max<std::uint64_t>(16, state_->nodes.rows.count() / 16);
 }
 
 GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::vector<row_t>* within) {
@@ -178,6 +195,9 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     return result;
   }
   if (plan.narrowed) return narrowed(plan, pod, within, sample);
+  const bool may_do_without = within == nullptr && !plan.opaque && !watched_ && !only_filter_ && !in_order(plan) &&
+                              node_answers::serve(state_->classes[cls]) && node_answers::at_once(plan);
+  if (may_do_without && !pays_to_index(cls)) return without_index(plan, pod);
   class_index& index = index_of(cls);
   index.sync();
   if (watched_ && options_.check_hooks) {
@@ -230,6 +250,32 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   result = scan(plan, rows, pod, result, within, sample);
   if (lasting && buffers_.withheld.empty() && result.node != no_row) remember(index, *within, result, rejectors);
   return result;
+}
+
+/// The same answer, of a class that may not come again.
+GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod) {
+  std::array<std::uint32_t, 256> counts{};
+  answers_.rate(plan, unindexed_, counts);
+  statistics_->rows_evaluated += state_->nodes.rows.count();
+  picked result;
+  if (unindexed_.broken != nullptr) {
+    result.said = broken(plan, unindexed_);
+    return result;
+  }
+  withhold(unindexed_, pod, nullptr, result);
+  if (result.said.code == code::error) return result;
+  for (const planned& hook : plan.local_filters) {
+    if (counts[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
+  }
+  const row_t rows = state_->nodes.rows.count();
+  buffers_.candidates.resize(rows + 1u);
+  std::size_t count = 0;
+  for (row_t row = 0; row < rows; ++row) {
+    buffers_.candidates[count] = row;
+    count += unindexed_.verdict[row] == passes;
+  }
+  buffers_.candidates.resize(count);
+  return scan(plan, unindexed_, pod, result, nullptr, true);
 }
 
 GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {

@@ -1,8 +1,83 @@
 #include "gangsched/plugins/node_resources_balanced_allocation.hpp"
 
+#include "gangsched/core/lanes.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+/// A node of a block.
+struct node_of_block {
+  const amount_block& nodes;
+  std::size_t at;
+  [[nodiscard]] std::int64_t allocatable(resource_kind kind) const {
+    return static_cast<std::int64_t>(nodes.allocatable(kind)[at]);
+  }
+  [[nodiscard]] std::int64_t used(resource_kind kind) const { return static_cast<std::int64_t>(nodes.used(kind)[at]); }
+};
+
+/// One of two resources in a block.
+struct side_of_block {
+  side_of_block(const amount_block& nodes, const amount& one)
+      : has(nodes.allocatable(one.kind)),
+        uses(nodes.used(one.kind)),
+        now(nodes.share(one.kind)),
+        request(static_cast<double>(one.value)) {}
+  const double *has, *uses, *now;
+  double request;
+};
+
+/// ⌊100 · (1 − |a − b| / 2)⌋, as of two fractions.
+template <std::size_t N>
+GANGSCHED_LANES lanes<N> evenness_of(const lanes<N>& a, const lanes<N>& b) noexcept {
+  const lanes<N> apart = if_above(a, b, a - b, b - a);
+  return whole_part((lanes<N>::of(1.0) - apart / lanes<N>::of(2.0)) * lanes<N>::of(100.0));
+}
+
+template <bool Gains>
+struct rate_evenness {
+  template <std::size_t N>
+  GANGSCHED_LANES static lanes<N> share_with_pod(const side_of_block& of, std::size_t i) {
+    const lanes<N> has = lanes<N>::load(of.has + i);
+    const lanes<N> uses = lanes<N>::load(of.uses + i);
+    const lanes<N> request = lanes<N>::of(of.request);
+    return if_above(request, has - uses, lanes<N>::of(1.0), (uses + request) / has);
+  }
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(double* score, const side_of_block& a, const side_of_block& b) {
+    const lanes<N> half = lanes<N>::of(50.0);
+    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+      lanes<N> rating = evenness_of(share_with_pod<N>(a, i), share_with_pod<N>(b, i));
+      if (Gains) {
+        const lanes<N> now = evenness_of(lanes<N>::load(a.now + i), lanes<N>::load(b.now + i));
+        rating = half + whole_part((half + rating - now) / lanes<N>::of(2.0));
+      }
+      rating.store(score + i);
+    }
+  }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool node_resources_balanced_allocation::score_block(const pod_view& pod, const data& d,
+                                                                      scored_block& nodes) const {
+  bool at_once = d.requests.size() == 2;
+  for (const amount& one : d.requests) {
+    if (!nodes.exact(one.kind, one.value)) return false;
+    at_once = at_once && nodes.all_have(one.kind);
+  }
+  if (!at_once) {
+    for (std::size_t i = 0; i < amount_block::rows; ++i)
+      nodes.score[i] = static_cast<double>(score_of(d, gains(pod), detail::node_of_block{nodes, i}));
+    return true;
+  }
+  const detail::side_of_block a{nodes, d.requests[0]}, b{nodes, d.requests[1]};
+  if (gains(pod))
+    run_lanes<detail::rate_evenness<true>>(&nodes.score[0], a, b);
+  else
+    run_lanes<detail::rate_evenness<false>>(&nodes.score[0], a, b);
+  return true;
+}
 
 GANGSCHED_INLINE result<node_resources_balanced_allocation> node_resources_balanced_allocation::from(
     const argument& args) {

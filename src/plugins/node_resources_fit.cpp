@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
+#include "gangsched/core/lanes.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/past.hpp"
 
@@ -38,11 +40,113 @@ GANGSCHED_INLINE bool node_resources_fit::is_ignored(std::string_view resource) 
                       is_among(resource.substr(0, slash), options_.ignored_groups));
 }
 
+GANGSCHED_INLINE std::int64_t node_resources_fit::shape_at(std::int64_t utilization) const noexcept {
+  const std::vector<shape_point>& shape = options_.shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (utilization > shape[i].utilization) continue;
+    if (i == 0) return shape[0].score;
+    const shape_point& from = shape[i - 1];
+    return from.score +
+           (shape[i].score - from.score) * (utilization - from.utilization) / (shape[i].utilization - from.utilization);
+  }
+  return shape.empty() ? 0 : shape.back().score;
+}
+
 GANGSCHED_INLINE std::vector<amount> node_resources_fit::least_free(const pod_view& pod, const data& d) const {
   std::vector<amount> least{{kinds::pods, 1}};
   for (const amount& wanted : pod.requests())
     if (!is_among(wanted.kind, d.ignored)) least.push_back(wanted);
   return least;
+}
+
+namespace detail {
+
+/// Raises what lacks to what lacks of one resource.
+struct most_lacking {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(double* lacks, const double* has, const double* uses, double wanted) {
+    using some = lanes<N>;
+    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+      const some lack = some::of(wanted) - (some::load(has + i) - some::load(uses + i));
+      larger(some::load(lacks + i), lack).store(lacks + i);
+    }
+  }
+};
+
+/// Adds the percentage of a resource that is left, or with @p Most used, with the pod.
+template <bool Most>
+struct add_percentage {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(double* sum, const double* has, const double* uses, const double* inverse,
+                                  double request, double weight) {
+    using some = lanes<N>;
+    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+      const some whole = some::load(has + i);
+      const some left = larger(whole - some::load(uses + i) - some::of(request), some::of(0.0));
+      const some part = Most ? whole - left : left;
+      const some percentage = quotient_of(some::of(100.0) * part, some::load(inverse + i));
+      (some::load(sum + i) + some::of(weight) * percentage).store(sum + i);
+    }
+  }
+};
+
+struct divide {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(double* sum, double by) {
+    for (std::size_t i = 0; i < amount_block::rows; i += N)
+      quotient_of(lanes<N>::load(sum + i), lanes<N>::of(1.0 / by)).store(sum + i);
+  }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool node_resources_fit::filter_block(const pod_view& pod, const data& d,
+                                                       filtered_block& nodes) const {
+  double lacks[amount_block::rows];  // the most of what does
+  std::fill(std::begin(lacks), std::end(lacks), 0.0);
+  const auto need = [&](resource_kind kind, std::int64_t wanted) {
+    if (!nodes.exact(kind, wanted)) return false;
+    run_lanes<detail::most_lacking>(&lacks[0], nodes.allocatable(kind), nodes.used(kind), static_cast<double>(wanted));
+    return true;
+  };
+  if (!need(kinds::pods, 1)) return false;
+  for (const auto& [kind, wanted] : pod.requests())
+    if (!is_among(kind, d.ignored) && !need(kind, wanted)) return false;
+  for (std::size_t i = 0; i < amount_block::rows; ++i) nodes.rejected[i] = lacks[i] > 0.0;
+  return true;
+}
+
+GANGSCHED_INLINE bool node_resources_fit::score_block(const pod_view&, const data& d, scored_block& nodes) const {
+  bool at_once = options_.strategy != strategy::requested_to_capacity_ratio && !d.scored.empty();
+  std::int64_t weights = 0;
+  for (const scored_resource& one : d.scored) {
+    if (!nodes.exact(one.kind) || !nodes.exact(one.used, one.request)) return false;
+    at_once = at_once && nodes.all_have(one.kind);
+    weights += one.weight;
+  }
+  if (!at_once) {
+    for (std::size_t i = 0; i < amount_block::rows; ++i) {
+      nodes.score[i] = static_cast<double>(score_of(
+          d, [&](resource_kind kind) { return static_cast<std::int64_t>(nodes.allocatable(kind)[i]); },
+          [&](resource_kind kind) { return static_cast<std::int64_t>(nodes.used(kind)[i]); }));
+    }
+    return true;
+  }
+  double* const sum = nodes.score;
+  std::fill_n(sum, amount_block::rows, 0.0);
+  for (const scored_resource& one : d.scored) {
+    const double* const has = nodes.allocatable(one.kind);
+    const double* const uses = nodes.used(one.used);
+    const double* const inverse = nodes.inverse(one.kind);
+    const auto request = static_cast<double>(one.request);
+    const auto weight = static_cast<double>(one.weight);
+    if (options_.strategy == strategy::most_allocated)
+      run_lanes<detail::add_percentage<true>>(sum, has, uses, inverse, request, weight);
+    else
+      run_lanes<detail::add_percentage<false>>(sum, has, uses, inverse, request, weight);
+  }
+  run_lanes<detail::divide>(sum, static_cast<double>(weights));
+  return true;
 }
 
 GANGSCHED_INLINE std::optional<error> node_resources_fit::check(const options& chosen) {

@@ -149,6 +149,7 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("PreFilterExtensionAddPod", add_pod);
   GANGSCHED_SLOT("PreFilterExtensionRemovePod", remove_pod);
   GANGSCHED_SLOT("Filter", filter.rows);
+  GANGSCHED_SLOT("Filter", filter.block);
   GANGSCHED_SLOT("Filter", filter.one);
   GANGSCHED_SLOT("", filter.reasons);
   GANGSCHED_SLOT("", filter.key);
@@ -160,6 +161,7 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("PostFilter", post_filter);
   GANGSCHED_SLOT("PreScore", pre_score);
   GANGSCHED_SLOT("Score", score.rows);
+  GANGSCHED_SLOT("Score", score.block);
   if (row.score.raw_is_key)
     GANGSCHED_SLOT("", score.one);
   else

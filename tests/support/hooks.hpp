@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/engine/amount_columns.hpp"
 #include "gangsched/framework/lower.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "support/inside.hpp"
@@ -87,6 +88,10 @@ class hooks {
     const std::vector<row_t> rows{node.row};
     if (!entry.filter.rows(self, on.context, rows, marks.data(), 7)) throw std::runtime_error("a filter failed");
     if ((marks[node.row] == 7) != said.rejected()) throw std::runtime_error("rows and one differ");
+    const block_of<filtered_block> block{cluster, node};
+    if (entry.filter.block != nullptr && entry.filter.block(self, on.context, *block) &&
+        (block->rejected[block.at] != 0) != said.rejected())
+      throw std::runtime_error("block and one differ");
     verdict whole{said.code};
     if (said.ok()) return whole;
     std::vector<status> reasons;
@@ -112,6 +117,11 @@ class hooks {
     for (const node_id node : candidates) made.push_back(entry.score.one(self, on.context, node.row));
     if (entry.score.finish == nullptr) {
       check_rows(entry, on.context, candidates, made);
+      for (std::size_t i = 0; i < candidates.size() && entry.score.block != nullptr; ++i) {
+        const block_of<scored_block> block{cluster, candidates[i]};
+        if (entry.score.block(self, on.context, *block) && block->score[block.at] != static_cast<double>(made[i]))
+          throw std::runtime_error("block and one differ");
+      }
       return made;
     }
     std::map<std::int64_t, std::uint32_t> values;
@@ -125,6 +135,19 @@ class hooks {
   }
 
  private:
+  /// The block that a node is in, and where.
+  template <class Block>
+  struct block_of {
+    block_of(gangsched::cluster& on, node_id node) : at(node.row % amount_block::rows) {
+      amounts.start(inside(on));
+      nodes = std::make_unique<Block>(amounts.by_kind(), node.row - at);
+    }
+    Block& operator*() const { return *nodes; }
+    Block* operator->() const { return nodes.get(); }
+    engine::amount_columns amounts;
+    std::unique_ptr<Block> nodes;
+    std::size_t at;
+  };
   /// A class's hooks with data of their own.
   struct cycle {
     cycle(const plugin_entry& entry, gangsched::cluster& on, pod_id pod)

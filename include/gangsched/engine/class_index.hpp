@@ -5,6 +5,7 @@
 
 #include "gangsched/engine/buckets.hpp"
 #include "gangsched/engine/domain_index.hpp"
+#include "gangsched/engine/node_answers.hpp"
 #include "gangsched/engine/row_reasons.hpp"
 #include "gangsched/engine/row_scores.hpp"
 #include "gangsched/scheduling/options.hpp"
@@ -16,7 +17,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// what changed. Structures and costs: docs/architecture.md, "The class index".
 class GANGSCHED_API class_index {
  public:
-  class_index(const model::cluster_state& state, std::shared_ptr<const class_plan> plan, engine_statistics& statistics);
+  /// @p answers, if not null: is asked for all rows at once when the index is built.
+  class_index(const model::cluster_state& state, std::shared_ptr<const class_plan> plan, engine_statistics& statistics,
+              node_answers* answers = nullptr);
 
   [[nodiscard]] const class_plan& plan() const noexcept { return *plan_; }
   /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to rebuild.
@@ -65,6 +68,7 @@ class GANGSCHED_API class_index {
     std::vector<std::int64_t> by_domain;
   };
   void build();
+  void ask_all();
   void replay();
   void count_capacities();
   /// @p known: of nodes like it, if not null.
@@ -78,6 +82,7 @@ class GANGSCHED_API class_index {
   const model::cluster_state* state_;
   std::shared_ptr<const class_plan> plan_;
   engine_statistics* statistics_;
+  node_answers* answers_;
   row_scores rows_;
   row_t row_count_ = 0;
   std::uint64_t refreshes_ = 0;

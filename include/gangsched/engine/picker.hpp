@@ -68,6 +68,7 @@ class GANGSCHED_API picker {
   [[nodiscard]] class_index* capacity_index(class_id cls);
   /// Drops every plan and index.
   void forget_cached() {
+    answers_.forget();
     indexes_.clear();
     plans_.clear();
     scanned_.candidates = 0;
@@ -110,7 +111,10 @@ class GANGSCHED_API picker {
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
   class_index& index_of(class_id cls);
+  [[nodiscard]] cached* find_index(class_id cls);
+  [[nodiscard]] bool pays_to_index(class_id cls);
   picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
+  picked without_index(const class_plan& plan, row_t pod);
   picked from_index(const class_index& index, row_t pod, picked result);
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
               bool sample);
@@ -155,12 +159,21 @@ class GANGSCHED_API picker {
   engine_statistics* statistics_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
+  /// When a class was picked for last, as a position in the log.
+  struct last_pick {
+    std::uint32_t generation = 0;
+    bool known = false;
+    std::uint64_t position = 0;
+  };
+  std::vector<last_pick> last_picks_;  // by class
+  node_answers answers_;
   std::uint64_t clock_ = 0;   // of the least-recently-used rule; not time
   std::size_t start_ = 0;     // in the order of the snapshot: the node that the next pick examines first
   bool only_filter_ = false;  // the pick ends with the candidates
   bool watched_;              // checked, or its reasons counted
   row_t tried_ = no_row;      // the nominated node, if the pick has found it rejected already
   row_scores scratch_;        // of narrowed classes
+  row_scores unindexed_;      // of classes without an index
   scan_memory scanned_;
   reason_counts reasons_;  // of the last pick: of filters that are not cached
   struct mixed {

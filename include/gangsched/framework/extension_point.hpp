@@ -102,8 +102,8 @@ P& self_of(void* self) noexcept {
 template <class P, class Arg>
 decltype(auto) supply(const hook_context& c, [[maybe_unused]] row_t row) {
   using T = std::remove_cvref_t<Arg>;
-  if constexpr (std::is_same_v<T, pod_view>)
-    return pod_view{*c.state, *c.cls};
+  if constexpr (pod_argument<T>::is_class)
+    return T{pod_view{*c.state, *c.cls}};
   else if constexpr (std::is_same_v<T, pod_info>)
     return pod_info{*c.state, c.pod};
   else if constexpr (std::is_same_v<T, cluster_view>)

@@ -2,7 +2,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "gangsched/framework/views.hpp"
+#include "gangsched/framework/pod_part.hpp"
 
 /// Reads what a hook wants from the types of its parameters.
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -37,6 +37,17 @@ struct node_argument<node_view<Reads>> {
   static constexpr reads facets = Reads;
 };
 
+template <class T>
+struct pod_argument {
+  static constexpr bool is_class = std::is_same_v<T, pod_view>;
+  static constexpr pod_reads facets = pod_reads::everything;
+};
+template <pod_reads Reads>
+struct pod_argument<pod_part<Reads>> {
+  static constexpr bool is_class = true;
+  static constexpr pod_reads facets = Reads;
+};
+
 template <class P>
 concept has_class_data = requires { typename P::data; };
 template <class P>
@@ -59,7 +70,8 @@ struct pod_parameters {
 template <class P, class Pod, class... Rest, class... Tail>
 struct pod_parameters<P, std::tuple<Pod, Rest...>, Tail...> {
   static constexpr bool info = std::is_same_v<std::remove_cvref_t<Pod>, pod_info>;
-  static constexpr bool pod_ok = info || std::is_same_v<std::remove_cvref_t<Pod>, pod_view>;
+  static constexpr bool pod_ok = info || pod_argument<std::remove_cvref_t<Pod>>::is_class;
+  static constexpr pod_reads facets = pod_argument<std::remove_cvref_t<Pod>>::facets;
   template <class... R>
   static consteval bool rest_ok(std::tuple<R...>*) {
     if constexpr (sizeof...(R) == sizeof...(Tail))
@@ -104,6 +116,31 @@ struct node_hook<P, Hook, R> {
       return true;
   }
   static constexpr bool opaque = is_opaque();
+  static constexpr bool takes_data = pods::data;
 };
+
+/// What of a pod's class is read by the hook with these parameters; of one that does not exist, nothing.
+template <class... A>
+consteval pod_reads read_of_pod(std::tuple<A...>*) {
+  return pod_argument<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<A...>>>>::facets;
+}
+template <class P>
+consteval pod_reads read_by_pre_hooks() {
+  pod_reads read = pod_reads::nothing;
+  if constexpr (P::points::set.has(point::pre_filter))
+    read = read | read_of_pod(static_cast<typename signature<decltype(&P::pre_filter)>::args*>(nullptr));
+  if constexpr (P::points::set.has(point::pre_score))
+    read = read | read_of_pod(static_cast<typename signature<decltype(&P::pre_score)>::args*>(nullptr));
+  return read;
+}
+/// What of a pod's class decides what a cached hook says of a node: what it reads, and what those read that fill the data it looks into.
+template <class P, class Hook, class R>
+consteval pod_reads decided_by() {
+  using hook = node_hook<P, Hook, R>;
+  if constexpr (hook::takes_data)
+    return read_of_pod(static_cast<typename signature<Hook>::args*>(nullptr)) | read_by_pre_hooks<P>();
+  else
+    return read_of_pod(static_cast<typename signature<Hook>::args*>(nullptr));
+}
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "gangsched/core/config.hpp"
@@ -83,15 +84,21 @@ template <class Node>
   return true;
 }
 
-/// nodeSelector and required node affinity of a class: every pair, and one term.
+/// nodeSelector and required node affinity: every pair, and one term.
 template <class Node>
-[[nodiscard]] bool matches_required(const pod_class& pod, const Node& node) {
-  for (const label_symbols& pair : pod.node_selector)
+[[nodiscard]] bool matches_required(std::span<const label_symbols> node_selector,
+                                    const std::optional<std::vector<node_term>>& required, const Node& node) {
+  for (const label_symbols& pair : node_selector)
     if (node.label(pair.key) != pair.value) return false;
-  if (!pod.required_nodes) return true;
-  for (const node_term& term : *pod.required_nodes)
+  if (!required) return true;
+  for (const node_term& term : *required)
     if (matches(term, node)) return true;
   return false;
+}
+/// Those of a class.
+template <class Node>
+[[nodiscard]] bool matches_required(const pod_class& pod, const Node& node) {
+  return matches_required(pod.node_selector, pod.required_nodes, node);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -16,6 +16,7 @@ class image_locality {
   static constexpr std::string_view name = "ImageLocality";
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::pre_score, point::score>;
+  using imaged = pod_part<pod_reads::images>;
   using shelf = node_view<reads::images | reads::name>;
 
   struct used_image {
@@ -26,8 +27,8 @@ class image_locality {
     std::vector<used_image> images;  ///< by name symbol
   };
 
-  [[nodiscard]] status pre_score(const pod_view& pod, data& d) const {
-    for (const symbol image : pod.spec().images) {
+  [[nodiscard]] status pre_score(const imaged& pod, data& d) const {
+    for (const symbol image : pod.images()) {
       std::size_t at = 0;
       while (at < d.images.size() && d.images[at].name < image) ++at;
       if (at < d.images.size() && d.images[at].name == image)
@@ -39,7 +40,7 @@ class image_locality {
   }
 
   /// A bit for each of the pod's images; the node's row if they are too many for that.
-  [[nodiscard]] std::int64_t score_key(const pod_view&, const data& d, shelf node) const {
+  [[nodiscard]] std::int64_t score_key(const imaged&, const data& d, shelf node) const {
     return d.images.size() < word ? images_on(d, node) : std::int64_t{node.id().row};
   }
 

@@ -17,6 +17,7 @@ class node_affinity_plugin {
   static constexpr std::int64_t default_weight = 2;
   using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
   static constexpr events wakes_on = events::node_added | events::node_labels;
+  using choosy = pod_part<pod_reads::node_affinity>;
   using words = node_view<reads::labels | reads::name>;
 
   node_affinity_plugin() = default;
@@ -47,10 +48,10 @@ class node_affinity_plugin {
     return status::success();
   }
 
-  [[nodiscard]] status filter(const pod_view& pod, words node) const {
+  [[nodiscard]] status filter(const choosy& pod, words node) const {
     if (added_.required && !any_matches(*added_.required, node))
       return status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
-    if (!matches_required(pod.spec(), node))
+    if (!matches_required(pod.node_selector(), pod.required_nodes(), node))
       return status::unresolvable("node(s) didn't match Pod's node affinity/selector");
     return status::success();
   }
@@ -64,9 +65,9 @@ class node_affinity_plugin {
   }
 
   /// The sum of the weights of the preferred terms that match.
-  [[nodiscard]] std::int64_t score(const pod_view& pod, words node) const {
+  [[nodiscard]] std::int64_t score(const choosy& pod, words node) const {
     std::int64_t sum = 0;
-    for (const weighted_node_term& one : pod.spec().preferred_nodes) sum += matches(one.term, node) ? one.weight : 0;
+    for (const weighted_node_term& one : pod.preferred_nodes()) sum += matches(one.term, node) ? one.weight : 0;
     for (const preferred_node_term& one : added_.preferred) sum += matches(one.term, node) ? one.weight : 0;
     return sum;
   }

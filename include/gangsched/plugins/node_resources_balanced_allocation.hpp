@@ -45,16 +45,25 @@ class node_resources_balanced_allocation {
   }
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, const data& d, room node) const {
-    if (pod.semantics().release() < kube_release::v1_36) return evenness(d, node, true);
-    return 50 + (50 + evenness(d, node, true) - evenness(d, node, false)) / 2;
+    return score_of(d, gains(pod), node);
   }
+  [[nodiscard]] GANGSCHED_API bool score_block(const pod_view& pod, const data& d, scored_block& nodes) const;
 
  private:
-  [[nodiscard]] static std::int64_t evenness(const data& d, const room& node, bool with_pod) {
+  /// Whether what counts is how much more even the node becomes; before 1.36 it is how even.
+  [[nodiscard]] static bool gains(const pod_view& pod) { return pod.semantics().release() >= kube_release::v1_36; }
+  // A node is anything with allocatable(kind) and used(kind).
+  template <class Node>
+  [[nodiscard]] static std::int64_t score_of(const data& d, bool gains, const Node& node) {
+    if (!gains) return evenness(d, node, true);
+    return 50 + (50 + evenness(d, node, true) - evenness(d, node, false)) / 2;
+  }
+  template <class Node>
+  [[nodiscard]] static std::int64_t evenness(const data& d, const Node& node, bool with_pod) {
     return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod)) * static_cast<double>(max_node_score));
   }
-
-  [[nodiscard]] static double deviation(const data& d, const room& node, bool with_pod) {
+  template <class Node>
+  [[nodiscard]] static double deviation(const data& d, const Node& node, bool with_pod) {
     double total = 0;
     double last = 0, before_last = 0;
     int count = 0;
@@ -76,8 +85,8 @@ class node_resources_balanced_allocation {
     }
     return __builtin_sqrt(sum / count);
   }
-
-  [[nodiscard]] static double fraction(const room& node, const amount& wanted, bool with_pod) {
+  template <class Node>
+  [[nodiscard]] static double fraction(const Node& node, const amount& wanted, bool with_pod) {
     const std::int64_t capacity = node.allocatable(wanted.kind);
     const std::int64_t used = node.used(wanted.kind);
     const std::int64_t request = with_pod ? wanted.value : 0;

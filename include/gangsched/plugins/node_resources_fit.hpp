@@ -86,6 +86,7 @@ class node_resources_fit {
     each_shortage(pod, d, node, keep);
     return first;
   }
+  [[nodiscard]] GANGSCHED_API bool filter_block(const pod_view& pod, const data& d, filtered_block& nodes) const;
   /// Whole pods that still fit by the scarcest resource.
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, const data& d, room node) const {
     std::int64_t most = node.free(kinds::pods);
@@ -122,21 +123,11 @@ class node_resources_fit {
   }
 
   [[nodiscard]] std::int64_t score(const pod_view&, const data& d, room node) const {
-    const bool by_shape = options_.strategy == strategy::requested_to_capacity_ratio;
-    std::int64_t sum = 0;
-    std::int64_t weights = 0;
-    for (const scored_resource& one : d.scored) {
-      const std::int64_t capacity = node.allocatable(one.kind);
-      if (capacity == 0) continue;
-      const std::int64_t rating = rate(capacity, capacity - node.used(one.used), one.request);
-      if (by_shape && rating == 0) continue;
-      sum += rating * one.weight;
-      weights += one.weight;
-    }
-    if (weights == 0) return 0;
-    // kube rounds the double quotient; sums are far below 2^53, where that is the same as rounding the exact one.
-    return by_shape ? (2 * sum + weights) / (2 * weights) : sum / weights;
+    return score_of(
+        d, [&](resource_kind kind) { return node.allocatable(kind); },
+        [&](resource_kind kind) { return node.used(kind); });
   }
+  [[nodiscard]] GANGSCHED_API bool score_block(const pod_view&, const data& d, scored_block& nodes) const;
 
   /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.
   [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
@@ -161,6 +152,24 @@ class node_resources_fit {
 
   [[nodiscard]] GANGSCHED_API bool is_ignored(std::string_view resource) const;
 
+  /// @p allocatable, @p used: of the node, by kind.
+  template <class Allocatable, class Used>
+  [[nodiscard]] std::int64_t score_of(const data& d, const Allocatable& allocatable, const Used& used) const {
+    const bool by_shape = options_.strategy == strategy::requested_to_capacity_ratio;
+    std::int64_t sum = 0;
+    std::int64_t weights = 0;
+    for (const scored_resource& one : d.scored) {
+      const std::int64_t capacity = allocatable(one.kind);
+      if (capacity == 0) continue;
+      const std::int64_t rating = rate(capacity, capacity - used(one.used), one.request);
+      if (by_shape && rating == 0) continue;
+      sum += rating * one.weight;
+      weights += one.weight;
+    }
+    if (weights == 0) return 0;
+    // kube rounds the double quotient; sums are far below 2^53, where that is the same as rounding the exact one.
+    return by_shape ? (2 * sum + weights) / (2 * weights) : sum / weights;
+  }
   [[nodiscard]] std::int64_t rate(std::int64_t capacity, std::int64_t free, std::int64_t request) const noexcept {
     // More than fits counts as full; no sum is formed that could overflow.
     const std::int64_t left = request > free ? 0 : free - request;
@@ -170,17 +179,7 @@ class node_resources_fit {
   }
 
   /// The broken line through the shape's points, truncating toward zero (which is upward on a falling piece).
-  [[nodiscard]] std::int64_t shape_at(std::int64_t utilization) const noexcept {
-    const std::vector<shape_point>& shape = options_.shape;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (utilization > shape[i].utilization) continue;
-      if (i == 0) return shape[0].score;
-      const shape_point& from = shape[i - 1];
-      return from.score + (shape[i].score - from.score) * (utilization - from.utilization) /
-                              (shape[i].utilization - from.utilization);
-    }
-    return shape.empty() ? 0 : shape.back().score;
-  }
+  [[nodiscard]] GANGSCHED_API std::int64_t shape_at(std::int64_t utilization) const noexcept;
 
   options options_;
 };

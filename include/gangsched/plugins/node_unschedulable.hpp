@@ -12,19 +12,21 @@ class node_unschedulable {
   using points = implements<point::requeue, point::filter>;
   static constexpr events wakes_on = events::node_added | events::node_taints | events::pod_tolerations;
 
+  using tolerating = pod_part<pod_reads::tolerations>;
+
   /// A node that is, or becomes, schedulable; a toleration of its own that does.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     if (e.new_node == nullptr) return e.own && tolerates_cordon(pod) ? hint::queue : hint::skip;
     const bool was = e.old_node == nullptr || e.old_node->unschedulable();
     return was && !e.new_node->unschedulable() ? hint::queue : hint::skip;
   }
-  [[nodiscard]] status filter(const pod_view& pod, node_view<reads::schedulable> node) const {
+  [[nodiscard]] status filter(const tolerating& pod, node_view<reads::schedulable> node) const {
     if (!node.unschedulable() || tolerates_cordon(pod)) return status::success();
     return status::unresolvable("node(s) were unschedulable");
   }
 
  private:
-  static bool tolerates_cordon(const pod_view& pod) {
+  static bool tolerates_cordon(const tolerating& pod) {
     if (pod.tolerations().empty()) return false;
     // A key that nobody has ever named is in no toleration: any symbol that is not the empty one stands for it.
     constexpr symbol nobodys{0xffffffffu};

@@ -14,18 +14,20 @@ class taint_toleration {
   using points = implements<point::requeue, point::filter, point::score>;
   static constexpr events wakes_on = events::node_added | events::node_taints | events::pod_tolerations;
 
+  using tolerating = pod_part<pod_reads::tolerations>;
+
   /// A node whose taints it tolerates now, and did not before; any toleration of its own.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     if (e.new_node == nullptr) return e.own ? hint::queue : hint::skip;
     const bool was = e.old_node == nullptr || repelled(pod, e.old_node->taints());
     return was && !repelled(pod, e.new_node->taints()) ? hint::queue : hint::skip;
   }
-  [[nodiscard]] status filter(const pod_view& pod, node_view<reads::taints> node) const {
+  [[nodiscard]] status filter(const tolerating& pod, node_view<reads::taints> node) const {
     return repelled(pod, node.taints()) ? status::unresolvable("node(s) had untolerated taint(s)") : status::success();
   }
 
   /// How many taints would rather not have the pod.
-  [[nodiscard]] std::int64_t score(const pod_view& pod, node_view<reads::taints> node) const {
+  [[nodiscard]] std::int64_t score(const tolerating& pod, node_view<reads::taints> node) const {
     std::int64_t untolerated = 0;
     for (const taint_symbols& taint : node.taints())
       untolerated += taint.effect == taint_effect::prefer_no_schedule && !pod.tolerates(taint);
@@ -34,7 +36,7 @@ class taint_toleration {
   void normalize_score(const pod_view&, std::span<scored_group> groups) const { normalize(groups, better::lower); }
 
  private:
-  static bool repelled(const pod_view& pod, std::span<const taint_symbols> taints) {
+  static bool repelled(const tolerating& pod, std::span<const taint_symbols> taints) {
     for (const taint_symbols& taint : taints)
       if (taint.effect != taint_effect::prefer_no_schedule && !pod.tolerates(taint)) return true;
     return false;

@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/extension_point.hpp"
 
 /// Which nodes will do, and who has to go where none does.
@@ -117,6 +118,7 @@ struct extension_point<point::pre_filter> {
 struct filter_kernel {
   gangsched::shape shape = shape::none;
   reads facets = reads::nothing;
+  pod_reads decided_by = pod_reads::everything;  ///< of the pod's class, beside the node's facets
   /// The key, or the filter itself, is opaque: a keyed filter whose key wants everything.
   bool opaque = false;
   /// A keyed filter's groups are judged for the pod itself: others of its class may be told otherwise.
@@ -124,6 +126,8 @@ struct filter_kernel {
   /// Sets verdicts[row] = mark for every row of @p rows whose verdict is 0 and that is rejected; false if one is an error.
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::uint8_t* verdicts,
                std::uint8_t mark) = nullptr;
+  /// The same verdicts; false: not of these amounts.
+  bool (*block)(const void* self, const hook_context&, filtered_block& nodes) = nullptr;
   status (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Null: the status has the only one.
   void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
@@ -141,6 +145,7 @@ GANGSCHED_PROBE(filter)
 GANGSCHED_PROBE(filter_key)
 GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
+GANGSCHED_PROBE(filter_block)
 GANGSCHED_PROBE(filter_idle)
 GANGSCHED_PROBE(filter_by_class)
 GANGSCHED_PROBE(capacity)
@@ -193,6 +198,8 @@ consteval bool personal() {
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
 /// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
+/// One that reads nothing of a node but allocatable and usage can judge 64 at a time: `bool filter_block(pod_view, [const data&,]
+/// filtered_block&) const` comes to the same verdicts by plain loops; false where it cannot, and they are asked about one by one.
 /// One that rejects every node with less of something free (`node_view::free`) than the pod needs: `std::vector<amount>
 /// least_free(pod_view, [const data&]) const`, by which who was rejected is found when a node gets room; without it all are asked.
 template <class P>
@@ -205,6 +212,21 @@ consteval bool capacity_ok() {
   if constexpr (calls_capacity<P> && names_filter<P>) {
     using room = node_hook<P, decltype(&P::capacity), std::int64_t>;
     return room::ok && covers(node_hook<P, decltype(&P::filter), status>::facets, room::facets);
+  }
+  return true;
+}
+
+/// A block has nothing but amounts.
+template <class P>
+consteval bool filter_block_ok() {
+  if constexpr (calls_filter_block<P> && names_filter<P>) {
+    using s = signature<decltype(&P::filter_block)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return s::is_const && std::is_same_v<typename s::result, bool> &&
+             pod_parameters<P, typename s::args, filtered_block&>::ok &&
+             covers(reads::allocatable | reads::usage, node_hook<P, decltype(&P::filter), status>::facets);
   }
   return true;
 }
@@ -258,6 +280,9 @@ struct filter_kernels {
   static std::int64_t capacity(const void* self, const hook_context& c, row_t row) {
     return call(self_of<P>(self), &P::capacity, c, row);
   }
+  static bool filter_block(const void* self, const hook_context& c, filtered_block& nodes) {
+    return call_with(self_of<P>(self), &P::filter_block, c, nodes);
+  }
   static std::vector<amount> least_free(const void* self, const hook_context& c) {
     return call(self_of<P>(self), &P::least_free, c, no_row);
   }
@@ -286,6 +311,11 @@ struct extension_point<point::filter> {
     static_assert(capacity_ok<P>(),
                   "gangsched: std::int64_t capacity(const pod_view&, [const data&,] node_view<reads::...>) const reads "
                   "no more than filter");
+    static_assert(!calls_filter_block<P> || names_filter<P>, "gangsched: filter_block goes with a filter");
+    static_assert(
+        filter_block_ok<P>(),
+        "gangsched: bool filter_block(const pod_view&, [const data&,] filtered_block&) const goes with a filter that "
+        "takes node_view<reads::allocatable | reads::usage>, or less");
     static_assert(!calls_least_free<P> || names_filter<P>, "gangsched: least_free goes with a filter");
     static_assert(least_free_ok<P>(),
                   "gangsched: std::vector<amount> least_free(const pod_view&, [const data&]) const");
@@ -348,14 +378,17 @@ struct extension_point<point::filter> {
       using hook = node_hook<P, decltype(&P::filter), status>;
       to.shape = hook::opaque ? shape::opaque : shape::local;
       to.facets = hook::facets;
+      to.decided_by = decided_by<P, decltype(&P::filter), status>();
       to.opaque = hook::opaque;
       to.rows = from::filter_rows;
+      if constexpr (calls_filter_block<P>) to.block = from::filter_block;
       to.one = from::filter_one;
       if constexpr (calls_filter_reasons<P>) to.reasons = from::filter_reasons;
     } else {
       using hook = node_hook<P, decltype(&P::filter_key), std::int64_t>;
       to.shape = shape::keyed;
       to.facets = hook::facets;
+      to.decided_by = decided_by<P, decltype(&P::filter_key), std::int64_t>();
       to.opaque = hook::opaque;
       to.personal = personal<P>();
       to.key = from::filter_key;

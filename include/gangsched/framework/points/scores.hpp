@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/extension_point.hpp"
 
 /// Which of the nodes that will do is the best.
@@ -55,11 +56,14 @@ struct extension_point<point::pre_score> {
 struct score_kernel {
   gangsched::shape shape = shape::none;
   reads facets = reads::nothing;
+  pod_reads decided_by = pod_reads::everything;  ///< of the pod's class, beside the node's facets
   bool opaque = false;
   bool raw_is_key = false;  ///< `one` says a key, which nobody wants to read
   /// Adds weight × score to totals[row] for every row; false if a score is outside [0, 100].
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::int64_t weight,
                std::int64_t* totals) = nullptr;
+  /// The same scores, without the weight; false: not of these amounts.
+  bool (*block)(const void* self, const hook_context&, scored_block& nodes) = nullptr;
   /// The raw score, or the key.
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
@@ -68,6 +72,7 @@ struct score_kernel {
 
 namespace detail {
 GANGSCHED_PROBE(score)
+GANGSCHED_PROBE(score_block)
 GANGSCHED_PROBE(score_key)
 GANGSCHED_PROBE(finish_score)
 GANGSCHED_PROBE(normalize_score)
@@ -117,12 +122,28 @@ consteval bool keyed_score_ok() {
 /// `std::int64_t score(pod, [const data&,] node) const`, in [0, 100], higher is better, times the plugin's weight. With
 /// `void normalize_score(pod, [data,] span<scored_group>) const` raw scores may be any integer; it sees each raw value once, with
 /// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, and
-/// skip says that the plugin has no score for the class this time (absent, as with pre_score).
+/// skip says that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads
+/// nothing of a node but allocatable and usage can rate 64 at a time, by `bool score_block(pod, [const data&,] scored_block&) const`, as
+/// filters can judge.
 template <class P>
 concept score_plugin =
     lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
 
 namespace detail {
+template <class P>
+consteval bool score_block_ok() {
+  if constexpr (calls_score_block<P> && score_ok<P>()) {
+    using s = signature<decltype(&P::score_block)>;
+    if constexpr (!s::is_hook)
+      return false;
+    else
+      return s::is_const && std::is_same_v<typename s::result, bool> &&
+             pod_parameters<P, typename s::args, scored_block&>::ok && !calls_normalize_score<P> &&
+             covers(reads::allocatable | reads::usage, node_hook<P, decltype(&P::score), std::int64_t>::facets);
+  }
+  return !calls_score_block<P>;
+}
+
 /// Loops over rows are here, so the plugin's code is inlined into them.
 template <class P>
 struct score_kernels {
@@ -135,6 +156,9 @@ struct score_kernels {
       totals[row] += weight * score;
     }
     return fine;
+  }
+  static bool score_block(const void* self, const hook_context& c, scored_block& nodes) {
+    return call_with(self_of<P>(self), &P::score_block, c, nodes);
   }
   static std::int64_t score_one(const void* self, const hook_context& c, row_t row) {
     if constexpr (keyed_score_ok<P>())
@@ -167,6 +191,10 @@ struct extension_point<point::score> {
         calls_score<P> || calls_score_key<P> || calls_finish_score<P> || calls_normalize_score<P>, score_plugin<P>,
         "std::int64_t score(const pod_view&, [const data&,] node_view<reads::...>) const [and void "
         "normalize_score(const pod_view&, std::span<scored_group>) const], or score_key and finish_score");
+    static_assert(
+        score_block_ok<P>(),
+        "gangsched: bool score_block(const pod_view&, [const data&,] scored_block&) const goes with a score that "
+        "takes node_view<reads::allocatable | reads::usage>, or less, and is not normalised");
     if constexpr (P::points::set.has(point::score) && !calls_normalize_score<P>) {
       GANGSCHED_SLIP(normalize_score, normalise_score);
       GANGSCHED_SLIP(normalize_score, normalize_scores);
@@ -198,11 +226,13 @@ struct extension_point<point::score> {
       to.shape = shape::keyed;
       to.raw_is_key = true;
       to.facets = hook::facets;
+      to.decided_by = decided_by<P, decltype(&P::score_key), std::int64_t>();
       to.opaque = hook::opaque;
       to.finish = from::finish_score;
     } else {
       using hook = node_hook<P, decltype(&P::score), std::int64_t>;
       to.facets = hook::facets;
+      to.decided_by = decided_by<P, decltype(&P::score), std::int64_t>();
       to.opaque = hook::opaque;
       if constexpr (calls_normalize_score<P>) {
         to.shape = shape::keyed;
@@ -210,6 +240,7 @@ struct extension_point<point::score> {
       } else {
         to.shape = hook::opaque ? shape::opaque : shape::local;
         to.rows = from::score_rows;
+        if constexpr (calls_score_block<P>) to.block = from::score_block;
       }
     }
   }

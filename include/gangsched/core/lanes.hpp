@@ -1,0 +1,91 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// What works on lanes becomes part of who calls it: it has no calling convention of its own, which would depend on the registers.
+#define GANGSCHED_LANES [[gnu::always_inline]] inline
+
+namespace detail {
+template <std::size_t N>
+struct registers {
+  // (gcc 12 does not take the attribute in an alias that depends on a template's parameter.)
+  typedef double doubles __attribute__((vector_size(8 * N)));
+  typedef std::uint64_t words __attribute__((vector_size(8 * N)));
+  typedef std::int32_t integers __attribute__((vector_size(4 * N)));
+};
+}  // namespace detail
+
+/// @p N doubles at once, 2 or 4. What comes out of them does not depend on how many there are.
+template <std::size_t N>
+struct lanes {
+  using doubles = typename detail::registers<N>::doubles;
+  using words = typename detail::registers<N>::words;
+  using integers = typename detail::registers<N>::integers;
+  doubles all;
+
+  GANGSCHED_LANES static lanes load(const double* from) noexcept {
+    lanes made;
+    std::memcpy(&made.all, from, sizeof made.all);
+    return made;
+  }
+  GANGSCHED_LANES static lanes of(double each) noexcept { return {doubles{} + each}; }
+  GANGSCHED_LANES void store(double* to) const noexcept { std::memcpy(to, &all, sizeof all); }
+  /// Of integers, 0 ≤ x < 2^52: what a sum with 2^52 has in its lower bits.
+  GANGSCHED_LANES void store_integers(std::int64_t* to) const noexcept {
+    const doubles sum = all + 4503599627370496.0;
+    words bits;
+    std::memcpy(&bits, &sum, sizeof bits);
+    bits &= (std::uint64_t{1} << 52) - 1;
+    std::memcpy(to, &bits, sizeof bits);
+  }
+
+  GANGSCHED_LANES friend lanes operator+(const lanes& a, const lanes& b) noexcept { return {a.all + b.all}; }
+  GANGSCHED_LANES friend lanes operator-(const lanes& a, const lanes& b) noexcept { return {a.all - b.all}; }
+  GANGSCHED_LANES friend lanes operator*(const lanes& a, const lanes& b) noexcept { return {a.all * b.all}; }
+  GANGSCHED_LANES friend lanes operator/(const lanes& a, const lanes& b) noexcept { return {a.all / b.all}; }
+  GANGSCHED_LANES friend lanes larger(const lanes& a, const lanes& b) noexcept {
+    return {a.all > b.all ? a.all : b.all};
+  }
+  /// By lane: @p yes where a > b, else @p no.
+  GANGSCHED_LANES friend lanes if_above(const lanes& a, const lanes& b, const lanes& yes, const lanes& no) noexcept {
+    return {a.all > b.all ? yes.all : no.all};
+  }
+  /// Without fractions, toward zero, of |x| < 2^31.
+  GANGSCHED_LANES friend lanes whole_part(const lanes& x) noexcept {
+    const doubles from = x.all;
+    const integers whole = __builtin_convertvector(from, integers);
+    return {__builtin_convertvector(whole, doubles)};
+  }
+};
+
+/// ⌊part / whole⌋ of integers, by @p inverse, which is 1 / whole rounded: with 0 ≤ part ≤ 100 · whole and whole ≤ 2^43. The quotient of
+/// part + ½ lies at least ½ / whole ≥ 2^-44 away from every integer, and what is computed of it at most 100 · 3 · 2^-53 away from that.
+template <std::size_t N>
+GANGSCHED_LANES lanes<N> quotient_of(const lanes<N>& part, const lanes<N>& inverse) noexcept {
+  return whole_part((part + lanes<N>::of(0.5)) * inverse);
+}
+
+#if defined(__x86_64__)
+namespace detail {
+template <class Body, class... A>
+[[gnu::target("avx2")]] inline void run_wide(const A&... arguments) {
+  Body::template run<4>(arguments...);
+}
+}  // namespace detail
+#endif
+
+/// Calls `Body::run<N>(arguments...)`, which is `GANGSCHED_LANES static`: with four lanes where the machine has registers for it, else two.
+template <class Body, class... A>
+void run_lanes(const A&... arguments) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return detail::run_wide<Body>(arguments...);
+#endif
+  Body::template run<2>(arguments...);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,58 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "gangsched/model/pod_class.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// What nodes have and use of one kind of resource, by row. Doubles, so that compilers turn plain loops over them into vector instructions.
+struct amount_column {
+  const double* allocatable = nullptr;
+  const double* used = nullptr;
+  const double* inverse = nullptr;        ///< 1 / allocatable; 0 where there is none
+  const double* share = nullptr;          ///< min(1, used / allocatable); 0 where there is none
+  const std::uint8_t* lacking = nullptr;  ///< by block: rows of nodes that have none
+  bool exact = false;                     ///< no amount is above `amount_block::limit`
+};
+
+/// The amounts of 64 nodes that follow each other. Some may be no nodes: what is said of those counts for nothing. Valid during the call.
+class amount_block {
+ public:
+  static constexpr std::size_t rows = 64;
+  /// Up to this (8 TiB in bytes) amounts, and percentages of them by `inverse`, come out as with integers (lanes.hpp).
+  static constexpr std::int64_t limit = std::int64_t{1} << 43;
+
+  amount_block(std::span<const amount_column> by_kind, std::size_t first) noexcept : by_kind_(by_kind), first_(first) {}
+
+  /// Whether the amounts of this kind, and this one beside them, are exact. A hook that needs one that is not answers false.
+  [[nodiscard]] bool exact(resource_kind kind, std::int64_t value = 0) const noexcept {
+    return kind < by_kind_.size() && by_kind_[kind].exact && value >= -limit && value <= limit;
+  }
+  /// Whether every node has some of it.
+  [[nodiscard]] bool all_have(resource_kind kind) const noexcept { return by_kind_[kind].lacking[first_ / rows] == 0; }
+  // By place in the block; `rows` of each.
+  [[nodiscard]] const double* allocatable(resource_kind kind) const noexcept {
+    return by_kind_[kind].allocatable + first_;
+  }
+  [[nodiscard]] const double* used(resource_kind kind) const noexcept { return by_kind_[kind].used + first_; }
+  [[nodiscard]] const double* inverse(resource_kind kind) const noexcept { return by_kind_[kind].inverse + first_; }
+  [[nodiscard]] const double* share(resource_kind kind) const noexcept { return by_kind_[kind].share + first_; }
+
+ private:
+  std::span<const amount_column> by_kind_;
+  std::size_t first_;
+};
+
+/// A block for a filter to judge, and for a score to rate.
+struct filtered_block : amount_block {
+  using amount_block::amount_block;
+  std::uint8_t rejected[rows];  ///< out: 0 or 1
+};
+struct scored_block : amount_block {
+  using amount_block::amount_block;
+  double score[rows];  ///< out: integers in [0, 100]
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI

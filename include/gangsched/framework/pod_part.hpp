@@ -1,0 +1,77 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/framework/views.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// What of a pod a hook can say that it reads. A set of bits.
+enum class pod_reads : std::uint8_t {
+  nothing = 0,
+  tolerations = 1u << 0,
+  node_affinity = 1u << 1,  ///< nodeSelector and node affinity
+  images = 1u << 2,
+  everything = 0xff,
+};
+[[nodiscard]] constexpr pod_reads operator|(pod_reads a, pod_reads b) noexcept {
+  return static_cast<pod_reads>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+[[nodiscard]] constexpr bool covers(pod_reads set, pod_reads wanted) noexcept {
+  return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(wanted)) == static_cast<std::uint8_t>(wanted);
+}
+
+/// Of a pod's class only what @p Reads says. A cached hook that takes it in place of `pod_view`, and reads of nodes what pods do not
+/// change, is asked once for all classes that are alike in that: pods that tolerate the same, say, whatever they request.
+template <pod_reads Reads>
+class pod_part {
+ public:
+  static constexpr pod_reads facets = Reads;
+
+  constexpr pod_part(const pod_view& whole) noexcept : whole_(whole) {}
+
+  [[nodiscard]] std::span<const toleration_symbols> tolerations() const noexcept {
+    needs<pod_reads::tolerations>();
+    return whole_.tolerations();
+  }
+  [[nodiscard]] bool tolerates(const taint_symbols& taint) const noexcept {
+    needs<pod_reads::tolerations>();
+    return whole_.tolerates(taint);
+  }
+  [[nodiscard]] std::span<const label_symbols> node_selector() const noexcept {
+    needs<pod_reads::node_affinity>();
+    return whole_.spec().node_selector;
+  }
+  [[nodiscard]] const std::optional<std::vector<node_term>>& required_nodes() const noexcept {
+    needs<pod_reads::node_affinity>();
+    return whole_.spec().required_nodes;
+  }
+  [[nodiscard]] std::span<const weighted_node_term> preferred_nodes() const noexcept {
+    needs<pod_reads::node_affinity>();
+    return whole_.spec().preferred_nodes;
+  }
+  /// Of init containers, containers and image volumes, normalised.
+  [[nodiscard]] std::span<const symbol> images() const noexcept {
+    needs<pod_reads::images>();
+    return whole_.spec().images;
+  }
+
+  // As of `pod_view`.
+  [[nodiscard]] const kube_semantics& semantics() const noexcept { return whole_.semantics(); }
+  [[nodiscard]] std::string_view text(symbol name) const { return whole_.text(name); }
+  [[nodiscard]] const char* say(std::string_view text) const noexcept { return whole_.say(text); }
+  [[nodiscard]] std::optional<symbol> find(std::string_view text) const { return whole_.find(text); }
+
+ private:
+  template <pod_reads Facets>
+  static constexpr void needs() noexcept {
+    static_assert(
+        covers(Reads, Facets),
+        "a hook asks the pod for something that its pod_part does not read: add that to the pod_part it takes");
+  }
+  pod_view whole_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI

@@ -1,0 +1,156 @@
+// Pods that all differ: what hooks said to pods that are alike in what the hook reads serves them all, and nobody gets another node for it.
+#include "world.hpp"
+
+#include "gangsched/engine/node_answers.hpp"
+#include "gangsched/model/transaction.hpp"
+#include "support/dice.hpp"
+#include "support/inside.hpp"
+
+namespace gangsched::testing::node_answers_test {
+
+namespace {
+
+/// Counts how often it is asked; closed to those who do not tolerate it.
+struct counted {
+  static constexpr std::string_view name = "Counted";
+  using points = implements<point::filter, point::score>;
+  std::shared_ptr<int> filtered = std::make_shared<int>(0), scored = std::make_shared<int>(0);
+  [[nodiscard]] status filter(const pod_part<pod_reads::tolerations>& pod, node_view<reads::labels> node) const {
+    ++*filtered;
+    return node.label("closed") && pod.tolerations().empty() ? status::unschedulable("closed") : status::success();
+  }
+  [[nodiscard]] std::int64_t score(const pod_part<pod_reads::node_affinity>& pod, node_view<reads::name> node) const {
+    ++*scored;
+    return pod.node_selector().empty() ? static_cast<std::int64_t>(node.id().row % 7) : 50;
+  }
+};
+
+a_node random_node(dice& roll, const std::string& name) {
+  a_node node{name};
+  node.cpu(roll.between(1, 32)).memory(std::to_string(roll.between(1, 64)) + "Gi");
+  node.label("zone", "z" + std::to_string(roll.below(3))).label("disk", roll.percent(50) ? "ssd" : "hdd");
+  if (roll.percent(30)) node.taint("t" + std::to_string(roll.below(3)), "", taint_effect::no_schedule);
+  if (roll.percent(30)) node.taint("u", "", taint_effect::prefer_no_schedule);
+  if (roll.percent(40)) node.image("image" + std::to_string(roll.below(4)), 500 << 20);
+  return node.unschedulable(roll.percent(10));
+}
+
+a_pod random_pod(dice& roll, const std::string& name) {
+  a_pod pod{name};
+  pod.cpu_milli(roll.between(1, 3000)).memory(std::to_string(roll.between(1, 4000)) + "Mi");
+  pod.priority(static_cast<std::int32_t>(roll.below(2)));
+  for (int i = 0; i < 3; ++i)
+    if (roll.percent(25)) pod.tolerate("t" + std::to_string(i));
+  if (roll.percent(30)) pod.select("disk", roll.percent(50) ? "ssd" : "hdd");
+  if (roll.percent(40))
+    pod.prefer(static_cast<std::int32_t>(roll.between(1, 9)), "zone", {"z" + std::to_string(roll.below(3))});
+  if (roll.percent(30)) pod.image("image" + std::to_string(roll.below(4)));
+  if (roll.percent(10)) pod.port(static_cast<std::int32_t>(80 + roll.below(3)));
+  if (roll.percent(10)) pod.avoid("app", "web");
+  if (roll.percent(20)) pod.label("app", "web");
+  return pod;
+}
+
+/// The same random story in each world: nodes come, change and go, trials are taken back, pods come, are placed and go.
+words story(world& w, std::uint64_t seed) {
+  dice roll{seed};
+  words all;
+  int made = 0;
+  const auto add_node = [&] { w.add(random_node(roll, "n" + std::to_string(made++))); };
+  for (int i = 0; i < 80; ++i) add_node();
+  for (int step = 0; step < 120; ++step) {
+    const std::vector<node_id> nodes = w.cluster.nodes();
+    const node_id one = nodes[roll.below(nodes.size())];
+    const std::size_t what = roll.below(10);
+    if (what == 0) add_node();
+    if (what == 1) w.must(w.cluster.remove_node(one));
+    if (what == 2 || what == 3)
+      w.must(w.cluster.update_node(one, random_node(roll, std::string{w.cluster.name_of(one)})));
+    if (what == 4) {
+      transaction trial{w.cluster};
+      w.must(w.cluster.update_node(one, random_node(roll, std::string{w.cluster.name_of(one)})));
+      w.add(random_node(roll, "trial"));
+      if (roll.percent(50)) CHECK(w.scheduler.verify());
+    }
+    for (std::size_t pods = roll.below(5); pods > 0; --pods) w.add(random_pod(roll, "p" + std::to_string(made++)));
+    for (const std::string& word : w.run(true)) all.push_back(word);
+    const std::vector<pod_id> pods = w.cluster.pods();
+    if (!pods.empty() && roll.percent(50)) w.remove(pods[roll.below(pods.size())]);
+    w.now += 1s;
+  }
+  CHECK(w.scheduler.verify());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("pods that all differ are placed as by an index for each", "[engine][index]") {
+  std::uint64_t without = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    INFO(seed);
+    scheduler_options options{.seed = seed, .ties = seed % 2 == 0 ? tie_rule::uniform : tie_rule::lowest_row};
+    if (seed % 3 == 0) options.indexed_classes = 1;
+    const cluster_options bounds{.log_bound = seed % 4 == 0 ? 8u : cluster_options{}.log_bound};
+    world w{profiles::kube_default(), options, bounds};
+    options.check_hooks = true;  // an index each, compared with one from nothing
+    world indexed{profiles::kube_default(), options, bounds};
+    CHECK(story(w, seed) == story(indexed, seed));
+    without += w.scheduler.statistics().scans;
+    CHECK(w.scheduler.statistics().index_builds < indexed.scheduler.statistics().index_builds);
+  }
+  CHECK(without > 500);
+}
+
+TEST_CASE("a hook that reads a part of the pod is asked once for all that are alike in it", "[engine][index]") {
+  const counted plugin;
+  world w{profile{priority_sort{}, node_resources_fit{}, counted{plugin}}};
+  for (int i = 0; i < 100; ++i) {
+    a_node node{"n" + std::to_string(i)};
+    node.cpu(64);
+    if (i % 2 == 0) node.label("closed", "yes");
+    w.add(node);
+  }
+  for (int i = 0; i < 40; ++i) {
+    a_pod pod{"p" + std::to_string(i)};
+    pod.cpu_milli(i + 1);
+    if (i % 2 == 0) pod.tolerate("x");
+    w.add(pod);
+  }
+  w.run(true);
+  CHECK(w.scheduler.statistics().index_builds == 0);
+  CHECK(*plugin.filtered == 200);  // 100 nodes for each of two lists of tolerations
+  CHECK(*plugin.scored == 100);
+  // A node that changes is asked about again, and no other.
+  w.must(w.cluster.update_node(w.node("n1"), a_node{"n1"}.cpu(64).label("closed", "yes")));
+  w.add(a_pod{"q"}.cpu_milli(777));
+  CHECK(w.run(true).size() == 1);
+  CHECK(*plugin.filtered == 201);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a class that comes again soon gets an index, one that comes seldom does not", "[engine][index]") {
+  world w;
+  for (int i = 0; i < 64; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64));
+  for (int i = 0; i < 20; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+  w.run(true);
+  CHECK(w.scheduler.statistics().index_builds == 1);
+  CHECK(w.scheduler.statistics().scans == 1);
+  for (int turn = 0; turn < 3; ++turn)
+    for (int i = 0; i < 30; ++i) w.add(a_pod{"q" + std::to_string(turn) + "-" + std::to_string(i)}.cpu_milli(100 + i));
+  w.run(true);
+  CHECK(w.scheduler.statistics().index_builds == 1);
+  CHECK(w.scheduler.statistics().scans == 91);
+}
+
+TEST_CASE("a node that comes late is found by classes whose hooks have no keys", "[engine][index]") {
+  world w{profile{priority_sort{}, node_resources_fit{}}};
+  w.add(a_node{"first"}.cpu(1));
+  w.add(a_pod{"p"}.cpu_milli(900));
+  CHECK(w.run(true) == words{"bind p first"});
+  w.add(a_node{"late"}.cpu(1));
+  w.add(a_pod{"q"}.cpu_milli(901));
+  CHECK(w.run(true) == words{"bind q late"});
+  CHECK(w.scheduler.statistics().index_builds == 0);
+}
+
+}  // namespace gangsched::testing::node_answers_test
