@@ -65,6 +65,7 @@ type Device struct {
 	Profile string // of a MIG instance: "1g.10gb"
 	Milli   int32  // of a share of a GPU: thousandths
 	Amount  int64  // of a share: MiB of memory; of another device: units of its capacity
+	Request int32  // number of the request that it is for; -1: GPUs that a resource of the pod counts
 }
 
 // Devices are those that the pod has; CPUs and memory in NUMA cells, and what claims have that it shares, are not among them.
@@ -97,7 +98,7 @@ func (c *Cluster) devices(ask func(into *C.gangsched_device, room C.size_t) C.si
 			continue
 		}
 		for _, one := range found[:count] {
-			made = append(made, Device{goText(one.id), goText(one.profile), int32(one.milli), int64(one.amount)})
+			made = append(made, Device{goText(one.id), goText(one.profile), int32(one.milli), int64(one.amount), int32(one.request)})
 		}
 		runtime.KeepAlive(c)
 		return made

@@ -125,6 +125,11 @@ func (c *Cluster) Assume(pod PodID, node NodeID) error {
 	return c.done(C.gangsched_cluster_assume(c.c, cPod(pod), cNode(node), c.call.failure))
 }
 
+// Release takes back what Assume reserved: the pod is pending again.
+func (c *Cluster) Release(pod PodID) error {
+	return c.done(C.gangsched_cluster_release(c.c, cPod(pod), c.call.failure))
+}
+
 // Nominate says which node is meant for a pending pod, once there is room; 0: none.
 func (c *Cluster) Nominate(pod PodID, node NodeID) error {
 	return c.done(C.gangsched_cluster_nominate(c.c, cPod(pod), cNode(node), c.call.failure))
@@ -199,6 +204,11 @@ func (c *Cluster) SetNamespace(name string, labels map[string]string) error {
 	return c.done(C.gangsched_cluster_set_namespace(c.c, a.text(name), a.pairs(labels), c.call.failure))
 }
 
+// RemoveNamespace removes a namespace: its labels are none then.
+func (c *Cluster) RemoveNamespace(name string) error {
+	return c.done(C.gangsched_cluster_remove_namespace(c.c, c.hand().text(name), c.call.failure))
+}
+
 // SetPriorityClass adds a priority class or replaces it.
 func (c *Cluster) SetPriorityClass(class PriorityClass) error {
 	a := c.hand()
@@ -211,6 +221,11 @@ func (c *Cluster) SetPriorityClass(class PriorityClass) error {
 	return c.done(C.gangsched_cluster_set_priority_class(c.c, given, c.call.failure))
 }
 
+// RemovePriorityClass removes a priority class; pods keep the priority that they were added with.
+func (c *Cluster) RemovePriorityClass(name string) error {
+	return c.done(C.gangsched_cluster_remove_priority_class(c.c, c.hand().text(name), c.call.failure))
+}
+
 // AddNodeColumn makes a column of numbers beside nodes, which plugins go by.
 func (c *Cluster) AddNodeColumn(column string) error {
 	return c.done(C.gangsched_cluster_add_node_column(c.c, c.hand().text(column), c.call.failure))
@@ -219,26 +234,6 @@ func (c *Cluster) AddNodeColumn(column string) error {
 // SetNodeColumn sets a word of a column.
 func (c *Cluster) SetNodeColumn(node NodeID, column string, value int64) error {
 	return c.done(C.gangsched_cluster_set_node_column(c.c, cNode(node), c.hand().text(column), C.int64_t(value), c.call.failure))
-}
-
-// AddManifests adds all objects of a file of Kubernetes', JSON or YAML, or none. It returns what was left out, a line each.
-func (c *Cluster) AddManifests(name string, text []byte) (warnings string, err error) {
-	a := c.hand()
-	given := a.bytes(len(text) + 1)
-	copy(unsafe.Slice((*byte)(given), len(text)), text)
-	var told *C.char
-	code := C.gangsched_cluster_add_manifests(c.c, (*C.char)(given), C.size_t(len(text)), a.text(name), 0, &told, c.call.failure)
-	warnings = C.GoString(told)
-	C.gangsched_free(told)
-	return warnings, c.done(code)
-}
-
-// SetObject adds a Node, Pod, PodGroup or Namespace as an API server has it, in JSON, or updates the one of that name. It returns the id of a
-// node, pod or group.
-func (c *Cluster) SetObject(text []byte, cookie uint64) (uint64, error) {
-	given := c.hand().bytes(len(text) + 1)
-	copy(unsafe.Slice((*byte)(given), len(text)), text)
-	return made[uint64](c, C.binding_set_object(c.c, (*C.char)(given), C.size_t(len(text)), C.uint64_t(cookie), c.call.failure))
 }
 
 // FindNode, FindPod, FindGroup and FindQueue are 0 if there is none of that name.

@@ -28,18 +28,14 @@ const (
 func (s *Scheduler) Metrics() (string, error) {
 	var text *C.char
 	code := C.gangsched_scheduler_metrics(s.s, &text, s.call.failure)
-	said := C.GoString(text)
-	C.gangsched_free(text)
-	return said, s.done(code)
+	return s.taken(text), s.done(code)
 }
 
 // Trace is where the time of calls went, as Chrome's trace events: JSON for ui.perfetto.dev. An error without a kind of it in Options.
 func (s *Scheduler) Trace() (string, error) {
 	var text *C.char
 	code := C.gangsched_scheduler_trace(s.s, &text, s.call.failure)
-	said := C.GoString(text)
-	C.gangsched_free(text)
-	return said, s.done(code)
+	return s.taken(text), s.done(code)
 }
 
 // PodEvent is an event of Kubernetes' about a pod (events.k8s.io/v1), in kube-scheduler's words.

@@ -335,9 +335,21 @@ func (s *Scheduler) ExplainJSON(pod PodID) (string, error) { return s.explain(po
 func (s *Scheduler) explain(pod PodID, format C.int32_t) (string, error) {
 	var text *C.char
 	code := C.gangsched_scheduler_explain(s.s, cPod(pod), format, &text, s.call.failure)
+	return s.taken(text), s.done(code)
+}
+
+// ExplainGroupJSON is what each placement lacks for the waiting members of a group.
+func (s *Scheduler) ExplainGroupJSON(group GroupID) (string, error) {
+	var text *C.char
+	code := C.gangsched_scheduler_explain_group(s.s, cGroup(group), C.GANGSCHED_JSON, &text, s.call.failure)
+	return s.taken(text), s.done(code)
+}
+
+// taken is a text that C made for us.
+func (s *Scheduler) taken(text *C.char) string {
 	said := C.GoString(text)
 	C.gangsched_free(text)
-	return said, s.done(code)
+	return said
 }
 
 // Counts is how many stand where in the queue.

@@ -131,6 +131,22 @@ type Spread struct {
 	MatchLabelKeys      []string
 }
 
+type ControllerKind int32
+
+const (
+	NoController          ControllerKind = C.GANGSCHED_NO_CONTROLLER
+	ReplicationController ControllerKind = C.GANGSCHED_REPLICATION_CONTROLLER
+	ReplicaSet            ControllerKind = C.GANGSCHED_REPLICA_SET
+	StatefulSet           ControllerKind = C.GANGSCHED_STATEFUL_SET
+	DaemonSet             ControllerKind = C.GANGSCHED_DAEMON_SET
+)
+
+// Controller is who made a pod, in its namespace.
+type Controller struct {
+	Kind ControllerKind
+	Name string
+}
+
 // PodSpec is all of a pod that a scheduler reads.
 type PodSpec struct {
 	Name, Namespace            string // an empty namespace is "default"
@@ -158,6 +174,7 @@ type PodSpec struct {
 	Terminating, Preempted     bool
 	Guaranteed                 bool            // status.qosClass is Guaranteed
 	StartTime                  *int64          // nanoseconds
+	Controller                 Controller      // what spreading by default goes by
 	Devices                    []DeviceRequest // beside the resources that containers request by number
 	DeviceConstraints          []DeviceConstraint
 	ResourceClaims             []ResourceClaimID // of its namespace, each once: devices that it shares with others
@@ -370,6 +387,7 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	if from.StartTime != nil {
 		to.has_start_time, to.start_time = true, C.int64_t(*from.StartTime)
 	}
+	to.controller_kind, to.controller_name = C.int32_t(from.Controller.Kind), a.text(from.Controller.Name)
 	to.devices, to.device_count = a.requests(from.Devices)
 	to.device_constraints, to.device_constraint_count = a.constraints(from.DeviceConstraints)
 	to.resource_claims, to.resource_claim_count = ids[C.gangsched_resource_claim_id](a, from.ResourceClaims)

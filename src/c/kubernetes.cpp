@@ -1,6 +1,11 @@
 #include "gangsched/c/kubernetes.h"
 
+#include <set>
+#include <string_view>
+#include <vector>
+
 #include "gangsched/kube/manifests.hpp"
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/src/c/handles.hpp"
 
@@ -35,7 +40,13 @@ result<watched> read_object(const char* given, std::size_t size) {
 
 error other_kind(const watched& one) {
   return {errc::unknown, "object", "kind",
-          "\"" + one.kind + "\" is none that comes alone: Node, Pod, PodGroup, Namespace"};
+          "\"" + one.kind +
+              "\" is none that comes alone: Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, "
+              "StatefulSet, PodDisruptionBudget"};
+}
+
+bool is_controller(const watched& one) noexcept {
+  return one.kind == "ReplicationController" || one.kind == "ReplicaSet" || one.kind == "StatefulSet";
 }
 
 /// Adds the object or replaces what the cluster has of that name.
@@ -90,6 +101,29 @@ result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, g
     made.kind = GANGSCHED_OBJECT_NAMESPACE;
     return on.set_namespace(*read);
   }
+  if (one.kind == "Service") {
+    const auto read = kube::read_service(one.object, "object");
+    if (!read) return read.error();
+    made.kind = GANGSCHED_OBJECT_SERVICE;
+    return on.set_service({read->name, read->ns, read->selector});
+  }
+  if (is_controller(one)) {
+    const auto read = kube::read_controller(one.object, one.kind, "object");
+    if (!read) return read.error();
+    made.kind = GANGSCHED_OBJECT_CONTROLLER;
+    return on.set_controller({kube::controller_kind_of(one.kind), read->name, read->ns, read->selector});
+  }
+  if (one.kind == "PodDisruptionBudget") {
+    const auto read = kube::read_disruption_budget(one.object, "object");
+    if (!read) return read.error();
+    made.kind = GANGSCHED_OBJECT_BUDGET;
+    const pod_disruption_budget_spec spec{read->name, read->ns, read->selector, read->disruptions_allowed.value_or(0),
+                                          read->disrupted_pods};
+    const auto there = on.find_disruption_budget(one.ns, one.name);
+    if (there) return on.update_disruption_budget(*there, spec);
+    const auto added = on.add_disruption_budget(spec);
+    return added ? result<void>{} : added.error();
+  }
   return other_kind(one);
 }
 
@@ -110,7 +144,43 @@ result<void> remove_object(cluster& on, const watched& one) {
     return there ? on.remove_group(*there) : no();
   }
   if (one.kind == "Namespace") return on.remove_namespace(one.name);
+  if (one.kind == "Service") return on.remove_service(one.ns, one.name);
+  if (is_controller(one)) return on.remove_controller(kube::controller_kind_of(one.kind), one.ns, one.name);
+  if (one.kind == "PodDisruptionBudget") {
+    const auto there = on.find_disruption_budget(one.ns, one.name);
+    return there ? on.remove_disruption_budget(*there) : no();
+  }
   return other_kind(one);
+}
+
+/// Makes the cluster's queues and flavors those that were read: what was read only now is added, what is not there any more goes. (A flavor
+/// stays: a queue that is only named may have quota of it.)
+result<void> set_queues(cluster& on, const kube::manifests& read) {
+  for (const kube::flavor_manifest& one : read.flavors)
+    if (auto done = on.queues().set_flavor(one.spec); !done) return done;
+  std::set<std::string_view> names;
+  for (const kube::queue_manifest& one : read.queues) names.insert(one.spec.name);
+  const std::vector<queue_id> there = on.queues().all();
+  for (auto one = there.rbegin(); one != there.rend(); ++one) {  // children before their parents
+    if (on.queues().spec_of(*one) == nullptr || names.contains(on.queues().name_of(*one))) continue;
+    if (auto done = on.queues().remove(*one); !done) return done;
+  }
+  for (const kube::queue_manifest& one : read.queues) {
+    const auto known = on.queues().find(one.spec.name);
+    if (known && on.queues().spec_of(*known) != nullptr) {
+      if (auto done = on.queues().update(*known, one.spec); !done) return done;
+    } else if (const auto added = on.queues().add(one.spec); !added) {
+      return added.error();
+    }
+  }
+  return {};
+}
+
+/// What was left out, a line each, in memory that the host frees; null if nothing was.
+char* copied_warnings(const kube::manifests& read) {
+  std::string all;
+  for (const kube::warning& one : read.warnings) all += one.message() + "\n";
+  return all.empty() ? nullptr : copied(all);
 }
 
 }  // namespace
@@ -131,9 +201,7 @@ gangsched_code gangsched_cluster_add_manifests(gangsched_cluster* on, const char
                             size == 0 ? std::string{} : std::string{given, size}};
     const auto read = kube::read(file, how);
     if (!read) return c::refuse(error, read.error());
-    std::string left_out;
-    for (const kube::warning& one : read->warnings) left_out += one.message() + "\n";
-    char* const told = warnings == nullptr || left_out.empty() ? nullptr : c::copied(left_out);
+    char* const told = warnings == nullptr ? nullptr : c::copied_warnings(*read);
     try {
       if (const auto done = kube::apply(on->model, *read); !done) {
         gangsched_free(told);
@@ -172,5 +240,21 @@ gangsched_code gangsched_cluster_remove_object(gangsched_cluster* on, const char
     const auto read = c::read_object(given, size);
     if (!read) return c::refuse(error, read.error());
     return c::answer(error, c::remove_object(on->model, *read));
+  });
+}
+
+gangsched_code gangsched_cluster_set_queues(gangsched_cluster* on, const char* given, size_t size, const char* name,
+                                            gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "cluster");
+  if (given == nullptr && size != 0) return c::missing(error, "text");
+  return c::guarded(error, [&] {
+    const kube::source file{c::text(name).empty() ? "queues" : name,
+                            size == 0 ? std::string{} : std::string{given, size}};
+    const auto read = kube::read(file, c::as_served);
+    if (!read) return c::refuse(error, read.error());
+    transaction all{on->model};
+    if (const auto done = c::set_queues(on->model, *read); !done) return c::refuse(error, done.error());
+    all.commit();
+    return c::ok;
   });
 }

@@ -33,7 +33,8 @@ std::size_t list_devices(const cluster& in, node_id node, std::span<const device
     if (one.of_container()) continue;
     if (into != nullptr && count < capacity) {
       const std::int32_t milli = one.kind == device_grant::form::share ? one.milli : 0;
-      into[count] = {handed(in.name_of(node, one)), handed(in.profile_of(one)), milli, one.amount};
+      const std::int32_t request = one.request == counted_request ? -1 : one.request;
+      into[count] = {handed(in.name_of(node, one)), handed(in.profile_of(one)), milli, one.amount, request};
     }
     ++count;
   }

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"gangsched"
 )
 
 // Devices is what the ResourceSlices of one node say is inside it: those of the newest generation of each pool. A device is called
-// driver/pool/name, and its class is its driver. Error: a slice of devices that several nodes reach; a capacity that is no whole number.
-func Devices(slices []*resourcev1beta1.ResourceSlice) (*gangsched.NodeDevices, error) {
+// driver/pool/name, and its class is its driver. Error: a slice of devices that several nodes reach, a capacity that is no whole number.
+func Devices(slices []*resourcev1.ResourceSlice) (*gangsched.NodeDevices, error) {
 	newest := map[[2]string]int64{}
 	for _, slice := range slices {
 		pool := [2]string{slice.Spec.Driver, slice.Spec.Pool.Name}
@@ -28,7 +28,7 @@ func Devices(slices []*resourcev1beta1.ResourceSlice) (*gangsched.NodeDevices, e
 		if spec.Pool.Generation != newest[[2]string{spec.Driver, spec.Pool.Name}] {
 			continue
 		}
-		if spec.NodeName == "" {
+		if spec.NodeName == nil {
 			return nil, fmt.Errorf("resource slice %s: devices that several nodes reach are not modelled", slice.Name)
 		}
 		for i := range spec.Devices {
@@ -42,12 +42,9 @@ func Devices(slices []*resourcev1beta1.ResourceSlice) (*gangsched.NodeDevices, e
 	return made, nil
 }
 
-func device(in *resourcev1beta1.ResourceSliceSpec, from *resourcev1beta1.Device) (gangsched.OtherDevice, error) {
+func device(in *resourcev1.ResourceSliceSpec, from *resourcev1.Device) (gangsched.OtherDevice, error) {
 	made := gangsched.OtherDevice{ID: in.Driver + "/" + in.Pool.Name + "/" + from.Name, Class: in.Driver}
-	if from.Basic == nil {
-		return made, nil
-	}
-	for name, attribute := range from.Basic.Attributes {
+	for name, attribute := range from.Attributes {
 		one := gangsched.Attribute{Name: qualified(in.Driver, string(name))}
 		switch {
 		case attribute.IntValue != nil:
@@ -61,7 +58,7 @@ func device(in *resourcev1beta1.ResourceSliceSpec, from *resourcev1beta1.Device)
 		}
 		made.Attributes = append(made.Attributes, one)
 	}
-	for name, capacity := range from.Basic.Capacity {
+	for name, capacity := range from.Capacity {
 		amount, whole := capacity.Value.AsInt64()
 		if !whole || amount < 0 {
 			return made, fmt.Errorf("capacity %s: %s is too much, or no whole number", name, capacity.Value.String())
@@ -82,11 +79,12 @@ func qualified(driver, name string) string {
 }
 
 // Classes leads from the name of a DeviceClass to it; nil if there is none.
-type Classes func(name string) *resourcev1beta1.DeviceClass
+type Classes func(name string) *resourcev1.DeviceClass
 
-// Claim is a ResourceClaim as the cluster takes it, with what is allocated. Error: it names a class that is not there, or more devices than can be;
+// Claim is a ResourceClaim as the cluster takes it, with what is allocated. Error: it names a class that is not there, more devices than can be, or
+// alternatives;
 // what is not understood of selectors the cluster says when it is added. It is allocated where its devices' node is, if the cluster has that.
-func Claim(from *resourcev1beta1.ResourceClaim, classes Classes, in Names) (*gangsched.ResourceClaimSpec, error) {
+func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsched.ResourceClaimSpec, error) {
 	made := &gangsched.ResourceClaimSpec{Name: from.Name, Namespace: from.Namespace}
 	numbers := map[string]int32{}
 	for i := range from.Spec.Devices.Requests {
@@ -132,25 +130,27 @@ func Claim(from *resourcev1beta1.ResourceClaim, classes Classes, in Names) (*gan
 	return made, nil
 }
 
-func deviceRequest(from *resourcev1beta1.DeviceRequest, classes Classes) (gangsched.DeviceRequest, error) {
-	made := gangsched.DeviceRequest{
-		Name:  from.Name,
-		All:   from.AllocationMode == resourcev1beta1.DeviceAllocationModeAll,
-		Admin: from.AdminAccess != nil && *from.AdminAccess,
+func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.DeviceRequest, error) {
+	made := gangsched.DeviceRequest{Name: from.Name}
+	exactly := from.Exactly
+	if exactly == nil {
+		return made, fmt.Errorf("alternatives are not modelled")
 	}
-	if from.Count < 0 || from.Count > math.MaxInt32 {
-		return made, fmt.Errorf("a count of %d", from.Count)
+	made.All = exactly.AllocationMode == resourcev1.DeviceAllocationModeAll
+	made.Admin = exactly.AdminAccess != nil && *exactly.AdminAccess
+	if exactly.Count < 0 || exactly.Count > math.MaxInt32 {
+		return made, fmt.Errorf("a count of %d", exactly.Count)
 	}
-	made.Count = int32(from.Count)
-	class := classes(from.DeviceClassName)
+	made.Count = int32(exactly.Count)
+	class := classes(exactly.DeviceClassName)
 	if class == nil {
-		return made, fmt.Errorf("there is no device class %q", from.DeviceClassName)
+		return made, fmt.Errorf("there is no device class %q", exactly.DeviceClassName)
 	}
-	made.CEL = append(expressions(class.Spec.Selectors), expressions(from.Selectors)...)
+	made.CEL = append(expressions(class.Spec.Selectors), expressions(exactly.Selectors)...)
 	return made, nil
 }
 
-func expressions(all []resourcev1beta1.DeviceSelector) (made []string) {
+func expressions(all []resourcev1.DeviceSelector) (made []string) {
 	for i := range all {
 		if all[i].CEL != nil {
 			made = append(made, all[i].CEL.Expression)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,48 +20,51 @@ const driver = "gpu.example.com"
 func meta(kind, name, namespace string) (metav1.TypeMeta, metav1.ObjectMeta) {
 	version := "v1"
 	if strings.HasPrefix(kind, "Resource") || kind == "DeviceClass" {
-		version = "resource.k8s.io/v1beta1"
+		version = "resource.k8s.io/v1"
 	}
 	return metav1.TypeMeta{Kind: kind, APIVersion: version}, metav1.ObjectMeta{Name: name, Namespace: namespace}
 }
 
 // slices of two nodes: four cards each, of which one in two is large; and an old one of the first.
-func slices() (made []*resourcev1beta1.ResourceSlice) {
+func slices() (made []*resourcev1.ResourceSlice) {
 	for i := range 3 {
-		slice := &resourcev1beta1.ResourceSlice{}
+		slice, node := &resourcev1.ResourceSlice{}, fmt.Sprint("node-", i%2)
 		slice.TypeMeta, slice.ObjectMeta = meta("ResourceSlice", fmt.Sprint("slice-", i), "")
-		slice.Spec = resourcev1beta1.ResourceSliceSpec{Driver: driver, NodeName: fmt.Sprint("node-", i%2), Pool: resourcev1beta1.ResourcePool{Name: fmt.Sprint("pool-", i%2), Generation: int64(2 - i/2), ResourceSliceCount: 1}}
+		slice.Spec = resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: fmt.Sprint("pool-", i%2), Generation: int64(2 - i/2), ResourceSliceCount: 1}}
 		for k := range 4 {
 			model, version, cores := []string{"small", "large"}[k%2], "1.2.3", int64(4+4*(k%2))
 			fast := k%2 == 1
-			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1beta1.Device{Name: fmt.Sprint("card-", k), Basic: &resourcev1beta1.BasicDevice{
-				Attributes: map[resourcev1beta1.QualifiedName]resourcev1beta1.DeviceAttribute{
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint("card-", k),
+				Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
 					"model": {StringValue: &model}, "cores": {IntValue: &cores}, "fast": {BoolValue: &fast}, "firmware": {VersionValue: &version},
 				},
-				Capacity: map[resourcev1beta1.QualifiedName]resourcev1beta1.DeviceCapacity{"memory": {Value: resource.MustParse(fmt.Sprint(40*(1+k%2), "Gi"))}},
-			}})
+				Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse(fmt.Sprint(40*(1+k%2), "Gi"))}},
+			})
 		}
 		made = append(made, slice)
 	}
 	return made
 }
 
-func class() *resourcev1beta1.DeviceClass {
-	made := &resourcev1beta1.DeviceClass{}
+func class() *resourcev1.DeviceClass {
+	made := &resourcev1.DeviceClass{}
 	made.TypeMeta, made.ObjectMeta = meta("DeviceClass", "card", "")
 	made.Spec.Selectors = cel(`device.driver == "gpu.example.com"`)
 	return made
 }
 
-func cel(expression string) []resourcev1beta1.DeviceSelector {
-	return []resourcev1beta1.DeviceSelector{{CEL: &resourcev1beta1.CELDeviceSelector{Expression: expression}}}
+func cel(expression string) []resourcev1.DeviceSelector {
+	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
 }
 
-func claim(name string, requests ...resourcev1beta1.DeviceRequest) *resourcev1beta1.ResourceClaim {
-	made := &resourcev1beta1.ResourceClaim{}
+func claim(name string, requests ...resourcev1.DeviceRequest) *resourcev1.ResourceClaim {
+	made := &resourcev1.ResourceClaim{}
 	made.TypeMeta, made.ObjectMeta = meta("ResourceClaim", name, "team")
 	for i := range requests {
-		requests[i].DeviceClassName = "card"
+		if requests[i].Exactly == nil {
+			requests[i].Exactly = &resourcev1.ExactDeviceRequest{}
+		}
+		requests[i].Exactly.DeviceClassName = "card"
 	}
 	made.Spec.Devices.Requests = requests
 	return made
@@ -79,14 +82,14 @@ func claimingPod(name string, claims ...string) *corev1.Pod {
 
 // What the slices, classes, claims and pods decide as JSON they decide typed.
 func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
-	same := resourcev1beta1.FullyQualifiedName(driver + "/model")
-	pair := claim("pair", resourcev1beta1.DeviceRequest{Name: "a"}, resourcev1beta1.DeviceRequest{Name: "b"})
-	pair.Spec.Devices.Constraints = []resourcev1beta1.DeviceConstraint{{MatchAttribute: &same, Requests: []string{"a", "b"}}}
-	claims := []*resourcev1beta1.ResourceClaim{
-		claim("shared", resourcev1beta1.DeviceRequest{Name: "one", Selectors: cel(`device.attributes["gpu.example.com"].model == "large"`)}),
-		claim("two", resourcev1beta1.DeviceRequest{Name: "all", Count: 2, Selectors: cel(`device.attributes["gpu.example.com"].cores >= 8`)}),
+	same := resourcev1.FullyQualifiedName(driver + "/model")
+	pair := claim("pair", resourcev1.DeviceRequest{Name: "a"}, resourcev1.DeviceRequest{Name: "b"})
+	pair.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &same, Requests: []string{"a", "b"}}}
+	claims := []*resourcev1.ResourceClaim{
+		claim("shared", resourcev1.DeviceRequest{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{Selectors: cel(`device.attributes["gpu.example.com"].model == "large"`)}}),
+		claim("two", resourcev1.DeviceRequest{Name: "all", Exactly: &resourcev1.ExactDeviceRequest{Count: 2, Selectors: cel(`device.attributes["gpu.example.com"].cores >= 8`)}}),
 		pair,
-		claim("huge", resourcev1beta1.DeviceRequest{Name: "one", Selectors: cel(`device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0`)}),
+		claim("huge", resourcev1.DeviceRequest{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{Selectors: cel(`device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0`)}}),
 	}
 	pods := []*corev1.Pod{claimingPod("p", "shared"), claimingPod("q", "shared"), claimingPod("r", "two"), claimingPod("s", "pair"), claimingPod("t", "huge")}
 	typed, text := gangsched.NewCluster(), gangsched.NewCluster()
@@ -99,9 +102,9 @@ func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
 		node.Status.Allocatable = quantities("cpu", "8", "pods", "20")
 		items = append(items, node)
 		spec := kube.Node(node)
-		var its []*resourcev1beta1.ResourceSlice
+		var its []*resourcev1.ResourceSlice
 		for _, slice := range slices() {
-			if slice.Spec.NodeName == node.Name {
+			if *slice.Spec.NodeName == node.Name {
 				its = append(its, slice)
 			}
 		}
@@ -117,7 +120,7 @@ func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
 	for _, slice := range slices() {
 		items = append(items, slice)
 	}
-	classes := func(name string) *resourcev1beta1.DeviceClass {
+	classes := func(name string) *resourcev1.DeviceClass {
 		if name == "card" {
 			return class()
 		}
@@ -195,14 +198,14 @@ func TestAllocatedClaimsAreWhereTheirDevicesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := claim("shared", resourcev1beta1.DeviceRequest{Name: "one"})
-	made.Status.ReservedFor = []resourcev1beta1.ResourceClaimConsumerReference{{Resource: "podgroups", Name: "train"}}
-	made.Status.Allocation = &resourcev1beta1.AllocationResult{
-		Devices: resourcev1beta1.DeviceAllocationResult{Results: []resourcev1beta1.DeviceRequestAllocationResult{{Request: "one", Driver: driver, Pool: "pool-1", Device: "card-2"}}},
+	made := claim("shared", resourcev1.DeviceRequest{Name: "one"})
+	made.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "podgroups", Name: "train"}}
+	made.Status.Allocation = &resourcev1.AllocationResult{
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "one", Driver: driver, Pool: "pool-1", Device: "card-2"}}},
 		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
 			{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"node-1"}}}}}},
 	}
-	spec, err := kube.Claim(made, func(string) *resourcev1beta1.DeviceClass { return class() }, cluster)
+	spec, err := kube.Claim(made, func(string) *resourcev1.DeviceClass { return class() }, cluster)
 	if err != nil || spec.Node != node || len(spec.HeldDevices) != 1 || *spec.HeldDevices[0].Request != 0 || *spec.MostPods != 0 {
 		t.Fatal(spec, err)
 	}
@@ -244,12 +247,12 @@ func TestAllocatedClaimsAreWhereTheirDevicesAre(t *testing.T) {
 func TestWhatIsWrongWithClaimsIsSaid(t *testing.T) {
 	cluster := gangsched.NewCluster()
 	defer cluster.Close()
-	none := func(string) *resourcev1beta1.DeviceClass { return nil }
-	some := func(string) *resourcev1beta1.DeviceClass { return class() }
-	if _, err := kube.Claim(claim("c", resourcev1beta1.DeviceRequest{Name: "r"}), none, cluster); err == nil || !strings.Contains(err.Error(), `no device class "card"`) {
+	none := func(string) *resourcev1.DeviceClass { return nil }
+	some := func(string) *resourcev1.DeviceClass { return class() }
+	if _, err := kube.Claim(claim("c", resourcev1.DeviceRequest{Name: "r"}), none, cluster); err == nil || !strings.Contains(err.Error(), `no device class "card"`) {
 		t.Error(err)
 	}
-	odd := claim("c", resourcev1beta1.DeviceRequest{Name: "r", Selectors: cel(`device.attributes["x"].y.matches("z")`)})
+	odd := claim("c", resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{Selectors: cel(`device.attributes["x"].y.matches("z")`)}})
 	spec, err := kube.Claim(odd, some, cluster)
 	if err != nil {
 		t.Fatal(err)
@@ -258,13 +261,14 @@ func TestWhatIsWrongWithClaimsIsSaid(t *testing.T) {
 		t.Error(err)
 	}
 	lost := claim("c")
-	attribute := resourcev1beta1.FullyQualifiedName("a/b")
-	lost.Spec.Devices.Constraints = []resourcev1beta1.DeviceConstraint{{MatchAttribute: &attribute, Requests: []string{"r"}}}
+	attribute := resourcev1.FullyQualifiedName("a/b")
+	lost.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &attribute, Requests: []string{"r"}}}
 	if _, err := kube.Claim(lost, some, cluster); err == nil {
 		t.Error("a constraint was about nothing")
 	}
 	wide := slices()[:1]
-	wide[0].Spec.NodeName, wide[0].Spec.AllNodes = "", true
+	all := true
+	wide[0].Spec.NodeName, wide[0].Spec.AllNodes = nil, &all
 	if _, err := kube.Devices(wide); err == nil {
 		t.Error("devices of all nodes were one's")
 	}

@@ -80,6 +80,11 @@ func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error
 		Volumes:        options.Volumes,
 		Guaranteed:     from.Status.QOSClass == corev1.PodQOSGuaranteed,
 	}
+	if owner := metav1.GetControllerOf(from); owner != nil {
+		if kind, known := controllers[owner.Kind]; known {
+			made.Controller = gangsched.Controller{Kind: kind, Name: owner.Name}
+		}
+	}
 	if spec.Resources != nil {
 		if made.Resources = amounts(spec.Resources.Requests); made.Resources == nil {
 			made.Resources = []gangsched.Amount{}
@@ -127,6 +132,13 @@ func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error
 		made.Group = group
 	}
 	return made, nil
+}
+
+var controllers = map[string]gangsched.ControllerKind{
+	"ReplicationController": gangsched.ReplicationController,
+	"ReplicaSet":            gangsched.ReplicaSet,
+	"StatefulSet":           gangsched.StatefulSet,
+	"DaemonSet":             gangsched.DaemonSet,
 }
 
 // placeless volumes can be had on every node.

@@ -233,6 +233,7 @@ typedef struct gangsched_device {
   gangsched_text profile;  ///< of a MIG instance: "1g.10gb"
   int32_t milli;           ///< of a share of a GPU: thousandths
   int64_t amount;          ///< of a share: MiB of memory; of another device: units of its capacity
+  int32_t request;         ///< number of the request that it is for; -1: GPUs that a resource of the pod counts
 } gangsched_device;
 /// The devices that the pod has: up to @p capacity of them are written, and how many they are is returned; CPUs and memory in NUMA cells,
 /// and what claims have that it shares, are not among them. O(devices).

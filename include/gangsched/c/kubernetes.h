@@ -33,12 +33,17 @@ enum {
   GANGSCHED_OBJECT_NODE = 1,
   GANGSCHED_OBJECT_POD = 2,
   GANGSCHED_OBJECT_GROUP = 3,
-  GANGSCHED_OBJECT_NAMESPACE = 4
+  GANGSCHED_OBJECT_NAMESPACE = 4,
+  GANGSCHED_OBJECT_SERVICE = 5,
+  GANGSCHED_OBJECT_CONTROLLER = 6,
+  GANGSCHED_OBJECT_BUDGET = 7
 };
 
-/// Adds one Node, Pod, PodGroup or Namespace as an API server has it, or updates the one of that name: what a watch says of objects that
-/// came and changed. @p cookie is the host's own word on it; @p made may be null. A pod that has ended (phase Succeeded or Failed) is
-/// removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
+/// Adds one Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet (of these three the selector: what
+/// spreading by default goes by) or PodDisruptionBudget (its selector and status) as an API server has it, or updates the one of that name:
+/// what a watch says of objects that came and changed. @p cookie is the host's own word on a node, pod or group; @p made may be null. A pod
+/// that has ended (phase Succeeded or Failed) is removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is
+/// not there). O(length).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
                                                             uint64_t cookie, gangsched_object* made,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -46,6 +51,14 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* c
 /// unknown.
 GANGSCHED_C_API gangsched_code gangsched_cluster_remove_object(gangsched_cluster* cluster, const char* text,
                                                                size_t size, gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+/// Makes the cluster's queues those of a file, which has all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and ResourceFlavors, the
+/// Queues of Volcano and KAI, ElasticQuotas, in any mixture. Who is new is added, who is there is updated, who is not in the file is removed:
+/// what a queue is depends on several objects, so a watch hands over all of them again. All or nothing; objects of other kinds count for
+/// nothing. Errors: what the text says that it may not, and those of `gangsched_cluster_add_queue`. O(length + queues · pods).
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_queues(gangsched_cluster* cluster, const char* text, size_t size,
+                                                            const char* name,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 #ifdef __cplusplus
 }
