@@ -58,6 +58,7 @@ type NodeSpec struct {
 	Allocatable   []Amount
 	Images        []Image
 	Unschedulable bool
+	VolumeLimits  []Amount     // volumes it can attach, by driver
 	Devices       *NodeDevices // nil: not known; then counted resources are all that is looked at
 	Cookie        uint64       // the host's own word, handed back with every decision
 }
@@ -256,7 +257,7 @@ func (a *arena) node(from *NodeSpec) *C.gangsched_node_spec {
 	to.name = a.text(from.Name)
 	to.labels = a.pairs(from.Labels)
 	to.taints, to.taint_count = a.taints(from.Taints)
-	to.allocatable = a.amounts(from.Allocatable)
+	to.allocatable, to.volume_limits = a.amounts(from.Allocatable), a.amounts(from.VolumeLimits)
 	images := list[C.gangsched_image](a, len(from.Images))
 	for i := range from.Images {
 		images[i] = C.gangsched_image{names: a.texts(from.Images[i].Names), size_bytes: C.int64_t(from.Images[i].SizeBytes)}

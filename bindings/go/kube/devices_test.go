@@ -285,6 +285,18 @@ type storage struct {
 func (s storage) Claim(_, name string) *corev1.PersistentVolumeClaim { return s.claims[name] }
 func (s storage) Volume(name string) *corev1.PersistentVolume        { return s.volumes[name] }
 
+// Matching: nodes are called like their hosts, and those of rack are r1 and b.
+func (s storage) Matching(selector *corev1.NodeSelector) []string {
+	if one := selector.NodeSelectorTerms[0].MatchExpressions[0]; one.Key == corev1.LabelHostname {
+		return one.Values
+	}
+	return []string{"r1", "b"}
+}
+
+func (s storage) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool) {
+	return []string{"a"}, claim.Labels["waits"] != ""
+}
+
 func onHosts(names ...string) *corev1.VolumeNodeAffinity {
 	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names}},
@@ -293,13 +305,14 @@ func onHosts(names ...string) *corev1.VolumeNodeAffinity {
 
 func TestVolumesSayWhereAPodCanBe(t *testing.T) {
 	in := storage{map[string]*corev1.PersistentVolumeClaim{}, map[string]*corev1.PersistentVolume{}}
-	for _, name := range []string{"local", "also", "zonal", "lost", "unbound", "odd"} {
+	for _, name := range []string{"local", "also", "zonal", "lost", "unbound", "late", "odd"} {
 		in.claims[name], in.volumes[name] = &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 		in.claims[name].Spec.VolumeName = name
 		in.volumes[name].Name = name
 	}
 	delete(in.volumes, "lost")
-	in.claims["unbound"].Spec.VolumeName = ""
+	in.claims["unbound"].Spec.VolumeName, in.claims["late"].Spec.VolumeName = "", ""
+	in.claims["late"].Labels = map[string]string{"waits": "yes"}
 	in.claims["also"].Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
 	in.volumes["local"].Spec.NodeAffinity = onHosts("a", "b", "c")
 	in.volumes["also"].Spec.NodeAffinity = onHosts("d", "b", "c")
@@ -335,10 +348,21 @@ func TestVolumesSayWhereAPodCanBe(t *testing.T) {
 	if said, err := kube.Volumes(with("unbound"), in); err != nil || !said.UnboundClaims {
 		t.Error(said, err)
 	}
-	for _, name := range []string{"lost", "odd", "nothing"} {
+	if said, err := kube.Volumes(with("late"), in); err != nil || said.UnboundClaims || fmt.Sprint(said.Nodes) != "[a]" {
+		t.Error(said, err)
+	}
+	if said, err := kube.Volumes(with("odd", "local"), in); err != nil || fmt.Sprint(said.Nodes) != "[b]" {
+		t.Error(said, err)
+	}
+	for _, name := range []string{"lost", "nothing"} {
 		if _, err := kube.Volumes(with(name), in); err == nil {
 			t.Error(name)
 		}
+	}
+	disks := claimingPod("p")
+	disks.Spec.Volumes = []corev1.Volume{{Name: "d", VolumeSource: corev1.VolumeSource{RBD: &corev1.RBDVolumeSource{RBDPool: "p", RBDImage: "i", ReadOnly: true}}}}
+	if said, err := kube.Volumes(disks, in); err != nil || fmt.Sprint(said.Disks) != "[{rbd/p/i true}]" {
+		t.Error(said, err)
 	}
 	cluster := gangsched.NewCluster()
 	defer cluster.Close()

@@ -22,7 +22,7 @@ type Names interface {
 type Options struct {
 	Group string // the pod group that it is in, in its namespace; "" for none
 	Queue string // "" for that of its group or namespace
-	// Volumes of the pod: what Volumes says. Without it a pod with claims of volumes is an error.
+	// Volumes of the pod: what Volumes says. Without it a pod with claims of volumes, or disks that pods cannot share, is an error.
 	Volumes *gangsched.PodVolumes
 }
 
@@ -48,14 +48,14 @@ func Ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Pod is a pod as the cluster takes it. Error: it has volumes that say where it can be, other than claims with Options.Volumes; its node, or a claim
-// of devices, is not there.
+// Pod is a pod as the cluster takes it. Error: it has volumes that say where it can be, without Options.Volumes; its node, or a claim of
+// devices, is not there.
 func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error) {
 	spec := &from.Spec
 	for i := range spec.Volumes {
 		v := &spec.Volumes[i]
-		if v.Image == nil && !placeless(v) && (v.PersistentVolumeClaim == nil || options.Volumes == nil) {
-			return nil, fmt.Errorf("pod %s/%s: volume %s says where the pod can be: it needs Options.Volumes, or is handed over as JSON", from.Namespace, from.Name, v.Name)
+		if options.Volumes == nil && (ClaimOf(from, v) != "" || disk(v) != nil) {
+			return nil, fmt.Errorf("pod %s/%s: volume %s says where the pod can be: it needs Options.Volumes", from.Namespace, from.Name, v.Name)
 		}
 	}
 	shared, err := claims(from, in)
@@ -139,11 +139,6 @@ var controllers = map[string]gangsched.ControllerKind{
 	"ReplicaSet":            gangsched.ReplicaSet,
 	"StatefulSet":           gangsched.StatefulSet,
 	"DaemonSet":             gangsched.DaemonSet,
-}
-
-// placeless volumes can be had on every node.
-func placeless(v *corev1.Volume) bool {
-	return v.EmptyDir != nil || v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.DownwardAPI != nil || v.HostPath != nil
 }
 
 func effect(of corev1.TaintEffect) gangsched.Effect {

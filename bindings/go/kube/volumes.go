@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,85 +10,111 @@ import (
 	"gangsched"
 )
 
-// Storage leads from a pod's claims of volumes to what they are bound to.
+// Storage leads from a pod's claims of volumes to what they are bound to, or can be.
 type Storage interface {
 	Claim(namespace, name string) *corev1.PersistentVolumeClaim // nil: there is none
 	Volume(name string) *corev1.PersistentVolume
+	// Matching are the names of the nodes that a selector is for.
+	Matching(*corev1.NodeSelector) []string
+	// Bindable are the nodes on which a claim that has no volume can get one for a pod that is placed there; nil: all. False: it has to have one
+	// before a pod is placed.
+	Bindable(*corev1.PersistentVolumeClaim) (nodes []string, possible bool)
 }
 
 var volumeZones = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion}
 
-// Volumes is what a pod's claims of volumes mean for where it can be: bound ones by the zones, nodes and driver of their volumes; with one that is not
-// bound no node will do. Nil: nothing. Error: a claim or volume that is not there; a volume with a node affinity by other labels than
-// kubernetes.io/hostname.
+// ClaimOf is the name of the claim that a volume of a pod is; "": it is none.
+func ClaimOf(pod *corev1.Pod, volume *corev1.Volume) string {
+	switch {
+	case volume.PersistentVolumeClaim != nil:
+		return volume.PersistentVolumeClaim.ClaimName
+	case volume.Ephemeral != nil:
+		return pod.Name + "-" + volume.Name
+	}
+	return ""
+}
+
+// Volumes is what a pod's volumes mean for where it can be: disks that pods cannot share; claims that are bound, by the nodes, zones and drivers of
+// their volumes; claims that are bound where the pod goes. With one that has to be bound first no node will do. Nil: nothing. Error: a claim or volume
+// that is not there.
 func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
-	var made *gangsched.PodVolumes
+	made := &gangsched.PodVolumes{}
+	said := false
 	for i := range of.Spec.Volumes {
-		source := of.Spec.Volumes[i].PersistentVolumeClaim
-		if source == nil {
+		if disk := disk(&of.Spec.Volumes[i]); disk != nil {
+			made.Disks, said = append(made.Disks, *disk), true
+		}
+		name := ClaimOf(of, &of.Spec.Volumes[i])
+		if name == "" {
 			continue
 		}
-		if made == nil {
-			made = &gangsched.PodVolumes{}
-		}
-		claim := in.Claim(of.Namespace, source.ClaimName)
+		said = true
+		claim := in.Claim(of.Namespace, name)
 		if claim == nil {
-			return nil, fmt.Errorf("pod %s/%s: there is no claim of a volume %q", of.Namespace, of.Name, source.ClaimName)
+			return nil, fmt.Errorf("persistentvolumeclaim %q not found", name)
 		}
-		for _, mode := range claim.Spec.AccessModes {
-			if mode == corev1.ReadWriteOncePod {
-				made.ExclusiveClaims = append(made.ExclusiveClaims, source.ClaimName)
-			}
+		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
+			made.ExclusiveClaims = append(made.ExclusiveClaims, name)
 		}
 		if claim.Spec.VolumeName == "" {
-			made.UnboundClaims = true
+			nodes, possible := in.Bindable(claim)
+			made.UnboundClaims = made.UnboundClaims || !possible
+			if nodes != nil {
+				within(made, nodes)
+			}
 			continue
 		}
 		volume := in.Volume(claim.Spec.VolumeName)
 		if volume == nil {
-			return nil, fmt.Errorf("pod %s/%s: there is no volume %q", of.Namespace, of.Name, claim.Spec.VolumeName)
+			return nil, fmt.Errorf("persistentvolume %q not found", claim.Spec.VolumeName)
 		}
-		for _, key := range volumeZones {
-			if zones, ok := volume.Labels[key]; ok {
-				made.Zones = append(made.Zones, gangsched.VolumeZone{Key: key, Values: strings.Split(zones, "__")})
-			}
-		}
-		if csi := volume.Spec.CSI; csi != nil {
-			made.Attachments = append(made.Attachments, gangsched.AttachedVolume{Driver: csi.Driver, ID: csi.VolumeHandle})
-		}
-		if err := reachable(volume, made); err != nil {
-			return nil, err
-		}
+		bound(made, volume, in)
+	}
+	if !said {
+		return nil, nil
 	}
 	return made, nil
 }
 
-// reachable keeps the nodes from which the volume can be reached, by their hostnames.
-func reachable(volume *corev1.PersistentVolume, made *gangsched.PodVolumes) error {
-	if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
-		return nil
-	}
-	from := map[string]bool{}
-	for _, term := range volume.Spec.NodeAffinity.Required.NodeSelectorTerms {
-		if len(term.MatchExpressions) != 1 || len(term.MatchFields) != 0 || term.MatchExpressions[0].Key != corev1.LabelHostname ||
-			term.MatchExpressions[0].Operator != corev1.NodeSelectorOpIn {
-			return fmt.Errorf("volume %s: its node affinity is not by %s alone: the pod is handed over as JSON", volume.Name, corev1.LabelHostname)
-		}
-		for _, name := range term.MatchExpressions[0].Values {
-			from[name] = true
+// bound says what a volume that is there asks of the node.
+func bound(made *gangsched.PodVolumes, volume *corev1.PersistentVolume, in Storage) {
+	for _, key := range volumeZones {
+		if zones, ok := volume.Labels[key]; ok {
+			made.Zones = append(made.Zones, gangsched.VolumeZone{Key: key, Values: strings.Split(zones, "__")})
 		}
 	}
-	nodes := []string{}
+	if csi := volume.Spec.CSI; csi != nil {
+		made.Attachments = append(made.Attachments, gangsched.AttachedVolume{Driver: csi.Driver, ID: csi.VolumeHandle})
+	}
+	if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
+		within(made, in.Matching(affinity.Required))
+	}
+}
+
+// within keeps the nodes that are among these, too.
+func within(made *gangsched.PodVolumes, nodes []string) {
 	if made.Nodes == nil {
-		for _, term := range volume.Spec.NodeAffinity.Required.NodeSelectorTerms {
-			nodes = append(nodes, term.MatchExpressions[0].Values...)
-		}
+		made.Nodes = append([]string{}, nodes...)
+		return
 	}
-	for _, name := range made.Nodes {
-		if from[name] {
-			nodes = append(nodes, name)
-		}
+	these := make(map[string]bool, len(nodes))
+	for _, name := range nodes {
+		these[name] = true
 	}
-	made.Nodes = nodes
+	made.Nodes = slices.DeleteFunc(made.Nodes, func(name string) bool { return !these[name] })
+}
+
+// disk is a volume that two pods of a node cannot share, unless both only read.
+func disk(of *corev1.Volume) *gangsched.UsedDisk {
+	switch {
+	case of.GCEPersistentDisk != nil:
+		return &gangsched.UsedDisk{ID: "gce/" + of.GCEPersistentDisk.PDName, ReadOnly: of.GCEPersistentDisk.ReadOnly}
+	case of.AWSElasticBlockStore != nil:
+		return &gangsched.UsedDisk{ID: "ebs/" + of.AWSElasticBlockStore.VolumeID} // not even to read
+	case of.ISCSI != nil:
+		return &gangsched.UsedDisk{ID: "iscsi/" + of.ISCSI.IQN, ReadOnly: of.ISCSI.ReadOnly}
+	case of.RBD != nil:
+		return &gangsched.UsedDisk{ID: "rbd/" + of.RBD.RBDPool + "/" + of.RBD.RBDImage, ReadOnly: of.RBD.ReadOnly}
+	}
 	return nil
 }

@@ -1,0 +1,203 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Bind is a pod that is to run on a node.
+type Bind struct {
+	Pod             types.NamespacedName
+	UID             types.UID
+	ResourceVersion string
+	Node            string
+	// Before is done first, as allocating what the pod claims; an error ends the bind, and After undoes it if the bind comes to nothing. Both may be nil.
+	Before func(context.Context) error
+	After  func(context.Context)
+
+	void atomic.Bool
+}
+
+// Cancel says that the decision is void: what has not been sent yet will not be.
+func (b *Bind) Cancel() { b.void.Store(true) }
+
+// Outcome is what became of a bind.
+type Outcome struct {
+	Bound  bool
+	Gone   bool   // there is no such pod any more
+	Reason string // why it is not bound
+}
+
+const (
+	mostConflicts = 8 // the pod changed each time between looking at it and binding it
+	firstPause    = 100 * time.Millisecond
+	longestPause  = 5 * time.Second
+)
+
+// Bind binds a pod and says what became of it, from a goroutine of its own. It says so only when it is known: no pod is reported as failed that may
+// still become bound.
+func (w *Writer) Bind(b *Bind, done func(Outcome)) {
+	w.binds.add(func(ctx context.Context) {
+		if b.Before == nil {
+			w.finish(ctx, b, done)
+			return
+		}
+		go func() { // it may wait for long, as for a volume that is made
+			if err := b.Before(ctx); err != nil {
+				b.undo(ctx)
+				done(Outcome{Reason: err.Error()})
+				return
+			}
+			w.binds.add(func(ctx context.Context) { w.finish(ctx, b, done) })
+		}()
+	})
+}
+
+func (w *Writer) finish(ctx context.Context, b *Bind, done func(Outcome)) {
+	said := Outcome{Reason: "the decision is void"}
+	if !b.void.Load() {
+		w.status.settle(b.Pod)
+		said = w.bind(ctx, b)
+	}
+	if !said.Bound {
+		b.undo(ctx)
+	}
+	done(said)
+}
+
+func (b *Bind) undo(ctx context.Context) {
+	if b.After != nil {
+		b.After(ctx)
+	}
+}
+
+// bind carries the resource version at which the pod was seen without a node. So a request that was lost on the way cannot bind the pod later:
+// whoever changes the pod first makes the other's request fail. See fence.
+func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
+	binding := &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.UID, ResourceVersion: b.ResourceVersion},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: b.Node},
+	}
+	pods := w.client.CoreV1().Pods(b.Pod.Namespace)
+	pause := firstPause
+	for conflicts := 0; ctx.Err() == nil; {
+		limited, cancel := context.WithTimeout(ctx, w.timeout)
+		err := pods.Bind(limited, binding, metav1.CreateOptions{})
+		cancel()
+		switch {
+		case err == nil:
+			return Outcome{Bound: true}
+		case apierrors.IsNotFound(err):
+			return Outcome{Gone: true, Reason: err.Error()}
+		case apierrors.IsConflict(err):
+			// The pod changed: somebody has bound it, or only its status is another one.
+			pod, known := w.look(ctx, b)
+			if !known.unbound() {
+				return known.outcome
+			}
+			if conflicts++; conflicts == mostConflicts || pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) != 0 {
+				return Outcome{Reason: err.Error()}
+			}
+			binding.ResourceVersion = pod.ResourceVersion
+		case apierrors.IsTooManyRequests(err):
+			if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+				pause = max(pause, time.Duration(seconds)*time.Second)
+			}
+			sleep(ctx, pause)
+			pause = min(2*pause, longestPause)
+		case refused(err):
+			return Outcome{Reason: err.Error()}
+		default:
+			return w.fence(ctx, b, err)
+		}
+	}
+	return Outcome{Reason: "the scheduler ends"}
+}
+
+// refused errors say that the API server has decided, and bound nothing.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// seen is what a look at the pod itself says about a bind.
+type seen struct {
+	outcome Outcome
+	decided bool
+}
+
+func (s seen) unbound() bool { return !s.decided }
+
+// look asks the API server about the pod until it answers.
+func (w *Writer) look(ctx context.Context, b *Bind) (*corev1.Pod, seen) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		limited, cancel := context.WithTimeout(ctx, w.timeout)
+		pod, err := w.client.CoreV1().Pods(b.Pod.Namespace).Get(limited, b.Pod.Name, metav1.GetOptions{})
+		cancel()
+		if err == nil {
+			return pod, b.judge(pod)
+		}
+		if apierrors.IsNotFound(err) {
+			return nil, seen{Outcome{Gone: true, Reason: err.Error()}, true}
+		}
+		sleep(ctx, pause)
+		pause = min(2*pause, longestPause)
+	}
+	return nil, seen{Outcome{Reason: "the scheduler ends"}, true}
+}
+
+func (b *Bind) judge(pod *corev1.Pod) seen {
+	switch {
+	case pod.UID != b.UID:
+		return seen{Outcome{Gone: true, Reason: "there is another pod of that name"}, true}
+	case pod.Spec.NodeName == b.Node:
+		return seen{Outcome{Bound: true}, true}
+	case pod.Spec.NodeName != "":
+		return seen{Outcome{Reason: fmt.Sprintf("pod %s is already assigned to node %q", b.Pod.Name, pod.Spec.NodeName)}, true}
+	}
+	return seen{}
+}
+
+// fence finds out about a bind whose request may have arrived or not, or may arrive yet: it changes the pod, by a condition that says what happened.
+// If the answer shows the pod without a node then the bind will find another resource version than it was made for, and come to nothing.
+func (w *Writer) fence(ctx context.Context, b *Bind, lost error) Outcome {
+	condition := corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError,
+		Message: fmt.Sprintf("binding to %s at resource version %s was not answered: %v", b.Node, b.ResourceVersion, lost),
+	}
+	pause := firstPause
+	for ctx.Err() == nil {
+		pod, known := w.look(ctx, b)
+		if !known.unbound() {
+			return known.outcome
+		}
+		pod, err := w.writeStatus(ctx, b.Pod, Status{UID: b.UID, Condition: condition, ResourceVersion: pod.ResourceVersion})
+		if err == nil {
+			if after := b.judge(pod); !after.unbound() {
+				return after.outcome
+			}
+			return Outcome{Reason: lost.Error()}
+		}
+		if apierrors.IsNotFound(err) {
+			return Outcome{Gone: true, Reason: err.Error()}
+		}
+		sleep(ctx, pause)
+		pause = min(2*pause, longestPause)
+	}
+	return Outcome{Reason: "the scheduler ends"}
+}
+
+func sleep(ctx context.Context, how time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(how):
+	}
+}

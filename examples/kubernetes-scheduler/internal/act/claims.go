@@ -1,0 +1,79 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+)
+
+// finalizer keeps a claim as long as something is allocated to it.
+const finalizer = resourcev1.Finalizer
+
+// Reserve allocates a claim to a pod: the devices if it has none yet, and the pod among those that may use it.
+func (w *Writer) Reserve(ctx context.Context, claim *resourcev1.ResourceClaim, what *resourcev1.AllocationResult, pod types.NamespacedName, uid types.UID) error {
+	user := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: uid}
+	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
+		if now.UID != claim.UID {
+			return false, fmt.Errorf("there is another claim called %s", claim.Name)
+		}
+		if slices.Contains(now.Status.ReservedFor, user) {
+			return false, nil
+		}
+		if now.Status.Allocation == nil {
+			now.Status.Allocation = what
+		}
+		now.Status.ReservedFor = append(now.Status.ReservedFor, user)
+		return true, nil
+	})
+}
+
+// Unreserve takes that back; what nobody is to use any more is free.
+func (w *Writer) Unreserve(ctx context.Context, claim *resourcev1.ResourceClaim, uid types.UID) error {
+	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
+		before := len(now.Status.ReservedFor)
+		now.Status.ReservedFor = slices.DeleteFunc(now.Status.ReservedFor, func(one resourcev1.ResourceClaimConsumerReference) bool { return one.UID == uid })
+		if now.UID != claim.UID || len(now.Status.ReservedFor) == before {
+			return false, nil
+		}
+		if len(now.Status.ReservedFor) == 0 {
+			now.Status.Allocation = nil
+		}
+		return true, nil
+	})
+}
+
+// changeClaim changes the status of a claim as it is now, again while others change it too.
+func (w *Writer) changeClaim(ctx context.Context, claim *resourcev1.ResourceClaim, change func(*resourcev1.ResourceClaim) (bool, error)) error {
+	claims := w.client.ResourceV1().ResourceClaims(claim.Namespace)
+	again := func(err error) bool {
+		return apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err)
+	}
+	return retry.OnError(retry.DefaultBackoff, again, func() error {
+		limited, cancel := context.WithTimeout(ctx, w.timeout)
+		defer cancel()
+		now, err := claims.Get(limited, claim.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		changed, err := change(now)
+		if err != nil || !changed {
+			return err
+		}
+		if now.Status.Allocation != nil && !slices.Contains(now.Finalizers, finalizer) {
+			status := now.Status
+			now.Finalizers = append(now.Finalizers, finalizer)
+			if now, err = claims.Update(limited, now, metav1.UpdateOptions{}); err != nil {
+				return err
+			}
+			now.Status = status
+		}
+		_, err = claims.UpdateStatus(limited, now, metav1.UpdateOptions{})
+		return err
+	})
+}

@@ -1,0 +1,97 @@
+// Package act writes decisions to the API server, many at once: binds, conditions and nominations, deletions of victims, claims of devices and volumes.
+package act
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// Writer has the goroutines that write. What it is given is queued without bounds, so that deciding never waits for the API server.
+type Writer struct {
+	client  kubernetes.Interface
+	timeout time.Duration
+	binds   *crew
+	status  *statuses
+	evicted *crew
+}
+
+// NewWriter makes a writer with at most so many binds, and half as many other requests, under way at once.
+func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
+	w := &Writer{client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4))}
+	w.status = newStatuses(w, max(1, parallel/4))
+	return w
+}
+
+// Run works until the context ends.
+func (w *Writer) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.status.run} {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			run(ctx)
+		}()
+	}
+	all.Wait()
+}
+
+// crew is so many goroutines that do what is given to them, first come, first served.
+type crew struct {
+	size  int
+	mu    sync.Mutex
+	some  *sync.Cond
+	tasks []func(context.Context)
+	ended bool
+}
+
+func newCrew(size int) *crew {
+	c := &crew{size: size}
+	c.some = sync.NewCond(&c.mu)
+	return c
+}
+
+func (c *crew) add(task func(context.Context)) {
+	c.mu.Lock()
+	c.tasks = append(c.tasks, task)
+	c.mu.Unlock()
+	c.some.Signal()
+}
+
+func (c *crew) next() func(context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.tasks) == 0 && !c.ended {
+		c.some.Wait()
+	}
+	if c.ended {
+		return nil
+	}
+	task := c.tasks[0]
+	c.tasks[0] = nil
+	c.tasks = c.tasks[1:]
+	return task
+}
+
+func (c *crew) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		c.ended = true
+		c.mu.Unlock()
+		c.some.Broadcast()
+	})
+	defer stop()
+	var all sync.WaitGroup
+	for range c.size {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for task := c.next(); task != nil; task = c.next() {
+				task(ctx)
+			}
+		}()
+	}
+	all.Wait()
+}

@@ -1,0 +1,124 @@
+// Package loop is the one goroutine that owns the cluster: it hears what happened, lets the library decide, and hands decisions to those who write them.
+package loop
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+	"gangsched/examples/kubernetes-scheduler/internal/act"
+	"gangsched/examples/kubernetes-scheduler/internal/inbox"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+)
+
+// Loop decides.
+type Loop struct {
+	cluster   *gangsched.Cluster
+	scheduler *gangsched.Scheduler
+	mirror    *mirror.Mirror
+	box       *inbox.Inbox
+	writer    *act.Writer
+	recorder  events.EventRecorder
+	volumes   time.Duration // that a volume may take
+	start     time.Time
+	leads     bool // before it does, it hears everything and decides nothing
+	binds     map[gangsched.Attempt]*act.Bind
+	turned    atomic.Int64 // when the last turn ended
+	told      map[*mirror.Pod]string
+}
+
+// New makes a loop that leads nobody yet.
+func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder events.EventRecorder, volumes time.Duration) *Loop {
+	return &Loop{
+		cluster: cluster, scheduler: scheduler, mirror: m, box: box, writer: writer, recorder: recorder, volumes: volumes,
+		start: time.Now(), binds: map[gangsched.Attempt]*act.Bind{}, told: map[*mirror.Pod]string{},
+	}
+}
+
+// now is the time that the library is told: it never goes back, whatever is done to the machine's clock.
+func (l *Loop) now() int64 { return l.start.UnixNano() + int64(time.Since(l.start)) }
+
+// longestTurn is how long the loop rests at most, so that who looks at it sees it alive.
+const longestRest = 5 * time.Second
+
+// Run decides until the context ends.
+func (l *Loop) Run(ctx context.Context) {
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.box.Ready():
+		case <-alarm.C:
+		}
+		for _, what := range l.box.Take() {
+			what()
+		}
+		l.mirror.Settle()
+		if l.leads {
+			l.turn()
+		}
+		l.turned.Store(time.Now().UnixNano())
+		alarm.Reset(l.rest())
+	}
+}
+
+func (l *Loop) rest() time.Duration {
+	at, some := l.scheduler.NextDeadline()
+	if !some || !l.leads {
+		return longestRest
+	}
+	return min(max(0, time.Duration(at-l.now())), longestRest)
+}
+
+// Lead says, from any goroutine, that decisions are to be made.
+func (l *Loop) Lead() { l.box.Put(func() { l.leads = true }) }
+
+// Alive says whether the loop has come round lately.
+func (l *Loop) Alive() error {
+	if at := l.turned.Load(); at != 0 {
+		if rest := time.Since(time.Unix(0, at)); rest > 12*longestRest {
+			return fmt.Errorf("the last turn ended %v ago", rest.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// Ask runs a question in the loop and waits for the answer.
+func Ask[T any](ctx context.Context, l *Loop, question func(*gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	said := make(chan answer, 1)
+	l.box.Put(func() {
+		value, err := question(l.cluster, l.scheduler, l.mirror)
+		said <- answer{value, err}
+	})
+	select {
+	case one := <-said:
+		return one.value, one.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+func (l *Loop) turn() {
+	decisions, err := l.scheduler.Run(l.now())
+	if err != nil {
+		klog.ErrorS(err, "a turn of the scheduler ended early")
+	}
+	said := l.listen()
+	for i := range decisions {
+		l.execute(&decisions[i], said)
+	}
+	l.publish(said)
+	l.complain()
+}

@@ -1,0 +1,105 @@
+package loop
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+	"gangsched/examples/kubernetes-scheduler/internal/act"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+)
+
+// news is what the library says about pods in a turn, in kube-scheduler's words.
+type news struct {
+	all []gangsched.PodEvent
+	by  map[gangsched.PodID]*mirror.Pod // of victims: for whom
+}
+
+func (l *Loop) listen() *news {
+	all, err := l.scheduler.Events()
+	if err != nil {
+		klog.ErrorS(err, "the events of a turn are lost")
+	}
+	said := &news{all: all, by: map[gangsched.PodID]*mirror.Pod{}}
+	for i := range all {
+		if all[i].Reason == "Preempted" {
+			said.by[all[i].About] = l.mirror.Pod(all[i].Related)
+		}
+	}
+	return said
+}
+
+// publish writes events, and for who found no node the condition that says so, with the node that is meant for it.
+func (l *Loop) publish(said *news) {
+	for i := range said.all {
+		one := &said.all[i]
+		p := l.mirror.Pod(one.About)
+		if p == nil {
+			continue
+		}
+		if one.Reason == "FailedScheduling" && p.Waits() {
+			nominated := p.Nominated
+			l.setStatus(p, unscheduled(p, corev1.PodReasonUnschedulable, one.Note), &nominated)
+		}
+		if by := said.by[one.About]; one.Reason == "Preempted" && by != nil {
+			l.recorder.Eventf(p.Object, by.Object, one.Type, one.Reason, one.Action, "%s", noteOf(one.Note))
+			continue
+		}
+		l.recorder.Eventf(p.Object, nil, one.Type, one.Reason, one.Action, "%s", noteOf(one.Note))
+	}
+}
+
+// setStatus writes a condition unless the pod has it already.
+func (l *Loop) setStatus(p *mirror.Pod, condition corev1.PodCondition, nominated *string) {
+	for i := range p.Object.Status.Conditions {
+		had := &p.Object.Status.Conditions[i]
+		if had.Type != condition.Type {
+			continue
+		}
+		if had.Status == condition.Status {
+			condition.LastTransitionTime = had.LastTransitionTime
+			if had.Reason == condition.Reason && had.Message == condition.Message && (nominated == nil || *nominated == p.Object.Status.NominatedNodeName) {
+				return
+			}
+		}
+	}
+	l.writer.SetStatus(p.Name, act.Status{UID: p.Object.UID, Condition: condition, Nominated: nominated})
+}
+
+// complain says of pods that the library cannot be told of yet why they wait, once.
+func (l *Loop) complain() {
+	for p := range l.told {
+		if p.Refused == "" || l.mirror.Find(p.Name) != p {
+			delete(l.told, p)
+		}
+	}
+	l.mirror.Stuck(func(p *mirror.Pod) {
+		if p.Object.Spec.NodeName != "" || len(p.Object.Spec.SchedulingGates) != 0 || l.told[p] == p.Refused {
+			return
+		}
+		l.told[p] = p.Refused
+		l.setStatus(p, unscheduled(p, corev1.PodReasonUnschedulable, p.Refused), nil)
+		l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", noteOf(p.Refused))
+	})
+}
+
+func unscheduled(p *mirror.Pod, reason, message string) corev1.PodCondition {
+	return corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message,
+		ObservedGeneration: p.Object.Generation, LastTransitionTime: metav1.NewTime(time.Now()),
+	}
+}
+
+// mostNote is how long the API server lets the note of an event be.
+const mostNote = 1024
+
+func noteOf(text string) string {
+	const ends = " ..."
+	if len(text) <= mostNote {
+		return text
+	}
+	return text[:mostNote-len(ends)] + ends
+}

@@ -1,0 +1,244 @@
+package mirror
+
+import (
+	"errors"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+	"gangsched/kube"
+)
+
+// devices are what drivers say is in nodes, and what pods claim of it.
+type devices struct {
+	slices  map[string]map[string]*resourcev1.ResourceSlice // by node, then by name
+	classes map[string]*resourcev1.DeviceClass
+	claims  map[types.NamespacedName]*claim
+}
+
+type claim struct {
+	object *resourcev1.ResourceClaim
+	id     gangsched.ResourceClaimID // 0 while the library has not been told of it
+}
+
+func newDevices() devices {
+	return devices{
+		slices:  map[string]map[string]*resourcev1.ResourceSlice{},
+		classes: map[string]*resourcev1.DeviceClass{},
+		claims:  map[types.NamespacedName]*claim{},
+	}
+}
+
+// of a node; nil: no driver says anything about it.
+func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
+	if len(d.slices[node]) == 0 {
+		return nil, nil
+	}
+	var all []*resourcev1.ResourceSlice
+	for _, slice := range d.slices[node] {
+		all = append(all, slice)
+	}
+	return kube.Devices(all)
+}
+
+// SetSlice says that a slice came or changed, or with gone that it is no more. Those of devices that several nodes reach are left out.
+func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
+	if object.Spec.NodeName == nil {
+		return
+	}
+	node := *object.Spec.NodeName
+	if gone {
+		delete(m.devices.slices[node], object.Name)
+	} else {
+		if m.devices.slices[node] == nil {
+			m.devices.slices[node] = map[string]*resourcev1.ResourceSlice{}
+		}
+		m.devices.slices[node][object.Name] = object
+	}
+	if n := m.nodes[node]; n != nil {
+		m.tellNode(n)
+	}
+	m.changed = true
+}
+
+// SetDeviceClass says the same of a class.
+func (m *Mirror) SetDeviceClass(object *resourcev1.DeviceClass, gone bool) {
+	if gone {
+		delete(m.devices.classes, object.Name)
+		return
+	}
+	m.devices.classes[object.Name] = object
+	for _, c := range m.devices.claims {
+		if c.id == 0 {
+			m.tellClaim(c)
+		}
+	}
+	m.changed = true
+}
+
+// SetClaim says that a claim came or changed. Its spec never changes; what is allocated to it does.
+func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
+	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	c := m.devices.claims[name]
+	if c != nil && c.object.UID != object.UID {
+		m.RemoveClaim(c.object)
+		c = nil
+	}
+	if c == nil {
+		c = &claim{}
+		m.devices.claims[name] = c
+	}
+	c.object = object
+	switch {
+	case c.id == 0:
+		m.tellClaim(c)
+	case object.Status.Allocation == nil && m.cluster.ClaimNode(c.id) != 0:
+		// Nobody uses it any more; if a pod of ours is about to, the allocation is only not written yet.
+		if err := m.cluster.Deallocate(c.id); !errors.Is(err, gangsched.ErrWrongState) {
+			report(err, "a claim cannot be deallocated", object)
+		}
+	case object.Status.Allocation != nil && m.cluster.ClaimNode(c.id) == 0:
+		m.retellClaim(c) // somebody else has allocated it
+	}
+}
+
+// RemoveClaim says that a claim is gone.
+func (m *Mirror) RemoveClaim(object *resourcev1.ResourceClaim) {
+	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	c := m.devices.claims[name]
+	delete(m.devices.claims, name)
+	if c != nil && c.id != 0 {
+		m.withoutClaim(c)
+	}
+}
+
+func (m *Mirror) tellClaim(c *claim) {
+	classes := func(name string) *resourcev1.DeviceClass { return m.devices.classes[name] }
+	spec, err := kube.Claim(c.object, classes, m.cluster)
+	if err == nil {
+		c.id, err = m.cluster.AddResourceClaim(spec)
+	}
+	if err != nil {
+		klog.V(2).InfoS("a claim of devices waits", "claim", klog.KObj(c.object), "reason", err.Error())
+		return
+	}
+	m.changed = true
+}
+
+// retellClaim tells the library of a claim anew, and of the pods that name it.
+func (m *Mirror) retellClaim(c *claim) {
+	if m.withoutClaim(c) {
+		m.tellClaim(c)
+	}
+}
+
+// withoutClaim takes a claim out of the library; the pods that name it and wait are stuck from then on. False: a pod that runs uses it.
+func (m *Mirror) withoutClaim(c *claim) bool {
+	for _, p := range m.byID {
+		if p.Waits() && p.Name.Namespace == c.object.Namespace && claims(p.Object, c.object.Name) {
+			m.forget(p)
+			m.stuck[p] = struct{}{}
+		}
+	}
+	m.changed = true
+	err := m.cluster.RemoveResourceClaim(c.id)
+	if err == nil {
+		c.id = 0
+	}
+	return err == nil
+}
+
+// claimNames are the names of a pod's claims; of one that is made of a template, what it was made to.
+func claimNames(pod *corev1.Pod) (made []string) {
+	for i := range pod.Spec.ResourceClaims {
+		name := pod.Spec.ResourceClaims[i].ResourceClaimName
+		for k := range pod.Status.ResourceClaimStatuses {
+			if name == nil && pod.Status.ResourceClaimStatuses[k].Name == pod.Spec.ResourceClaims[i].Name {
+				name = pod.Status.ResourceClaimStatuses[k].ResourceClaimName
+			}
+		}
+		if name != nil {
+			made = append(made, *name)
+		}
+	}
+	return made
+}
+
+func claims(pod *corev1.Pod, claim string) bool {
+	for _, name := range claimNames(pod) {
+		if name == claim {
+			return true
+		}
+	}
+	return false
+}
+
+// ClaimAllocation is what a claim gets on the node that its pod goes to.
+type ClaimAllocation struct {
+	Claim      *resourcev1.ResourceClaim
+	Allocation *resourcev1.AllocationResult
+}
+
+// Allocations are those of a pod's claims on the node that the library has placed it on.
+func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation) {
+	for _, name := range claimNames(p.Object) {
+		c := m.devices.claims[types.NamespacedName{Namespace: p.Name.Namespace, Name: name}]
+		if c == nil {
+			continue
+		}
+		allocation := &resourcev1.AllocationResult{NodeSelector: onlyNode(node)}
+		for _, device := range m.cluster.ClaimDevices(c.id) {
+			if one, ok := deviceResult(c.object, device); ok {
+				allocation.Devices.Results = append(allocation.Devices.Results, one)
+			}
+		}
+		allocation.Devices.Config = m.devices.configuration(c.object)
+		made = append(made, ClaimAllocation{c.object, allocation})
+	}
+	return made
+}
+
+func deviceResult(of *resourcev1.ResourceClaim, device gangsched.Device) (resourcev1.DeviceRequestAllocationResult, bool) {
+	driver, rest, ok := strings.Cut(device.ID, "/")
+	last := strings.LastIndex(rest, "/") // pools may have more of them
+	if !ok || last < 0 || device.Request < 0 || int(device.Request) >= len(of.Spec.Devices.Requests) {
+		return resourcev1.DeviceRequestAllocationResult{}, false
+	}
+	request := &of.Spec.Devices.Requests[device.Request]
+	made := resourcev1.DeviceRequestAllocationResult{Request: request.Name, Driver: driver, Pool: rest[:last], Device: rest[last+1:]}
+	if request.Exactly != nil {
+		made.AdminAccess, made.Tolerations = request.Exactly.AdminAccess, request.Exactly.Tolerations
+	}
+	return made, true
+}
+
+// configuration is what classes and the claim say to the driver, classes first: what comes later wins.
+func (d *devices) configuration(of *resourcev1.ResourceClaim) (made []resourcev1.DeviceAllocationConfiguration) {
+	for i := range of.Spec.Devices.Requests {
+		request := &of.Spec.Devices.Requests[i]
+		if request.Exactly == nil || d.classes[request.Exactly.DeviceClassName] == nil {
+			continue
+		}
+		for _, one := range d.classes[request.Exactly.DeviceClassName].Spec.Config {
+			made = append(made, resourcev1.DeviceAllocationConfiguration{
+				Source: resourcev1.AllocationConfigSourceClass, Requests: []string{request.Name}, DeviceConfiguration: one.DeviceConfiguration,
+			})
+		}
+	}
+	for _, one := range of.Spec.Devices.Config {
+		made = append(made, resourcev1.DeviceAllocationConfiguration{
+			Source: resourcev1.AllocationConfigSourceClaim, Requests: one.Requests, DeviceConfiguration: one.DeviceConfiguration,
+		})
+	}
+	return made
+}
+
+func onlyNode(name string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}},
+	}}}
+}

@@ -1,0 +1,91 @@
+package mirror
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gangsched"
+)
+
+// Labels and annotations by which pods name their group, beside spec.schedulingGroup. The first that is there counts.
+var groupLabels = []string{
+	"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name", "kueue.x-k8s.io/pod-group-name",
+}
+var groupAnnotations = []string{
+	"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "gang.scheduling.koordinator.sh/name", "pod-group-name",
+}
+
+func groupOf(pod *corev1.Pod) string {
+	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
+		return *group.PodGroupName
+	}
+	for _, key := range groupLabels {
+		if name := pod.Labels[key]; name != "" {
+			return name
+		}
+	}
+	for _, key := range groupAnnotations {
+		if name := pod.Annotations[key]; name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// minimumOf is how many members start together, where pods say so themselves and no object describes their group; 0: they do not.
+func minimumOf(pod *corev1.Pod) int32 {
+	said := pod.Labels["pod-group.scheduling.sigs.k8s.io/min-available"]
+	for _, key := range []string{"gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available"} {
+		if said == "" {
+			said = pod.Annotations[key]
+		}
+	}
+	if said == "" {
+		said = pod.Annotations["kueue.x-k8s.io/pod-group-total-count"]
+	}
+	count, err := strconv.ParseInt(said, 10, 32)
+	if err != nil || count < 1 {
+		return 0
+	}
+	return int32(count)
+}
+
+// labelledGang is a group that only its pods describe: it is there as long as one of them is.
+type labelledGang struct {
+	name    types.NamespacedName
+	id      gangsched.GroupID
+	members int
+}
+
+// join makes the group of a pod that describes its group itself.
+func (m *Mirror) join(p *Pod) {
+	group, minimum := groupOf(p.Object), minimumOf(p.Object)
+	if group == "" || minimum == 0 {
+		return
+	}
+	name := types.NamespacedName{Namespace: p.Name.Namespace, Name: group}
+	gang := m.gangs[name]
+	if gang == nil {
+		id, err := m.cluster.AddGroup(&gangsched.GroupSpec{Namespace: name.Namespace, Name: group, MinCount: minimum})
+		if err != nil { // an object describes it, which counts
+			return
+		}
+		gang = &labelledGang{name: name, id: id}
+		m.gangs[name] = gang
+	}
+	gang.members++
+	p.gang = gang
+}
+
+func (m *Mirror) leave(p *Pod) {
+	if p.gang == nil {
+		return
+	}
+	if p.gang.members--; p.gang.members == 0 {
+		report(m.cluster.RemoveGroup(p.gang.id), "a group cannot be removed", p.Object)
+		delete(m.gangs, p.gang.name)
+	}
+	p.gang = nil
+}

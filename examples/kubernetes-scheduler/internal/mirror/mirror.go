@@ -1,0 +1,123 @@
+// Package mirror keeps the library's cluster as the API server has it. It belongs to the goroutine that owns the cluster.
+package mirror
+
+import (
+	"encoding/json"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+)
+
+// Mirror is the objects that decisions go by, and what the library calls them.
+type Mirror struct {
+	cluster   *gangsched.Cluster
+	scheduler *gangsched.Scheduler
+	ours      map[string]bool // names of schedulers whose pods are ours
+
+	pods  map[types.NamespacedName]*Pod
+	byID  map[gangsched.PodID]*Pod
+	nodes map[string]*node
+	// absent are nodes that pods name and that have not come, or are gone: their pods count when the node comes.
+	absent map[string]map[*Pod]struct{}
+	// stuck pods wait for an object that they name: a claim, a volume, a class. They are tried again when one of those changes.
+	stuck   map[*Pod]struct{}
+	changed bool
+
+	devices devices
+	storage Storage
+	gangs   map[types.NamespacedName]*labelledGang
+	queues  queues
+}
+
+// New makes a mirror of nothing yet.
+func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[string]bool) *Mirror {
+	return &Mirror{
+		cluster: cluster, scheduler: scheduler, ours: ours,
+		pods:    map[types.NamespacedName]*Pod{},
+		byID:    map[gangsched.PodID]*Pod{},
+		nodes:   map[string]*node{},
+		absent:  map[string]map[*Pod]struct{}{},
+		stuck:   map[*Pod]struct{}{},
+		devices: newDevices(),
+		storage: newStorage(),
+		gangs:   map[types.NamespacedName]*labelledGang{},
+		queues:  newQueues(),
+	}
+}
+
+// Pod is the pod that the library calls so; nil if there is none.
+func (m *Mirror) Pod(id gangsched.PodID) *Pod { return m.byID[id] }
+
+// Find is the pod of that name; nil if none counts.
+func (m *Mirror) Find(name types.NamespacedName) *Pod { return m.pods[name] }
+
+// Settle does what several changes together lead to, once for all of them: before each turn.
+func (m *Mirror) Settle() {
+	m.settleQueues()
+	if !m.changed {
+		return
+	}
+	m.changed = false
+	m.settleVolumes()
+	for p := range m.stuck {
+		delete(m.stuck, p)
+		m.tell(p)
+	}
+}
+
+// Stuck are pods that wait for an object which is not there, with the reason.
+func (m *Mirror) Stuck(each func(*Pod)) {
+	for p := range m.stuck {
+		each(p)
+	}
+}
+
+// SetObject hands over an object that the library reads as Kubernetes writes it: budgets, groups, Services, controllers, namespaces.
+func (m *Mirror) SetObject(object runtime.Object) {
+	text, err := json.Marshal(object)
+	if err == nil {
+		_, err = m.cluster.SetObject(text, 0)
+	}
+	report(err, "an object is not as the library takes it", object)
+}
+
+// RemoveObject says that such an object is gone.
+func (m *Mirror) RemoveObject(object runtime.Object) {
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = m.cluster.RemoveObject(text)
+	}
+	if !errors.Is(err, gangsched.ErrUnknown) { // it was refused when it came
+		report(err, "an object cannot be removed", object)
+	}
+}
+
+func report(err error, what string, object runtime.Object) {
+	if err == nil {
+		return
+	}
+	name, namespace := "", ""
+	if of, bad := meta.Accessor(object); bad == nil {
+		name, namespace = of.GetName(), of.GetNamespace()
+	}
+	klog.ErrorS(err, what, "kind", object.GetObjectKind().GroupVersionKind().Kind, "object", klog.KRef(namespace, name))
+}
+
+// Waiting are the pods that have no node, with what is known of each: the node that is meant for it, or the object that it waits for.
+func (m *Mirror) Waiting() map[string]string {
+	made := map[string]string{}
+	for name, p := range m.pods {
+		if p.Waits() {
+			made[name.String()] = p.Refused
+			if p.Nominated != "" {
+				made[name.String()] = "nominated to " + p.Nominated
+			}
+		}
+	}
+	return made
+}

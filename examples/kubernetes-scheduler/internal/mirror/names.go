@@ -1,0 +1,29 @@
+package mirror
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	"gangsched"
+)
+
+// SetNamespace says that a namespace came or changed, or with gone that it is no more.
+func (m *Mirror) SetNamespace(object *corev1.Namespace, gone bool) {
+	if gone {
+		report(m.cluster.RemoveNamespace(object.Name), "a namespace cannot be removed", object)
+		return
+	}
+	report(m.cluster.SetNamespace(object.Name, object.Labels), "a namespace is not as the library takes it", object)
+}
+
+// SetPriorityClass says the same of a class. Pods that the API server has taken have their priority already; PodGroups name classes.
+func (m *Mirror) SetPriorityClass(object *schedulingv1.PriorityClass, gone bool) {
+	if gone {
+		report(m.cluster.RemovePriorityClass(object.Name), "a priority class cannot be removed", object)
+		return
+	}
+	report(m.cluster.SetPriorityClass(gangsched.PriorityClass{
+		Name: object.Name, Value: object.Value, GlobalDefault: object.GlobalDefault,
+		NeverPreempts: object.PreemptionPolicy != nil && *object.PreemptionPolicy == corev1.PreemptNever,
+	}), "a priority class is not as the library takes it", object)
+}

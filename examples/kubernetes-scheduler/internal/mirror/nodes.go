@@ -1,0 +1,95 @@
+package mirror
+
+import (
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+	"gangsched/kube"
+)
+
+type node struct {
+	object *corev1.Node
+	id     gangsched.NodeID
+	spec   *gangsched.NodeSpec // what the library was told last
+}
+
+// SetNode says that a node came or changed. Kubelets report every few seconds: what does not matter for scheduling ends here.
+func (m *Mirror) SetNode(object *corev1.Node) {
+	n := m.nodes[object.Name]
+	if n == nil {
+		n = &node{}
+		m.nodes[object.Name] = n
+	} else if sameNode(n.object, object) {
+		n.object = object
+		return
+	}
+	relabelled := n.object == nil || !maps.Equal(n.object.Labels, object.Labels)
+	n.object = object
+	m.tellNode(n)
+	m.changed = m.changed || relabelled // where volumes can be bound goes by labels
+}
+
+func sameNode(a, b *corev1.Node) bool {
+	return maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
+		equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) && equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable) &&
+		equality.Semantic.DeepEqual(a.Status.Images, b.Status.Images)
+}
+
+func (m *Mirror) tellNode(n *node) {
+	spec := kube.Node(n.object)
+	var err error
+	if spec.Devices, err = m.devices.of(n.object.Name); err != nil {
+		klog.ErrorS(err, "devices of a node are not as the library takes them", "node", n.object.Name)
+	}
+	spec.VolumeLimits = m.storage.limits(n.object.Name)
+	if n.id != 0 && reflect.DeepEqual(spec, n.spec) {
+		return
+	}
+	n.spec = spec
+	if n.id != 0 {
+		report(m.cluster.UpdateNode(n.id, spec), "a node is not as the library takes it", n.object)
+		return
+	}
+	if n.id, err = m.cluster.AddNode(spec); err != nil {
+		report(err, "a node is not as the library takes it", n.object)
+		return
+	}
+	waiting := m.absent[n.object.Name]
+	delete(m.absent, n.object.Name)
+	for p := range waiting {
+		m.tell(p)
+	}
+}
+
+// RemoveNode says that a node is gone. Its pods are gone from the library with it; if it comes back before they are deleted they count again.
+func (m *Mirror) RemoveNode(name string) {
+	n := m.nodes[name]
+	delete(m.nodes, name)
+	if n == nil || n.id == 0 {
+		return
+	}
+	var there []*Pod
+	for _, p := range m.pods {
+		if p.ID != 0 && (p.Object.Spec.NodeName == name || p.Bound == name) {
+			there = append(there, p)
+		}
+	}
+	report(m.cluster.RemoveNode(n.id), "a node cannot be removed", n.object)
+	for _, p := range there {
+		delete(m.byID, p.ID)
+		p.ID, p.Bound = 0, ""
+		m.await(p, name)
+	}
+}
+
+func (m *Mirror) await(p *Pod, node string) {
+	if m.absent[node] == nil {
+		m.absent[node] = map[*Pod]struct{}{}
+	}
+	m.absent[node][p] = struct{}{}
+}

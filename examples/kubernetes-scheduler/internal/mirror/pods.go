@@ -1,0 +1,204 @@
+package mirror
+
+import (
+	"errors"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+	"gangsched/kube"
+)
+
+// Pod is a pod that counts: it has a node, or waits for this scheduler.
+type Pod struct {
+	Name   types.NamespacedName
+	Object *corev1.Pod
+	ID     gangsched.PodID // 0 while the library has not been told of it
+	// Attempt and Node are those of a bind that was decided and is not answered.
+	Attempt gangsched.Attempt
+	Node    string
+	// Bound is where it was bound, from the answer on: what the watch says of it may be older for a while.
+	Bound string
+	// Nominated is the node that is meant for it, as it was decided or read last.
+	Nominated string
+	// Refused is why the library cannot be told of it yet.
+	Refused string
+
+	gang *labelledGang
+}
+
+func nameOf(object *corev1.Pod) types.NamespacedName {
+	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+}
+
+// counts says whether scheduling goes by the pod at all. One that waits and is being deleted will never run.
+func (m *Mirror) counts(object *corev1.Pod) bool {
+	if kube.Ended(object) {
+		return false
+	}
+	return object.Spec.NodeName != "" || m.ours[object.Spec.SchedulerName] && object.DeletionTimestamp == nil
+}
+
+// SetPod says that a pod came or changed.
+func (m *Mirror) SetPod(object *corev1.Pod) {
+	name := nameOf(object)
+	p := m.pods[name]
+	if p != nil && (p.Object.UID != object.UID || !m.counts(object)) {
+		m.drop(p)
+		p = nil
+	}
+	if !m.counts(object) {
+		return
+	}
+	if p == nil {
+		p = &Pod{Name: name, Object: object, Nominated: object.Status.NominatedNodeName}
+		m.pods[name] = p
+		m.join(p)
+		m.tell(p)
+		return
+	}
+	before := p.Object
+	p.Object = object
+	if said := object.Status.NominatedNodeName; said != before.Status.NominatedNodeName && said != p.Nominated && object.Spec.NodeName == "" {
+		p.Nominated = said // by somebody else, as an autoscaler
+		if p.ID != 0 {
+			report(m.cluster.Nominate(p.ID, m.cluster.FindNode(said)), "a pod cannot be nominated", object)
+		}
+	}
+	if p.ID != 0 && p.Attempt != 0 && object.Spec.NodeName == p.Node {
+		m.Confirm(p) // before the answer, which may be lost
+	}
+	if p.ID == 0 || !samePod(before, object) {
+		m.tell(p)
+	}
+}
+
+// RemovePod says that a pod is gone.
+func (m *Mirror) RemovePod(object *corev1.Pod) {
+	if p := m.pods[nameOf(object)]; p != nil && p.Object.UID == object.UID {
+		m.drop(p)
+	}
+}
+
+// Confirm says that a pod is bound by the attempt that it has.
+func (m *Mirror) Confirm(p *Pod) {
+	err := m.scheduler.Confirm(p.ID, p.Attempt)
+	switch {
+	case err == nil:
+		p.Bound = p.Node
+	case errors.Is(err, gangsched.ErrOutdated): // its reservation was taken back: the watch will say where it runs
+	default:
+		report(err, "a pod that is bound cannot be confirmed", p.Object)
+	}
+	p.Attempt, p.Node = 0, ""
+}
+
+// Waits says whether a pod has no node, as far as we know.
+func (p *Pod) Waits() bool { return p.Object.Spec.NodeName == "" && p.Attempt == 0 && p.Bound == "" }
+
+// samePod says whether two versions of a pod are one for scheduling. Its generation changes with its spec, but not by what the system sets.
+func samePod(a, b *corev1.Pod) bool {
+	return a.Generation == b.Generation && b.Generation != 0 &&
+		a.Spec.NodeName == b.Spec.NodeName && len(a.Spec.SchedulingGates) == len(b.Spec.SchedulingGates) &&
+		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
+		a.Status.StartTime.Equal(b.Status.StartTime) && a.Status.QOSClass == b.Status.QOSClass &&
+		len(a.Status.ResourceClaimStatuses) == len(b.Status.ResourceClaimStatuses) &&
+		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels)
+}
+
+func preempted(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if one := &pod.Status.Conditions[i]; one.Type == corev1.DisruptionTarget {
+			return one.Status == corev1.ConditionTrue && one.Reason == corev1.PodReasonPreemptionByScheduler
+		}
+	}
+	return false
+}
+
+// tell hands a pod to the library as it is now, or notes what it waits for.
+func (m *Mirror) tell(p *Pod) {
+	delete(m.stuck, p)
+	if node := p.Object.Spec.NodeName; node != "" && (m.nodes[node] == nil || m.nodes[node].id == 0) {
+		if p.ID != 0 { // it was waiting, and somebody has bound it to a node that we have not seen
+			m.forget(p)
+		}
+		m.await(p, node)
+		return
+	}
+	err := m.hand(p)
+	if errors.Is(err, gangsched.ErrWrongState) { // what cannot change of a pod did: its group, or the node of one that runs
+		m.forget(p)
+		err = m.hand(p)
+	}
+	if err == nil {
+		p.Refused = ""
+		return
+	}
+	p.Refused = err.Error()
+	m.stuck[p] = struct{}{}
+	if p.Object.Spec.NodeName != "" {
+		klog.ErrorS(err, "a pod that runs is not counted", "pod", p.Name)
+	}
+}
+
+func (m *Mirror) hand(p *Pod) error {
+	spec, err := m.spec(p)
+	if err != nil {
+		if p.ID != 0 && p.Object.Spec.NodeName == "" {
+			m.forget(p) // what it was told with does not hold any more
+		}
+		return err
+	}
+	if p.ID != 0 {
+		return m.cluster.UpdatePod(p.ID, spec)
+	}
+	if p.ID, err = m.cluster.AddPod(spec); err != nil {
+		return err
+	}
+	m.byID[p.ID] = p
+	return nil
+}
+
+func (m *Mirror) spec(p *Pod) (*gangsched.PodSpec, error) {
+	volumes, err := m.storage.needs(p, m.nodes)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := kube.Pod(p.Object, m.cluster, kube.Options{Group: groupOf(p.Object), Queue: m.queues.of(p.Object), Volumes: volumes})
+	if err != nil {
+		return nil, err
+	}
+	if spec.Node == 0 && p.Bound != "" {
+		spec.Node = m.cluster.FindNode(p.Bound)
+	}
+	if spec.Node == 0 {
+		spec.NominatedNode = m.cluster.FindNode(p.Nominated)
+	}
+	return spec, nil
+}
+
+// forget takes a pod out of the library; it stays one that counts.
+func (m *Mirror) forget(p *Pod) {
+	if p.ID == 0 {
+		return
+	}
+	report(m.cluster.RemovePod(p.ID), "a pod cannot be removed", p.Object)
+	delete(m.byID, p.ID)
+	p.ID, p.Attempt, p.Node, p.Bound = 0, 0, "", ""
+}
+
+func (m *Mirror) drop(p *Pod) {
+	m.forget(p)
+	m.leave(p)
+	delete(m.stuck, p)
+	delete(m.pods, p.Name)
+	if waiting := m.absent[p.Object.Spec.NodeName]; waiting != nil {
+		delete(waiting, p)
+		if len(waiting) == 0 {
+			delete(m.absent, p.Object.Spec.NodeName)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package mirror
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"gangsched"
+	"gangsched/kube"
+)
+
+// noProvisioner is the provisioner of classes whose volumes somebody else makes.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// Storage is what claims of volumes go by.
+type Storage struct {
+	claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
+	volumes map[string]*corev1.PersistentVolume
+	classes map[string]*storagev1.StorageClass
+	drivers map[string]*storagev1.CSINode
+	// promised volumes were chosen for a claim, and nothing on the API server says so yet.
+	promised map[string]types.NamespacedName
+}
+
+func newStorage() Storage {
+	return Storage{
+		claims:   map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
+		volumes:  map[string]*corev1.PersistentVolume{},
+		classes:  map[string]*storagev1.StorageClass{},
+		drivers:  map[string]*storagev1.CSINode{},
+		promised: map[string]types.NamespacedName{},
+	}
+}
+
+// SetClaimOfVolume, and those below, say that an object came or changed, or with gone that it is no more.
+func (m *Mirror) SetClaimOfVolume(object *corev1.PersistentVolumeClaim, gone bool) {
+	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	if gone {
+		delete(m.storage.claims, name)
+	} else {
+		m.storage.claims[name] = object
+	}
+	m.changed = true
+}
+
+func (m *Mirror) SetVolume(object *corev1.PersistentVolume, gone bool) {
+	if gone {
+		delete(m.storage.volumes, object.Name)
+	} else {
+		m.storage.volumes[object.Name] = object
+	}
+	if gone || object.Spec.ClaimRef != nil {
+		delete(m.storage.promised, object.Name)
+	}
+	m.changed = true
+}
+
+func (m *Mirror) SetStorageClass(object *storagev1.StorageClass, gone bool) {
+	if gone {
+		delete(m.storage.classes, object.Name)
+	} else {
+		m.storage.classes[object.Name] = object
+	}
+	m.changed = true
+}
+
+func (m *Mirror) SetCSINode(object *storagev1.CSINode, gone bool) {
+	if gone {
+		delete(m.storage.drivers, object.Name)
+	} else {
+		m.storage.drivers[object.Name] = object
+	}
+	if n := m.nodes[object.Name]; n != nil {
+		m.tellNode(n)
+	}
+}
+
+// limits are how many volumes of each driver a node can attach.
+func (s *Storage) limits(node string) []gangsched.Amount {
+	drivers := s.drivers[node]
+	if drivers == nil {
+		return nil
+	}
+	var made []gangsched.Amount
+	for _, driver := range drivers.Spec.Drivers {
+		if driver.Allocatable != nil && driver.Allocatable.Count != nil {
+			made = append(made, gangsched.Amount{Resource: driver.Name, Value: int64(*driver.Allocatable.Count)})
+		}
+	}
+	return made
+}
+
+// settleVolumes tells pods that wait and have volumes anew: where those can be may have changed.
+func (m *Mirror) settleVolumes() {
+	for _, p := range m.byID {
+		if p.Waits() && slices.ContainsFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool { return kube.ClaimOf(p.Object, &v) != "" }) {
+			m.tell(p)
+		}
+	}
+}
+
+// needs is what the volumes of a pod ask; nil if they ask nothing of where it is.
+func (s *Storage) needs(p *Pod, nodes map[string]*node) (*gangsched.PodVolumes, error) {
+	if len(p.Object.Spec.Volumes) == 0 {
+		return nil, nil
+	}
+	return kube.Volumes(p.Object, &bindable{Storage: s, nodes: nodes})
+}
+
+// bindable answers what kube.Volumes asks.
+type bindable struct {
+	*Storage
+	nodes map[string]*node
+}
+
+func (b *bindable) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
+	return b.claims[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+func (b *bindable) Volume(name string) *corev1.PersistentVolume { return b.Storage.volumes[name] }
+
+func (b *bindable) Matching(selector *corev1.NodeSelector) []string {
+	return b.where(func(node *corev1.Node) bool { return matches(selector, node) })
+}
+
+func (b *bindable) where(fits func(*corev1.Node) bool) []string {
+	made := []string{}
+	for name, n := range b.nodes {
+		if fits(n.object) {
+			made = append(made, name)
+		}
+	}
+	slices.Sort(made)
+	return made
+}
+
+func matches(selector *corev1.NodeSelector, node *corev1.Node) bool {
+	parsed, err := nodeaffinity.NewNodeSelector(selector)
+	return err == nil && parsed.Match(node)
+}
+
+// Bindable: a claim of a class that waits for its first consumer gets a volume that is free and can be reached from the node, or one that is made there.
+func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool) {
+	class := b.classOf(claim)
+	if class == nil || class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
+		return nil, false
+	}
+	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || provisions(class, node) }), true
+}
+
+func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
+	if claim.Spec.StorageClassName == nil {
+		return nil
+	}
+	return s.classes[*claim.Spec.StorageClassName]
+}
+
+func provisions(class *storagev1.StorageClass, node *corev1.Node) bool {
+	if class.Provisioner == noProvisioner {
+		return false
+	}
+	for _, term := range class.AllowedTopologies {
+		all := true
+		for _, one := range term.MatchLabelExpressions {
+			value, ok := node.Labels[one.Key]
+			all = all && ok && slices.Contains(one.Values, value)
+		}
+		if all {
+			return true
+		}
+	}
+	return len(class.AllowedTopologies) == 0
+}
+
+// free is the smallest volume that nobody has and that does for a claim on a node; nil if there is none.
+func (s *Storage) free(claim *corev1.PersistentVolumeClaim, node *corev1.Node) *corev1.PersistentVolume {
+	var best *corev1.PersistentVolume
+	name := types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}
+	for _, volume := range s.volumes {
+		if !s.serves(volume, name, claim) || volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !matches(volume.Spec.NodeAffinity.Required, node) {
+			continue
+		}
+		if best == nil || smaller(volume, best) {
+			best = volume
+		}
+	}
+	return best
+}
+
+// serves says whether a volume does for a claim wherever that is used.
+func (s *Storage) serves(volume *corev1.PersistentVolume, name types.NamespacedName, claim *corev1.PersistentVolumeClaim) bool {
+	if volume.DeletionTimestamp != nil || volume.Spec.StorageClassName != *claim.Spec.StorageClassName ||
+		size(volume.Spec.Capacity).Cmp(*size(claim.Spec.Resources.Requests)) < 0 {
+		return false
+	}
+	if ref := volume.Spec.ClaimRef; ref != nil {
+		return ref.Namespace == name.Namespace && ref.Name == name.Name && (ref.UID == "" || ref.UID == claim.UID)
+	}
+	if holder, promised := s.promised[volume.Name]; promised && holder != name {
+		return false
+	}
+	if volume.Status.Phase != corev1.VolumeAvailable {
+		return false
+	}
+	for _, mode := range claim.Spec.AccessModes {
+		if !slices.Contains(volume.Spec.AccessModes, mode) {
+			return false
+		}
+	}
+	if modeOf(volume.Spec.VolumeMode) != modeOf(claim.Spec.VolumeMode) {
+		return false
+	}
+	if claim.Spec.Selector == nil {
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(claim.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(volume.Labels))
+}
+
+func modeOf(mode *corev1.PersistentVolumeMode) corev1.PersistentVolumeMode {
+	if mode == nil {
+		return corev1.PersistentVolumeFilesystem
+	}
+	return *mode
+}
+
+func size(of corev1.ResourceList) *resource.Quantity {
+	made := of[corev1.ResourceStorage]
+	return &made
+}
+
+func smaller(a, b *corev1.PersistentVolume) bool {
+	if order := size(a.Spec.Capacity).Cmp(*size(b.Spec.Capacity)); order != 0 {
+		return order < 0
+	}
+	return a.Name < b.Name
+}
+
+// VolumeChoice is how a claim gets its volume on a node: one that is there, or one that its provisioner makes.
+type VolumeChoice struct {
+	Claim  *corev1.PersistentVolumeClaim
+	Volume *corev1.PersistentVolume // nil: it is made
+}
+
+// ChooseVolumes says how the claims of a pod that have no volume get theirs on a node. What is chosen is not chosen for another claim meanwhile.
+// Error: a pod that was placed in the same turn has the last one.
+func (m *Mirror) ChooseVolumes(p *Pod, name string) (made []VolumeChoice, err error) {
+	n := m.nodes[name]
+	for i := range p.Object.Spec.Volumes {
+		claimed := types.NamespacedName{Namespace: p.Name.Namespace, Name: kube.ClaimOf(p.Object, &p.Object.Spec.Volumes[i])}
+		claim := m.storage.claims[claimed]
+		if claim == nil || claim.Spec.VolumeName != "" || n == nil {
+			continue
+		}
+		choice := VolumeChoice{Claim: claim, Volume: m.storage.free(claim, n.object)}
+		if choice.Volume != nil {
+			m.storage.promised[choice.Volume.Name] = claimed
+		} else if class := m.storage.classOf(claim); class == nil || !provisions(class, n.object) {
+			m.ReleaseVolumes(made)
+			return nil, fmt.Errorf("no volume is left on %s for persistentvolumeclaim %q", name, claimed.Name)
+		}
+		made = append(made, choice)
+	}
+	return made, nil
+}
+
+// ReleaseVolumes says that choices came to nothing.
+func (m *Mirror) ReleaseVolumes(choices []VolumeChoice) {
+	for _, choice := range choices {
+		if choice.Volume != nil {
+			delete(m.storage.promised, choice.Volume.Name)
+		}
+	}
+	m.changed = m.changed || len(choices) != 0
+}

@@ -1,0 +1,134 @@
+// Package serve answers over HTTP: whether the scheduler lives, what it counts, and why a pod waits.
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gangsched"
+	"gangsched/examples/kubernetes-scheduler/internal/loop"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+)
+
+// State is what the probes ask.
+type State struct {
+	Loop  *loop.Loop
+	Ready func() error // nil when the scheduler has heard what there is
+}
+
+const longestAnswer = 30 * time.Second
+
+// Handler has all paths.
+func Handler(s State) http.Handler {
+	mux := http.NewServeMux()
+	probe := func(checks ...func() error) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for _, check := range checks {
+				if err := check(); err != nil {
+					http.Error(w, err.Error(), http.StatusServiceUnavailable)
+					return
+				}
+			}
+			fmt.Fprint(w, "ok")
+		}
+	}
+	mux.HandleFunc("GET /livez", probe(s.Loop.Alive))
+	mux.HandleFunc("GET /healthz", probe(s.Loop.Alive))
+	mux.HandleFunc("GET /readyz", probe(s.Loop.Alive, s.Ready))
+	mux.HandleFunc("GET /metrics", s.metrics(processMetrics()))
+	mux.HandleFunc("GET /debug/explain/{namespace}/{pod}", s.explain)
+	mux.HandleFunc("GET /debug/queue", s.queue)
+	mux.HandleFunc("GET /debug/trace", answer(s, "application/json", func(_ *http.Request, _ *gangsched.Cluster, of *gangsched.Scheduler, _ *mirror.Mirror) (string, error) {
+		return of.Trace()
+	}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	return mux
+}
+
+// answer asks in the loop and writes what is said.
+func answer(s State, kind string, question func(*http.Request, *gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), longestAnswer)
+		defer cancel()
+		said, err := loop.Ask(ctx, s.Loop, func(c *gangsched.Cluster, of *gangsched.Scheduler, m *mirror.Mirror) (string, error) {
+			return question(r, c, of, m)
+		})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		fmt.Fprint(w, said)
+	}
+}
+
+// processMetrics are those of the program; the library has kube-scheduler's.
+func processMetrics() *prometheus.Registry {
+	made := prometheus.NewRegistry()
+	made.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
+	return made
+}
+
+func (s State) metrics(process *prometheus.Registry) http.HandlerFunc {
+	library := answer(s, string(expfmt.NewFormat(expfmt.TypeTextPlain)), func(_ *http.Request, _ *gangsched.Cluster, of *gangsched.Scheduler, _ *mirror.Mirror) (string, error) {
+		return of.Metrics()
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		library(w, r)
+		families, err := process.Gather()
+		if err != nil {
+			return
+		}
+		for _, family := range families {
+			if _, err := expfmt.MetricFamilyToText(w, family); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// explain says why a pod is where it is: as a line, or with ?nodes for each node.
+func (s State) explain(w http.ResponseWriter, r *http.Request) {
+	nodes := r.URL.Query().Has("nodes")
+	kind := "text/plain; charset=utf-8"
+	if nodes {
+		kind = "application/json"
+	}
+	answer(s, kind, func(r *http.Request, c *gangsched.Cluster, of *gangsched.Scheduler, m *mirror.Mirror) (string, error) {
+		name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("pod")}
+		p := m.Find(name)
+		switch {
+		case p == nil:
+			return "", fmt.Errorf("no pod %s is scheduled here", name)
+		case p.Refused != "":
+			return p.Refused + "\n", nil
+		case !p.Waits():
+			return fmt.Sprintf("it runs on %s\n", c.NodeName(c.PodNode(p.ID))), nil
+		case nodes:
+			return of.ExplainJSON(p.ID)
+		}
+		said, err := of.Explain(p.ID)
+		return said + "\n", err
+	})(w, r)
+}
+
+// queue says how many stand where, and who waits.
+func (s State) queue(w http.ResponseWriter, r *http.Request) {
+	answer(s, "application/json", func(_ *http.Request, _ *gangsched.Cluster, of *gangsched.Scheduler, m *mirror.Mirror) (string, error) {
+		said, err := json.MarshalIndent(struct {
+			Counts  gangsched.Counts  `json:"counts"`
+			Waiting map[string]string `json:"waiting"`
+		}{of.Counts(), m.Waiting()}, "", "  ")
+		return string(said) + "\n", err
+	})(w, r)
+}

@@ -1,0 +1,264 @@
+// Package watch follows the API server and puts what it says into the inbox of the goroutine that owns the cluster. Lost watches, compacted versions
+// and lists that have to be made anew are the informers' business: what comes of them are the same adds, updates and deletes.
+package watch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"gangsched/examples/kubernetes-scheduler/internal/inbox"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+)
+
+// Watcher is the informers and how far they are.
+type Watcher struct {
+	typed   informers.SharedInformerFactory
+	dynamic dynamicinformer.DynamicSharedInformerFactory
+	synced  []cache.InformerSynced
+	box     *inbox.Inbox
+	mirror  *mirror.Mirror
+	wrong   error
+}
+
+// New prepares informers for all kinds that the server has. With queues also for the queue objects that are installed.
+func New(client kubernetes.Interface, others dynamic.Interface, queues bool, box *inbox.Inbox, m *mirror.Mirror) (*Watcher, error) {
+	w := &Watcher{
+		typed:   informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
+		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(others, 0),
+		box:     box,
+		mirror:  m,
+	}
+	served, err := served(client.Discovery())
+	if err != nil {
+		return nil, err
+	}
+	w.core()
+	w.storage()
+	if served[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")] {
+		w.devices()
+	}
+	w.groups(served)
+	if queues {
+		for _, kind := range queueKinds {
+			if served[kind] {
+				follow(w, w.dynamic.ForResource(kind).Informer(), m.SetQueue, m.RemoveQueue)
+			}
+		}
+	}
+	return w, w.wrong
+}
+
+// Start begins; it returns when everything that there is has been put into the inbox, or the context ends.
+func (w *Watcher) Start(ctx context.Context) error {
+	w.typed.Start(ctx.Done())
+	w.dynamic.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), w.synced...) {
+		return errors.New("the API server has not said yet what there is")
+	}
+	return nil
+}
+
+// trim drops what scheduling never reads and what takes most of an object's memory.
+func trim(object any) (any, error) {
+	if of, err := meta.Accessor(object); err == nil {
+		of.SetManagedFields(nil)
+	}
+	return object, nil
+}
+
+// follow hands what an informer says to functions of the mirror, in its goroutine.
+func follow[T any](w *Watcher, from cache.SharedIndexInformer, set, remove func(T)) {
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			if one, ok := object.(T); ok {
+				w.box.Put(func() { set(one) })
+			}
+		},
+		UpdateFunc: func(_, object any) {
+			if one, ok := object.(T); ok {
+				w.box.Put(func() { set(one) })
+			}
+		},
+		DeleteFunc: func(object any) {
+			if lost, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = lost.Obj
+			}
+			if one, ok := object.(T); ok {
+				w.box.Put(func() { remove(one) })
+			}
+		},
+	}
+	registered, err := from.AddEventHandler(handler)
+	if err != nil {
+		w.wrong = err
+		return
+	}
+	w.synced = append(w.synced, registered.HasSynced)
+}
+
+// also is follow for functions that are told with a flag that an object is gone.
+func also[T any](w *Watcher, from cache.SharedIndexInformer, set func(T, bool)) {
+	follow(w, from, func(one T) { set(one, false) }, func(one T) { set(one, true) })
+}
+
+// objects is follow for what the library reads as Kubernetes writes it. Typed informers leave out of an object what kind it is.
+func objects[T runtime.Object](w *Watcher, from cache.SharedIndexInformer) {
+	named := func(one T) runtime.Object {
+		made := one.DeepCopyObject()
+		if kinds, _, err := scheme.Scheme.ObjectKinds(made); err == nil {
+			made.GetObjectKind().SetGroupVersionKind(kinds[0])
+		}
+		return made
+	}
+	follow(w, from, func(one T) { w.mirror.SetObject(named(one)) }, func(one T) { w.mirror.RemoveObject(named(one)) })
+}
+
+func (w *Watcher) core() {
+	v1, m := w.typed.Core().V1(), w.mirror
+	follow(w, v1.Nodes().Informer(), m.SetNode, func(one *corev1.Node) { m.RemoveNode(one.Name) })
+	follow(w, v1.Pods().Informer(), m.SetPod, m.RemovePod)
+	also(w, v1.Namespaces().Informer(), m.SetNamespace)
+	also(w, w.typed.Scheduling().V1().PriorityClasses().Informer(), m.SetPriorityClass)
+	objects[*policyv1.PodDisruptionBudget](w, w.typed.Policy().V1().PodDisruptionBudgets().Informer())
+	spreadBy(w, v1.Services().Informer())
+	spreadBy(w, v1.ReplicationControllers().Informer())
+	spreadBy(w, w.typed.Apps().V1().ReplicaSets().Informer())
+	spreadBy(w, w.typed.Apps().V1().StatefulSets().Informer())
+}
+
+// spreadBy follows what pods are spread by that say nothing of it themselves: only selectors count, and statuses change all the time.
+func spreadBy(w *Watcher, from cache.SharedIndexInformer) {
+	told := map[string]int64{} // of the mirror's goroutine: the generation that it was told last
+	key := func(object runtime.Object) (string, int64) {
+		of, err := meta.Accessor(object)
+		if err != nil {
+			return "", 0
+		}
+		return string(of.GetUID()), of.GetGeneration()
+	}
+	follow(w, from, func(one runtime.Object) {
+		uid, generation := key(one)
+		if known, ok := told[uid]; ok && known == generation && generation != 0 {
+			return
+		}
+		told[uid] = generation
+		w.mirror.SetObject(selectorOf(one))
+	}, func(one runtime.Object) {
+		uid, _ := key(one)
+		delete(told, uid)
+		w.mirror.RemoveObject(selectorOf(one))
+	})
+}
+
+func (w *Watcher) storage() {
+	v1, m := w.typed.Core().V1(), w.mirror
+	also(w, v1.PersistentVolumeClaims().Informer(), m.SetClaimOfVolume)
+	also(w, v1.PersistentVolumes().Informer(), m.SetVolume)
+	also(w, w.typed.Storage().V1().StorageClasses().Informer(), m.SetStorageClass)
+	also(w, w.typed.Storage().V1().CSINodes().Informer(), m.SetCSINode)
+}
+
+func (w *Watcher) devices() {
+	v1, m := w.typed.Resource().V1(), w.mirror
+	also(w, v1.ResourceSlices().Informer(), m.SetSlice)
+	also(w, v1.DeviceClasses().Informer(), m.SetDeviceClass)
+	follow(w, v1.ResourceClaims().Informer(), m.SetClaim, m.RemoveClaim)
+}
+
+var (
+	// groupKinds are groups of pods by other schedulers' objects.
+	groupKinds = []schema.GroupVersionResource{
+		{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"},
+		{Group: "scheduling.sigs.k8s.io", Version: "v1alpha1", Resource: "podgroups"},
+		{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"},
+	}
+	// queueKinds are what describes queues.
+	queueKinds = []schema.GroupVersionResource{
+		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "clusterqueues"},
+		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "cohorts"},
+		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "localqueues"},
+		{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "resourceflavors"},
+		{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"},
+		{Group: "scheduling.run.ai", Version: "v2", Resource: "queues"},
+		{Group: "scheduling.sigs.k8s.io", Version: "v1alpha1", Resource: "elasticquotas"},
+		{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "elasticquotas"},
+	}
+)
+
+func (w *Watcher) groups(served map[schema.GroupVersionResource]bool) {
+	if served[schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups")] {
+		objects[*schedulingv1alpha2.PodGroup](w, w.typed.Scheduling().V1alpha2().PodGroups().Informer())
+	}
+	for _, kind := range groupKinds {
+		if served[kind] {
+			follow(w, w.dynamic.ForResource(kind).Informer(),
+				func(one *unstructured.Unstructured) { w.mirror.SetObject(one) }, func(one *unstructured.Unstructured) { w.mirror.RemoveObject(one) })
+		}
+	}
+}
+
+// served is what the API server has. An aggregated API that does not answer hides only its own kinds.
+func served(from discovery.DiscoveryInterface) (map[schema.GroupVersionResource]bool, error) {
+	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
+		_, lists, err := from.ServerGroupsAndResources()
+		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+			klog.ErrorS(err, "the API server does not say what it has yet")
+			time.Sleep(pause)
+			continue
+		}
+		made := map[schema.GroupVersionResource]bool{}
+		for _, list := range lists {
+			version, err := schema.ParseGroupVersion(list.GroupVersion)
+			if err != nil {
+				return nil, err
+			}
+			for _, one := range list.APIResources {
+				made[version.WithResource(one.Name)] = true
+			}
+		}
+		return made, nil
+	}
+}
+
+// selectorOf is an object with its name and selector alone: templates of pods are long, and none of it counts here.
+func selectorOf(object runtime.Object) runtime.Object {
+	switch of := object.(type) {
+	case *corev1.Service:
+		return &corev1.Service{TypeMeta: kind("v1", "Service"), ObjectMeta: name(of), Spec: corev1.ServiceSpec{Selector: of.Spec.Selector}}
+	case *corev1.ReplicationController:
+		return &corev1.ReplicationController{TypeMeta: kind("v1", "ReplicationController"), ObjectMeta: name(of), Spec: corev1.ReplicationControllerSpec{Selector: of.Spec.Selector}}
+	case *appsv1.ReplicaSet:
+		return &appsv1.ReplicaSet{TypeMeta: kind("apps/v1", "ReplicaSet"), ObjectMeta: name(of), Spec: appsv1.ReplicaSetSpec{Selector: of.Spec.Selector}}
+	case *appsv1.StatefulSet:
+		return &appsv1.StatefulSet{TypeMeta: kind("apps/v1", "StatefulSet"), ObjectMeta: name(of), Spec: appsv1.StatefulSetSpec{Selector: of.Spec.Selector}}
+	}
+	return object
+}
+
+func kind(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+func name(of metav1.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: of.GetNamespace(), Name: of.GetName()}
+}

@@ -1,0 +1,180 @@
+// kubernetes-scheduler schedules the pods of a Kubernetes cluster with gangsched: in place of kube-scheduler, or beside it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+
+	"gangsched"
+	"gangsched/examples/kubernetes-scheduler/internal/act"
+	"gangsched/examples/kubernetes-scheduler/internal/inbox"
+	"gangsched/examples/kubernetes-scheduler/internal/loop"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+	"gangsched/examples/kubernetes-scheduler/internal/serve"
+	"gangsched/examples/kubernetes-scheduler/internal/settings"
+	"gangsched/examples/kubernetes-scheduler/internal/watch"
+)
+
+type flags struct {
+	configuration, kubeconfig, server, address string
+}
+
+func main() {
+	var f flags
+	klog.InitFlags(nil)
+	flag.StringVar(&f.configuration, "config", "", "a file with a KubeSchedulerConfiguration")
+	flag.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; default: as the configuration says, or as a pod of the cluster")
+	flag.StringVar(&f.server, "master", "", "the address of the API server, in place of the kubeconfig's")
+	flag.StringVar(&f.address, "bind-address", "127.0.0.1:10251", "where probes, metrics and questions are answered; empty: nowhere")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, &f); err != nil {
+		fmt.Fprintln(os.Stderr, "kubernetes-scheduler:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, f *flags) error {
+	set, err := settings.Read(f.configuration)
+	if err != nil {
+		return err
+	}
+	if f.kubeconfig == "" {
+		f.kubeconfig = set.ClientConnection.Kubeconfig
+	}
+	reach, err := clientcmd.BuildConfigFromFlags(f.server, f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	set.ClientConnection.Connection(reach)
+	reach.UserAgent = "gangsched-kubernetes-scheduler"
+	custom, err := dynamic.NewForConfig(reach)
+	if err != nil {
+		return err
+	}
+	reach.ContentType = runtime.ContentTypeProtobuf
+	reach.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	client, err := kubernetes.NewForConfig(reach)
+	if err != nil {
+		return err
+	}
+
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	scheduler, err := gangsched.NewScheduler(cluster, set.Options())
+	if err != nil {
+		return err
+	}
+	defer scheduler.Close()
+
+	box := inbox.New()
+	known := mirror.New(cluster, scheduler, set.SchedulerNames())
+	writer := act.NewWriter(client, set.Gangsched.ParallelWrites, set.Gangsched.RequestTimeout.Duration)
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	defer broadcaster.Shutdown()
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return err
+	}
+	recorder := broadcaster.NewRecorder(scheme.Scheme, "gangsched")
+	decide := loop.New(cluster, scheduler, known, box, writer, recorder, set.Gangsched.VolumeBindTimeout.Duration)
+
+	var synced atomic.Bool
+	ready := func() error {
+		if !synced.Load() {
+			return errors.New("the API server has not said yet what there is")
+		}
+		return nil
+	}
+	if err := answer(ctx, f.address, serve.Handler(serve.State{Loop: decide, Ready: ready})); err != nil {
+		return err
+	}
+	watcher, err := watch.New(client, custom, set.Gangsched.Queues, box, known)
+	if err != nil {
+		return err
+	}
+
+	working, end := context.WithCancel(ctx)
+	defer end()
+	done := make(chan struct{}, 2)
+	go func() { decide.Run(working); done <- struct{}{} }()
+	go func() { writer.Run(working); done <- struct{}{} }()
+	defer func() { end(); <-done; <-done }()
+	if err := watcher.Start(ctx); err != nil {
+		return err
+	}
+	synced.Store(true)
+	if !set.LeaderElection.Elects() {
+		decide.Lead()
+		<-ctx.Done()
+		return nil
+	}
+	return lead(ctx, client, &set.LeaderElection, decide.Lead)
+}
+
+// answer serves until the context ends.
+func answer(ctx context.Context, address string, handler http.Handler) error {
+	if address == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			klog.ErrorS(err, "nobody answers any more", "address", address)
+		}
+	}()
+	return nil
+}
+
+// lead waits until this replica is the leader, and ends when it is not any more: what it has decided and not written is void then.
+func lead(ctx context.Context, client kubernetes.Interface, how *settings.LeaderElection, begin func()) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	lost := errors.New("another replica leads")
+	err = nil
+	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: how.ResourceNamespace, Name: how.ResourceName},
+			Client:     client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("%s_%d", host, os.Getpid())},
+		},
+		LeaseDuration: how.LeaseDuration.Duration, RenewDeadline: how.RenewDeadline.Duration, RetryPeriod: how.RetryPeriod.Duration,
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { begin() },
+			OnStoppedLeading: func() {
+				if ctx.Err() == nil {
+					err = lost
+				}
+			},
+		},
+	})
+	return err
+}
