@@ -60,8 +60,8 @@ func newPlane(t *testing.T, options harness.Options) *world {
 func newWorld(t *testing.T, configuration string, nodes ...*corev1.Node) *world {
 	t.Helper()
 	w := newPlane(t, harness.Options{})
+	must(t, harness.AddNodes(w.ctx, w.client, nodes...)) // first, so that the scheduler knows all of them when pods come
 	w.start(configuration)
-	must(t, harness.AddNodes(w.ctx, w.client, nodes...))
 	return w
 }
 

@@ -64,7 +64,14 @@ func AddNodes(ctx context.Context, client kubernetes.Interface, nodes ...*corev1
 		if err != nil {
 			return err
 		}
-		_, err = client.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		if _, err = client.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+			return err
+		}
+		// A new node is tainted as not ready until a controller comes by, which would make tests wait.
+		if patch, err = json.Marshal(map[string]any{"spec": map[string]any{"taints": node.Spec.Taints}}); err != nil {
+			return err
+		}
+		_, err = client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	})
 }

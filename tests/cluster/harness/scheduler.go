@@ -19,9 +19,14 @@ type Scheduler struct {
 // noElection is the configuration of a scheduler that is alone.
 const noElection = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nleaderElection: {leaderElect: false}\n"
 
-// Gangsched starts the scheduler that is tested, with a configuration to which an election of a leader is not added, and reaching the API server
-// as a kubeconfig says. Both may be empty: the usual ones.
+// Gangsched starts the scheduler that is tested, alone: without an election of a leader. A configuration says what else is not as usual, and a
+// kubeconfig how it reaches the API server; both may be empty.
 func (p *Plane) Gangsched(ctx context.Context, binary, configuration, kubeconfig string) (*Scheduler, error) {
+	return p.Scheduler(ctx, binary, noElection+configuration, kubeconfig)
+}
+
+// Scheduler is the same with a whole configuration.
+func (p *Plane) Scheduler(ctx context.Context, binary, configuration, kubeconfig string) (*Scheduler, error) {
 	ports, err := freePorts(1)
 	if err != nil {
 		return nil, err
@@ -30,7 +35,7 @@ func (p *Plane) Gangsched(ctx context.Context, binary, configuration, kubeconfig
 		kubeconfig = p.Kubeconfig
 	}
 	file := p.path("scheduler.yaml")
-	if err := os.WriteFile(file, []byte(noElection+configuration), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return nil, err
 	}
 	made := &Scheduler{Address: "127.0.0.1:" + ports[0]}

@@ -12,6 +12,9 @@ import (
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
 
+// noNodes is what kube-scheduler says where there is no node at all.
+const noNodes = "no nodes available to schedule pods"
+
 // news is what the library says about pods in a turn, in kube-scheduler's words.
 type news struct {
 	all []gangsched.PodEvent
@@ -39,6 +42,9 @@ func (l *Loop) publish(said *news) {
 		p := l.mirror.Pod(one.About)
 		if p == nil {
 			continue
+		}
+		if one.Reason == "FailedScheduling" && l.mirror.Nodes() == 0 {
+			one.Note = noNodes
 		}
 		if one.Reason == "FailedScheduling" && p.Waits() {
 			nominated := p.Nominated

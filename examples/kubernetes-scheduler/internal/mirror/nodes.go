@@ -87,6 +87,9 @@ func (m *Mirror) RemoveNode(name string) {
 	}
 }
 
+// Nodes is how many there are.
+func (m *Mirror) Nodes() int { return len(m.nodes) }
+
 func (m *Mirror) await(p *Pod, node string) {
 	if m.absent[node] == nil {
 		m.absent[node] = map[*Pod]struct{}{}

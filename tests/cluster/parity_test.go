@@ -1,0 +1,303 @@
+package cluster_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+
+	"gangsched/tests/cluster/harness"
+)
+
+// expectation is a case of kube-scheduler's own end-to-end and integration tests, of those that need no kubelet: testdata/expectations.yaml.
+type expectation struct {
+	Test string `json:"test"` // where upstream has it, and what it is called there
+	step `json:",inline"`
+	Then []step `json:"then"`
+}
+
+// step is what happens, and where pods are after it.
+type step struct {
+	Nodes   []simpleNode                 `json:"nodes"`   // that come, or change
+	Objects []*unstructured.Unstructured `json:"objects"` // of any other kind
+	There   []simplePod                  `json:"there"`   // pods that run
+	Delete  []string                     `json:"delete"`  // pods that go
+	Pods    []simplePod                  `json:"pods"`    // pods that come, one after the other
+	Want    map[string][]string          `json:"want"`    // on which of these nodes each pod is; on none: it finds no node
+	Gone    []string                     `json:"gone"`    // who is there no more
+}
+
+type simpleNode struct {
+	Name   string                  `json:"name"`
+	Labels map[string]string       `json:"labels"`
+	Taints []corev1.Taint          `json:"taints"`
+	Has    map[string]string       `json:"has"`
+	Images []corev1.ContainerImage `json:"images"`
+	Closed bool                    `json:"closed"` // unschedulable
+}
+
+type simplePod struct {
+	Name   string                 `json:"name"`
+	Node   string                 `json:"node"`
+	Labels map[string]string      `json:"labels"`
+	Asks   map[string]string      `json:"asks"`
+	Ports  []corev1.ContainerPort `json:"ports"`
+	Image  string                 `json:"image"`
+	Spec   corev1.PodSpec         `json:"spec"`
+}
+
+func (n *simpleNode) node() *corev1.Node {
+	has := []string{"cpu", "8", "memory", "32Gi"}
+	for name, quantity := range n.Has {
+		has = append(has, name, quantity)
+	}
+	made := harness.NodeOf(n.Name, has...)
+	for key, value := range n.Labels {
+		made.Labels[key] = value
+	}
+	made.Spec.Taints, made.Spec.Unschedulable, made.Status.Images = n.Taints, n.Closed, n.Images
+	return made
+}
+
+func (p *simplePod) pod(namespace string) *corev1.Pod {
+	var asks []string
+	for name, quantity := range p.Asks {
+		asks = append(asks, name, quantity)
+	}
+	made := harness.PodOf(namespace, p.Name, asks...)
+	container, grace := made.Spec.Containers, made.Spec.TerminationGracePeriodSeconds
+	made.Spec = p.Spec
+	made.Spec.NodeName = p.Node
+	container[0].Ports = p.Ports
+	if p.Image != "" {
+		container[0].Image = p.Image
+	}
+	made.Spec.Containers, made.Spec.TerminationGracePeriodSeconds = append(container, p.Spec.Containers...), grace
+	made.Labels = p.Labels
+	return made
+}
+
+func TestExpectationsOfKubeScheduler(t *testing.T) {
+	text, err := os.ReadFile("testdata/expectations.yaml")
+	must(t, err)
+	var file struct {
+		Shared any           `json:"shared"` // what cases refer to
+		Cases  []expectation `json:"cases"`
+	}
+	must(t, yaml.UnmarshalStrict(text, &file))
+	both := []*world{newPlane(t, harness.Options{}), newPlane(t, harness.Options{})}
+	both[0].start("")
+	_, err = both[1].plane.KubeScheduler("")
+	must(t, err)
+	for _, w := range both {
+		w.classes(100, 200, 300)
+	}
+	for i := range file.Cases {
+		one := &file.Cases[i]
+		t.Run(one.Test, func(t *testing.T) {
+			said := make([][]string, 2)
+			var done sync.WaitGroup
+			for k, w := range both {
+				here := *w
+				here.T = t
+				done.Go(func() { said[k] = here.play(one) })
+			}
+			done.Wait()
+			if !slices.Equal(said[0], said[1]) {
+				t.Errorf("kube-scheduler says otherwise:\n%s\n%s", strings.Join(said[0], "\n"), strings.Join(said[1], "\n"))
+			}
+		})
+	}
+}
+
+// play plays a case and returns the reasons of those who found no node. It must not end the test from its own goroutine: what is wrong is an error.
+func (w *world) play(one *expectation) (said []string) {
+	defer w.clear()
+	for i, now := range append([]step{one.step}, one.Then...) {
+		if err := w.step(&now); err != nil {
+			w.Errorf("%s: step %d: %v", w.who(), i, err)
+			return said
+		}
+		words, err := w.outcome(&now)
+		if err != nil {
+			w.Errorf("%s: step %d: %v", w.who(), i, err)
+		}
+		said = append(said, words...)
+	}
+	return said
+}
+
+func (w *world) who() string {
+	if w.scheduler != nil {
+		return "gangsched"
+	}
+	return "kube-scheduler"
+}
+
+func (w *world) step(now *step) error {
+	for i := range now.Nodes {
+		node := now.Nodes[i].node()
+		err := harness.AddNodes(w.ctx, w.client, node)
+		if apierrors.IsAlreadyExists(err) {
+			err = w.change(node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, object := range now.Objects {
+		if err := w.create(object.DeepCopy()); err != nil {
+			return err
+		}
+	}
+	for i := range now.There {
+		if err := harness.AddPods(w.ctx, w.client, now.There[i].pod(w.namespace)); err != nil {
+			return err
+		}
+	}
+	for _, name := range now.Delete {
+		if err := w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	if len(now.Nodes)+len(now.Objects)+len(now.There) != 0 && len(now.Pods) != 0 {
+		time.Sleep(settles) // each scheduler hears of each kind by a watch of its own
+	}
+	for i := range now.Pods {
+		if err := harness.AddPods(w.ctx, w.client, now.Pods[i].pod(w.namespace)); err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond) // who comes first is tried first
+	}
+	return nil
+}
+
+// settles is how long it takes until both schedulers know what there is.
+const settles = 1200 * time.Millisecond
+
+func (w *world) change(node *corev1.Node) error {
+	for {
+		now, err := w.client.CoreV1().Nodes().Get(w.ctx, node.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		now.Labels, now.Spec.Taints, now.Spec.Unschedulable = node.Labels, node.Spec.Taints, node.Spec.Unschedulable
+		if now, err = w.client.CoreV1().Nodes().Update(w.ctx, now, metav1.UpdateOptions{}); err == nil {
+			now.Status.Allocatable = node.Status.Allocatable
+			_, err = w.client.CoreV1().Nodes().UpdateStatus(w.ctx, now, metav1.UpdateOptions{})
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// create makes an object of any kind, in the namespace of the test if its kind has namespaces.
+func (w *world) create(object *unstructured.Unstructured) error {
+	client, err := dynamic.NewForConfig(w.plane.Config)
+	if err != nil {
+		return err
+	}
+	kind := object.GroupVersionKind()
+	mapping, err := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(w.client.Discovery())).RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return err
+	}
+	if mapping.Scope.Name() == "namespace" {
+		_, err = client.Resource(mapping.Resource).Namespace(w.namespace).Create(w.ctx, object, metav1.CreateOptions{})
+	} else {
+		_, err = client.Resource(mapping.Resource).Create(w.ctx, object, metav1.CreateOptions{})
+	}
+	return err
+}
+
+// outcome waits until all is as it should be, and returns the words about who found no node.
+func (w *world) outcome(now *step) (words []string, err error) {
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		if words, err = w.look(now); err == nil {
+			return words, nil
+		}
+	}
+	return words, err
+}
+
+func (w *world) look(now *step) (words []string, err error) {
+	list, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pods := map[string]*corev1.Pod{}
+	for i := range list.Items {
+		pods[list.Items[i].Name] = &list.Items[i]
+	}
+	for _, name := range now.Gone {
+		if pods[name] != nil {
+			return nil, fmt.Errorf("%s is still there", name)
+		}
+	}
+	names := make([]string, 0, len(now.Want))
+	for name := range now.Want {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		pod, wanted := pods[name], now.Want[name]
+		if pod == nil {
+			return nil, fmt.Errorf("there is no %s", name)
+		}
+		scheduled := condition(pod, corev1.PodScheduled)
+		switch {
+		case len(wanted) == 0 && (pod.Spec.NodeName != "" || scheduled.Status != corev1.ConditionFalse || scheduled.Message == ""):
+			return nil, fmt.Errorf("%s is on %q, condition %v, and should find no node", name, pod.Spec.NodeName, scheduled)
+		case len(wanted) == 0:
+			words = append(words, name+": "+scheduled.Reason+": "+verdict(scheduled.Message))
+		case !slices.Contains(wanted, pod.Spec.NodeName):
+			return nil, fmt.Errorf("%s is on %q, not one of %v: %s", name, pod.Spec.NodeName, wanted, scheduled.Message)
+		}
+	}
+	return words, nil
+}
+
+// verdict is why no node will do, without what preemption says after it: gangsched says that by whom it nominates and evicts.
+func verdict(message string) string {
+	for _, more := range []string{" no new claims to deallocate,", " preemption: "} {
+		message, _, _ = strings.Cut(message, more)
+	}
+	return message
+}
+
+// clear leaves an empty cluster for the next case.
+func (w *world) clear() {
+	zero := int64(0)
+	errs := []error{
+		w.client.CoreV1().Pods(w.namespace).DeleteCollection(w.ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}),
+		w.client.PolicyV1().PodDisruptionBudgets(w.namespace).DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.client.SchedulingV1alpha2().PodGroups(w.namespace).DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.client.CoreV1().Nodes().DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+	}
+	for _, err := range errs {
+		if err != nil {
+			w.Error(err)
+		}
+	}
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		pods, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+		groups, bad := w.client.SchedulingV1alpha2().PodGroups(w.namespace).List(w.ctx, metav1.ListOptions{}) // they go after their pods
+		if err == nil && bad == nil && len(pods.Items)+len(groups.Items) == 0 {
+			return
+		}
+	}
+	w.Error("pods of a case are left")
+}
