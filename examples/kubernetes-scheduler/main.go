@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -109,17 +110,17 @@ func run(ctx context.Context, f *flags) error {
 	if err := answer(ctx, f.address, serve.Handler(serve.State{Loop: decide, Ready: ready})); err != nil {
 		return err
 	}
-	watcher, err := watch.New(client, custom, set.Gangsched.Queues, box, known)
+	watcher, err := watch.New(ctx, client, custom, set.Gangsched.Queues, box, known)
 	if err != nil {
 		return err
 	}
 
 	working, end := context.WithCancel(ctx)
 	defer end()
-	done := make(chan struct{}, 2)
-	go func() { decide.Run(working); done <- struct{}{} }()
-	go func() { writer.Run(working); done <- struct{}{} }()
-	defer func() { end(); <-done; <-done }()
+	var all sync.WaitGroup
+	all.Go(func() { decide.Run(working) })
+	all.Go(func() { writer.Run(working) })
+	defer func() { end(); all.Wait() }()
 	if err := watcher.Start(ctx); err != nil {
 		return err
 	}
@@ -129,7 +130,12 @@ func run(ctx context.Context, f *flags) error {
 		<-ctx.Done()
 		return nil
 	}
-	return lead(ctx, client, &set.LeaderElection, decide.Lead)
+	// The lease is given up when nothing is written any more: the next leader begins at once.
+	leading, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	stop := context.AfterFunc(ctx, func() { end(); all.Wait(); release() })
+	defer stop()
+	return lead(leading, client, &set.LeaderElection, decide.Lead)
 }
 
 // answer serves until the context ends.
@@ -157,8 +163,6 @@ func lead(ctx context.Context, client kubernetes.Interface, how *settings.Leader
 	if err != nil {
 		return err
 	}
-	lost := errors.New("another replica leads")
-	err = nil
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: how.ResourceNamespace, Name: how.ResourceName},
@@ -171,7 +175,7 @@ func lead(ctx context.Context, client kubernetes.Interface, how *settings.Leader
 			OnStartedLeading: func(context.Context) { begin() },
 			OnStoppedLeading: func() {
 				if ctx.Err() == nil {
-					err = lost
+					err = errors.New("another replica leads")
 				}
 			},
 		},

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
@@ -294,10 +295,25 @@ func (w *world) clear() {
 	}
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		pods, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
-		groups, bad := w.client.SchedulingV1alpha2().PodGroups(w.namespace).List(w.ctx, metav1.ListOptions{}) // they go after their pods
-		if err == nil && bad == nil && len(pods.Items)+len(groups.Items) == 0 {
+		if err == nil && len(pods.Items) == 0 {
+			w.clearGroups()
 			return
 		}
 	}
 	w.Error("pods of a case are left")
+}
+
+// clearGroups ends what keeps PodGroups as long as their controller has not seen that their pods are gone.
+func (w *world) clearGroups() {
+	groups, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		w.Error(err)
+		return
+	}
+	for _, group := range groups.Items {
+		_, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Patch(w.ctx, group.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			w.Error(err)
+		}
+	}
 }

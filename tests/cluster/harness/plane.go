@@ -180,7 +180,7 @@ func (p *Plane) KubeScheduler(configuration string) (*Process, error) {
 	return p.Component("kube-scheduler", arguments...)
 }
 
-const startTime = 2 * time.Minute
+const startTime = 5 * time.Minute // on a machine that is busy
 
 // Ready waits until the API server answers.
 func (p *Plane) Ready(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 )
 
 // Bind is a pod that is to run on a node.
@@ -99,7 +100,7 @@ func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 		case apierrors.IsConflict(err):
 			// The pod changed: somebody has bound it, or only its status is another one.
 			pod, known := w.look(ctx, b)
-			if !known.unbound() {
+			if known.decided {
 				return known.outcome
 			}
 			if conflicts++; conflicts == mostConflicts || pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) != 0 {
@@ -127,13 +128,11 @@ func refused(err error) bool {
 		apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// seen is what a look at the pod itself says about a bind.
+// seen is what a look at the pod itself says about a bind; not decided: it has no node.
 type seen struct {
 	outcome Outcome
 	decided bool
 }
-
-func (s seen) unbound() bool { return !s.decided }
 
 // look asks the API server about the pod until it answers.
 func (w *Writer) look(ctx context.Context, b *Bind) (*corev1.Pod, seen) {
@@ -148,6 +147,7 @@ func (w *Writer) look(ctx context.Context, b *Bind) (*corev1.Pod, seen) {
 		if apierrors.IsNotFound(err) {
 			return nil, seen{Outcome{Gone: true, Reason: err.Error()}, true}
 		}
+		klog.ErrorS(err, "what became of a bind is not known yet", "pod", b.Pod)
 		sleep(ctx, pause)
 		pause = min(2*pause, longestPause)
 	}
@@ -176,12 +176,12 @@ func (w *Writer) fence(ctx context.Context, b *Bind, lost error) Outcome {
 	pause := firstPause
 	for ctx.Err() == nil {
 		pod, known := w.look(ctx, b)
-		if !known.unbound() {
+		if known.decided {
 			return known.outcome
 		}
 		pod, err := w.writeStatus(ctx, b.Pod, Status{UID: b.UID, Condition: condition, ResourceVersion: pod.ResourceVersion})
 		if err == nil {
-			if after := b.judge(pod); !after.unbound() {
+			if after := b.judge(pod); after.decided {
 				return after.outcome
 			}
 			return Outcome{Reason: lost.Error()}

@@ -18,7 +18,7 @@ type Writer struct {
 	evicted *crew
 }
 
-// NewWriter makes a writer with at most so many binds, and half as many other requests, under way at once.
+// NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions, and as many deletions.
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
 	w := &Writer{client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4))}
 	w.status = newStatuses(w, max(1, parallel/4))

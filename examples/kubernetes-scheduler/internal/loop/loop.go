@@ -43,7 +43,7 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.M
 // now is the time that the library is told: it never goes back, whatever is done to the machine's clock.
 func (l *Loop) now() int64 { return l.start.UnixNano() + int64(time.Since(l.start)) }
 
-// longestTurn is how long the loop rests at most, so that who looks at it sees it alive.
+// longestRest is how long the loop rests at most, so that who looks at it sees it alive.
 const longestRest = 5 * time.Second
 
 // Run decides until the context ends.

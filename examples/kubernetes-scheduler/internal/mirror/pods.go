@@ -128,46 +128,56 @@ func (m *Mirror) tell(p *Pod) {
 		m.await(p, node)
 		return
 	}
-	err := m.hand(p)
+	missing, err := m.hand(p)
 	if errors.Is(err, gangsched.ErrWrongState) { // what cannot change of a pod did: its group, or the node of one that runs
 		m.forget(p)
-		err = m.hand(p)
+		missing, err = m.hand(p)
 	}
 	if err == nil {
-		p.Refused = ""
-		return
-	}
-	p.Refused = err.Error()
-	m.stuck[p] = struct{}{}
-	if p.Object.Spec.NodeName != "" {
+		err = missing
+	} else if p.Object.Spec.NodeName != "" {
 		klog.ErrorS(err, "a pod that runs is not counted", "pod", p.Name)
 	}
+	p.Refused = ""
+	if err != nil {
+		p.Refused = err.Error()
+		m.stuck[p] = struct{}{}
+	}
 }
 
-func (m *Mirror) hand(p *Pod) error {
-	spec, err := m.spec(p)
-	if err != nil {
-		if p.ID != 0 && p.Object.Spec.NodeName == "" {
+// hand tells the library of a pod. One that waits for an object which is missing is not told of; one that runs is, without that object: its room counts.
+func (m *Mirror) hand(p *Pod) (missing, err error) {
+	spec, missing := m.spec(p, p.Object)
+	if missing != nil && p.Object.Spec.NodeName == "" {
+		if p.ID != 0 {
 			m.forget(p) // what it was told with does not hold any more
 		}
-		return err
+		return missing, nil
+	}
+	if missing != nil {
+		bare := p.Object.DeepCopy()
+		bare.Spec.Volumes, bare.Spec.ResourceClaims = nil, nil
+		if spec, err = m.spec(p, bare); err != nil {
+			return nil, err
+		}
 	}
 	if p.ID != 0 {
-		return m.cluster.UpdatePod(p.ID, spec)
+		return missing, m.cluster.UpdatePod(p.ID, spec)
 	}
 	if p.ID, err = m.cluster.AddPod(spec); err != nil {
-		return err
+		return nil, err
 	}
 	m.byID[p.ID] = p
-	return nil
+	return missing, nil
 }
 
-func (m *Mirror) spec(p *Pod) (*gangsched.PodSpec, error) {
-	volumes, err := m.storage.needs(p, m.nodes)
+// spec is a pod as the library takes it. Error: an object that it names is not there.
+func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
+	volumes, err := m.storage.needs(object, m.nodes)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := kube.Pod(p.Object, m.cluster, kube.Options{Group: groupOf(p.Object), Queue: m.queues.of(p.Object), Volumes: volumes})
+	spec, err := kube.Pod(object, m.cluster, kube.Options{Group: groupOf(object), Queue: m.queues.of(object), Volumes: volumes})
 	if err != nil {
 		return nil, err
 	}

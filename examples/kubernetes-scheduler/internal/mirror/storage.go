@@ -107,11 +107,11 @@ func (m *Mirror) settleVolumes() {
 }
 
 // needs is what the volumes of a pod ask; nil if they ask nothing of where it is.
-func (s *Storage) needs(p *Pod, nodes map[string]*node) (*gangsched.PodVolumes, error) {
-	if len(p.Object.Spec.Volumes) == 0 {
+func (s *Storage) needs(pod *corev1.Pod, nodes map[string]*node) (*gangsched.PodVolumes, error) {
+	if len(pod.Spec.Volumes) == 0 {
 		return nil, nil
 	}
-	return kube.Volumes(p.Object, &bindable{Storage: s, nodes: nodes})
+	return kube.Volumes(pod, &bindable{Storage: s, nodes: nodes})
 }
 
 // bindable answers what kube.Volumes asks.

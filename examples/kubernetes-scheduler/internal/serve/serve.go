@@ -110,10 +110,10 @@ func (s State) explain(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case p == nil:
 			return "", fmt.Errorf("no pod %s is scheduled here", name)
-		case p.Refused != "":
-			return p.Refused + "\n", nil
 		case !p.Waits():
 			return fmt.Sprintf("it runs on %s\n", c.NodeName(c.PodNode(p.ID))), nil
+		case p.Refused != "":
+			return p.Refused + "\n", nil
 		case nodes:
 			return of.ExplainJSON(p.ID)
 		}

@@ -41,14 +41,14 @@ type Watcher struct {
 }
 
 // New prepares informers for all kinds that the server has. With queues also for the queue objects that are installed.
-func New(client kubernetes.Interface, others dynamic.Interface, queues bool, box *inbox.Inbox, m *mirror.Mirror) (*Watcher, error) {
+func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interface, queues bool, box *inbox.Inbox, m *mirror.Mirror) (*Watcher, error) {
 	w := &Watcher{
 		typed:   informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
 		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(others, 0),
 		box:     box,
 		mirror:  m,
 	}
-	served, err := served(client.Discovery())
+	served, err := served(ctx, client.Discovery())
 	if err != nil {
 		return nil, err
 	}
@@ -218,13 +218,17 @@ func (w *Watcher) groups(served map[schema.GroupVersionResource]bool) {
 }
 
 // served is what the API server has. An aggregated API that does not answer hides only its own kinds.
-func served(from discovery.DiscoveryInterface) (map[schema.GroupVersionResource]bool, error) {
+func served(ctx context.Context, from discovery.DiscoveryInterface) (map[schema.GroupVersionResource]bool, error) {
 	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
 		_, lists, err := from.ServerGroupsAndResources()
 		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 			klog.ErrorS(err, "the API server does not say what it has yet")
-			time.Sleep(pause)
-			continue
+			select {
+			case <-time.After(pause):
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
 		}
 		made := map[schema.GroupVersionResource]bool{}
 		for _, list := range lists {
