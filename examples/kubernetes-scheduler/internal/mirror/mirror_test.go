@@ -1,0 +1,154 @@
+package mirror
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gangsched"
+)
+
+type world struct {
+	*testing.T
+	*Mirror
+	now int64
+}
+
+func newWorld(t *testing.T) *world {
+	cluster := gangsched.NewCluster()
+	t.Cleanup(cluster.Close)
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(scheduler.Close)
+	return &world{t, New(cluster, scheduler, map[string]bool{"default-scheduler": true}), 0}
+}
+
+func nodeOf(name, cpu string) *corev1.Node {
+	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	made.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse(cpu), "pods": resource.MustParse("110")}
+	return made
+}
+
+func podOf(name, cpu string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Generation: 1},
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Containers: []corev1.Container{{
+			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}},
+	}
+}
+
+func on(node string, pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Spec.NodeName = node
+	return pod
+}
+
+// turn decides and notes binds as the loop does.
+func (w *world) turn() (said []string) {
+	w.Helper()
+	w.Settle()
+	w.now += 60e9
+	decisions, err := w.scheduler.Run(w.now)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for i := range decisions {
+		d := &decisions[i]
+		said = append(said, fmt.Sprint(w.cluster.PodName(d.Pod), " ", d.Kind))
+		if p := w.Pod(d.Pod); p != nil && d.Kind == gangsched.Bind {
+			p.Attempt, p.Node = d.Attempt, w.cluster.NodeName(d.Node)
+		}
+	}
+	return said
+}
+
+func (w *world) want(got any, expected string) {
+	w.Helper()
+	if fmt.Sprint(got) != expected {
+		w.Errorf("got %v, not %s", got, expected)
+	}
+}
+
+func TestAPodThatIsBoundStaysBoundWhateverOlderNewsSays(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	pod := podOf("p", "4")
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	w.Confirm(w.Find(nameOf(pod)))
+	older := pod.DeepCopy()
+	older.Labels = map[string]string{"changed": "before"}
+	w.SetPod(older)
+	w.SetPod(podOf("q", "1"))
+	w.want(w.turn(), "[q reject]")
+	w.SetPod(on("n", older))
+	w.RemovePod(older)
+	w.want(w.turn(), "[q bind]")
+}
+
+func TestPodsCountWhenTheirNodeComes(t *testing.T) {
+	w := newWorld(t)
+	first := on("n", podOf("first", "3"))
+	w.SetPod(first)
+	w.SetNode(nodeOf("n", "4"))
+	w.SetPod(podOf("second", "2"))
+	w.want(w.turn(), "[second reject]")
+	w.RemoveNode("n")
+	w.SetNode(nodeOf("n", "4")) // it was away for a moment: what ran there does
+	w.want(w.turn(), "[]")
+	w.RemovePod(first)
+	w.want(w.turn(), "[second bind]")
+}
+
+func TestAGangIsWholeAfterARestart(t *testing.T) {
+	w := newWorld(t)
+	member := func(i int) *corev1.Pod {
+		pod := podOf(fmt.Sprint("g-", i), "2")
+		pod.Labels = map[string]string{groupLabels[2]: "g", "pod-group.scheduling.sigs.k8s.io/min-available": "3"}
+		return pod
+	}
+	w.SetPod(on("n", member(0))) // bound before the restart
+	w.SetPod(member(1))
+	w.SetNode(nodeOf("n", "4"))
+	w.want(w.turn(), "[]") // two of three
+	w.SetPod(member(2))
+	for _, said := range w.turn() {
+		if said == "g-1 bind" || said == "g-2 bind" {
+			t.Error("a member starts where the others have no room: ", said)
+		}
+	}
+	w.SetNode(nodeOf("m", "4"))
+	if said := w.turn(); len(said) != 2 {
+		t.Errorf("the others: %v", said)
+	}
+	for i := range 3 {
+		w.RemovePod(member(i))
+	}
+	if len(w.gangs) != 0 || w.cluster.FindGroup("default", "g") != 0 {
+		t.Error("the group of nobody is still there")
+	}
+}
+
+func TestWhatRunsCountsThoughItsClaimIsMissing(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	claim := "lost"
+	running := on("n", podOf("running", "3"))
+	running.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim}}
+	w.SetPod(running)
+	w.SetPod(podOf("p", "2"))
+	w.want(w.turn(), "[p reject]")
+	waiting := podOf("waiting", "1")
+	waiting.Spec.ResourceClaims = running.Spec.ResourceClaims
+	w.SetPod(waiting)
+	w.turn()
+	if p := w.Find(nameOf(waiting)); p.ID != 0 || p.Refused == "" {
+		t.Errorf("a pod waits for nothing: %+v", p)
+	}
+}
