@@ -72,6 +72,7 @@ func TestSideBySide(t *testing.T) {
 		for _, one := range binders {
 			t.Run(way.name+"/"+one.name, func(t *testing.T) {
 				said := measure(t, one, way.pending)
+				t.Log(said) // at once: the table comes when all is over
 				fmt.Fprintf(table, "%s\t%s\t%s\n", way.name, one.name, said)
 			})
 		}
