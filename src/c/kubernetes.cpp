@@ -39,10 +39,11 @@ result<watched> read_object(const char* given, std::size_t size) {
 }
 
 error other_kind(const watched& one) {
-  return {errc::unknown, "object", "kind",
-          "\"" + one.kind +
-              "\" is none that comes alone: Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, "
-              "StatefulSet, PodDisruptionBudget"};
+  return {
+      errc::unknown, "object", "kind",
+      "\"" + one.kind +
+          "\" is none that comes alone: Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, "
+          "StatefulSet, PodDisruptionBudget"};
 }
 
 bool is_controller(const watched& one) noexcept {

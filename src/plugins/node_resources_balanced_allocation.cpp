@@ -1,6 +1,7 @@
 #include "gangsched/plugins/node_resources_balanced_allocation.hpp"
 
 #include "gangsched/core/lanes.hpp"
+#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "gangsched/core/lanes.hpp"
+#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/past.hpp"
 

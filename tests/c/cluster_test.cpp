@@ -337,14 +337,17 @@ TEST_CASE("Kubernetes' objects come as JSON, all or none, and are followed as a 
 
   CHECK(set(R"({"kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "web"}}})", 0).kind ==
         GANGSCHED_OBJECT_SERVICE);
-  CHECK(set(R"({"kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}})", 0)
-            .kind == GANGSCHED_OBJECT_CONTROLLER);
+  CHECK(
+      set(R"({"kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}})",
+          0)
+          .kind == GANGSCHED_OBJECT_CONTROLLER);
   for (const char* allowed : {"0", "1"})
-    CHECK(set(R"({"kind": "PodDisruptionBudget", "metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}, )"
-              R"("status": {"disruptionsAllowed": )" +
-                  std::string{allowed} + "}}",
-              0)
-              .kind == GANGSCHED_OBJECT_BUDGET);
+    CHECK(
+        set(R"({"kind": "PodDisruptionBudget", "metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}, )"
+            R"("status": {"disruptionsAllowed": )" +
+                std::string{allowed} + "}}",
+            0)
+            .kind == GANGSCHED_OBJECT_BUDGET);
   for (const char* kind : {"Service", "ReplicaSet", "PodDisruptionBudget"}) {
     const std::string name = kind == std::string{"Service"} ? "s" : kind == std::string{"ReplicaSet"} ? "r" : "d";
     const std::string it = "{\"kind\": \"" + std::string{kind} + "\", \"metadata\": {\"name\": \"" + name + "\"}}";

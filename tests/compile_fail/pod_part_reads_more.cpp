@@ -1,4 +1,5 @@
 // expect: add that to the pod_part it takes
+#include "gangsched/framework/pod_part.hpp"
 #include "gangsched/framework/profile.hpp"
 
 // What is kept for all who tolerate the same must not depend on their images.

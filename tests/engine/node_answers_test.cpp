@@ -1,7 +1,7 @@
 // Pods that all differ: what hooks said to pods that are alike in what the hook reads serves them all, and nobody gets another node for it.
 #include "world.hpp"
 
-#include "gangsched/engine/node_answers.hpp"
+#include "gangsched/framework/pod_part.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
 #include "support/inside.hpp"

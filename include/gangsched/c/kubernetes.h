@@ -53,7 +53,7 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_remove_object(gangsched_cluster
                                                                size_t size, gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 /// Makes the cluster's queues those of a file, which has all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and ResourceFlavors, the
-/// Queues of Volcano and KAI, ElasticQuotas, in any mixture. Who is new is added, who is there is updated, who is not in the file is removed:
+/// Queues of Volcano and KAI, ElasticQuotas, in any mixture. Who is new is added, who is there updated, who is not in the file removed:
 /// what a queue is depends on several objects, so a watch hands over all of them again. All or nothing; objects of other kinds count for
 /// nothing. Errors: what the text says that it may not, and those of `gangsched_cluster_add_queue`. O(length + queues · pods).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_queues(gangsched_cluster* cluster, const char* text, size_t size,

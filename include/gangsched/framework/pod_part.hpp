@@ -4,24 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "gangsched/framework/pod_reads.hpp"
 #include "gangsched/framework/views.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
-
-/// What of a pod a hook can say that it reads. A set of bits.
-enum class pod_reads : std::uint8_t {
-  nothing = 0,
-  tolerations = 1u << 0,
-  node_affinity = 1u << 1,  ///< nodeSelector and node affinity
-  images = 1u << 2,
-  everything = 0xff,
-};
-[[nodiscard]] constexpr pod_reads operator|(pod_reads a, pod_reads b) noexcept {
-  return static_cast<pod_reads>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
-}
-[[nodiscard]] constexpr bool covers(pod_reads set, pod_reads wanted) noexcept {
-  return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(wanted)) == static_cast<std::uint8_t>(wanted);
-}
 
 /// Of a pod's class only what @p Reads says. A cached hook that takes it in place of `pod_view`, and reads of nodes what pods do not
 /// change, is asked once for all classes that are alike in that: pods that tolerate the same, say, whatever they request.

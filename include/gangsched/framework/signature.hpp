@@ -2,7 +2,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "gangsched/framework/pod_part.hpp"
+#include "gangsched/framework/pod_reads.hpp"
+#include "gangsched/framework/views.hpp"
 
 /// Reads what a hook wants from the types of its parameters.
 namespace gangsched::inline GANGSCHED_ABI::detail {

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "gangsched/framework/pod_part.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

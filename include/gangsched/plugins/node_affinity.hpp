@@ -3,6 +3,7 @@
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/normalize.hpp"
 #include "gangsched/framework/past.hpp"
+#include "gangsched/framework/pod_part.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/model/node_selector.hpp"
 

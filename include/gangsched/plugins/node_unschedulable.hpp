@@ -1,5 +1,6 @@
 #pragma once
 #include "gangsched/framework/past.hpp"
+#include "gangsched/framework/pod_part.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -1,6 +1,7 @@
 #pragma once
 #include "gangsched/framework/normalize.hpp"
 #include "gangsched/framework/past.hpp"
+#include "gangsched/framework/pod_part.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {

@@ -1,5 +1,4 @@
 #pragma once
-#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/extension_point.hpp"
 
 /// Which nodes will do, and who has to go where none does.
@@ -114,6 +113,8 @@ struct extension_point<point::pre_filter> {
 }  // namespace detail
 
 // --- filter
+
+struct filtered_block;  // amount_block.hpp
 
 struct filter_kernel {
   gangsched::shape shape = shape::none;

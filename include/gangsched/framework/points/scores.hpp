@@ -1,5 +1,4 @@
 #pragma once
-#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/extension_point.hpp"
 
 /// Which of the nodes that will do is the best.
@@ -52,6 +51,8 @@ struct extension_point<point::pre_score> {
 }  // namespace detail
 
 // --- score
+
+struct scored_block;  // amount_block.hpp
 
 struct score_kernel {
   gangsched::shape shape = shape::none;

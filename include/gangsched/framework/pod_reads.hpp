@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+/// What of a pod a hook can say that it reads. A set of bits.
+enum class pod_reads : std::uint8_t {
+  nothing = 0,
+  tolerations = 1u << 0,
+  node_affinity = 1u << 1,  ///< nodeSelector and node affinity
+  images = 1u << 2,
+  everything = 0xff,
+};
+[[nodiscard]] constexpr pod_reads operator|(pod_reads a, pod_reads b) noexcept {
+  return static_cast<pod_reads>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+[[nodiscard]] constexpr bool covers(pod_reads set, pod_reads wanted) noexcept {
+  return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(wanted)) == static_cast<std::uint8_t>(wanted);
+}
+
+template <pod_reads Reads>
+class pod_part;  // pod_part.hpp
+
+}  // namespace gangsched::inline GANGSCHED_ABI
