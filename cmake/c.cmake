@@ -1,15 +1,15 @@
-# gangsched::c, the library for C and for all that speaks C: over the components kube and report, and always compiled like them. Of a
+# gangsched::c, the library for C and for all that speaks C: over the components kube, report and record, and always compiled like them. Of a
 # shared one only the names that begin with gangsched_ leave the file.
 set(c_possible OFF)
-if(GANGSCHED_BUILD_KUBE AND GANGSCHED_BUILD_REPORT)
+if(GANGSCHED_BUILD_KUBE AND GANGSCHED_BUILD_REPORT AND GANGSCHED_BUILD_RECORD)
   set(c_possible ON)
 endif()
-option(GANGSCHED_BUILD_C "Build gangsched::c (needs gangsched::kube and gangsched::report)" ${c_possible})
+option(GANGSCHED_BUILD_C "Build gangsched::c (needs gangsched::kube, gangsched::report and gangsched::record)" ${c_possible})
 if(NOT GANGSCHED_BUILD_C)
   return()
 endif()
 if(NOT c_possible)
-  message(FATAL_ERROR "GANGSCHED_BUILD_C needs GANGSCHED_BUILD_KUBE and GANGSCHED_BUILD_REPORT")
+  message(FATAL_ERROR "GANGSCHED_BUILD_C needs GANGSCHED_BUILD_KUBE, GANGSCHED_BUILD_REPORT and GANGSCHED_BUILD_RECORD")
 endif()
 
 file(GLOB c_headers CONFIGURE_DEPENDS include/gangsched/c/*.h)
@@ -18,7 +18,7 @@ add_library(gangsched_c ${c_bodies})
 add_library(gangsched::c ALIAS gangsched_c)
 target_sources(gangsched_c PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${c_headers})
 target_include_directories(gangsched_c PRIVATE ${body_root})
-target_link_libraries(gangsched_c PRIVATE gangsched_kube gangsched_report $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+target_link_libraries(gangsched_c PRIVATE gangsched_kube gangsched_report gangsched_record $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
 if(library_type STREQUAL SHARED_LIBRARY)
   target_compile_definitions(gangsched_c PUBLIC GANGSCHED_SHARED)
   target_link_options(gangsched_c PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/c.map)

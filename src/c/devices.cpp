@@ -3,6 +3,12 @@
 #include "gangsched/kube/device_selectors.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::c {
+
+static_assert(static_cast<int>(mig_media::all) == GANGSCHED_MEDIA_ALL);
+static_assert(static_cast<int>(numa_policy::single_numa_node) == GANGSCHED_NUMA_SINGLE_CELL);
+static_assert(static_cast<int>(cpu_bind_policy::spread_by_pcpus) == GANGSCHED_CPUS_SPREAD_BY_CORES);
+static_assert(static_cast<int>(cpu_exclusive_policy::numa_node_level) == GANGSCHED_CPUS_APART_BY_CELL);
+
 namespace {
 
 sorted_map<std::int64_t> counts(copier& copy, const gangsched_named_counts& from, const char* field) {
@@ -122,6 +128,74 @@ device_request request(copier& copy, const gangsched_device_request& from, const
   return made;
 }
 
+std::vector<std::uint32_t> numbers(copier& copy, const uint32_t* from, std::size_t count, const char* field) {
+  if (!copy.there(from, count, field)) return {};
+  return {from, from + count};
+}
+
+numa_cell cell(copier& copy, const gangsched_numa_cell& from) {
+  numa_cell made;
+  made.id = from.id;
+  made.memory_bytes = from.memory_bytes;
+  if (copy.there(from.cpus, from.cpu_count, "devices.numa.cpus"))
+    for (std::size_t i = 0; i < from.cpu_count; ++i)
+      made.cpus.push_back({from.cpus[i].id, from.cpus[i].core, from.cpus[i].socket, from.cpus[i].uncore_cache});
+  if (copy.there(from.hugepages, from.hugepage_count, "devices.numa.hugepages"))
+    for (std::size_t i = 0; i < from.hugepage_count; ++i)
+      made.hugepages.push_back({from.hugepages[i].page_bytes, from.hugepages[i].bytes});
+  made.distances = numbers(copy, from.distances, from.distance_count, "devices.numa.distances");
+  return made;
+}
+
+node_numa numa(copier& copy, const gangsched_node_numa& given) {
+  node_numa made;
+  const auto read = sized(&given);
+  if (!read) return copy.fail(errc::malformed, "devices.numa.struct_size", "is not what the library can read"), made;
+  copy.each_sized(read->cells, read->cell_count, "devices.numa.cells",
+                  [&](const gangsched_numa_cell& one) { made.cells.push_back(cell(copy, one)); });
+  copy.pick(read->policy, numa_policy::single_numa_node, made.policy, "devices.numa.policy");
+  if (read->whole_pods) made.scope = numa_scope::pod;
+  made.prefer_closest = read->prefer_closest;
+  made.cpu = {.is_static = read->static_cpus,
+              .full_pcpus_only = read->full_pcpus_only,
+              .distribute_cpus_across_numa = read->distribute_cpus_across_numa,
+              .align_by_socket = read->align_by_socket,
+              .distribute_cpus_across_cores = read->distribute_cpus_across_cores,
+              .strict_cpu_reservation = read->strict_cpu_reservation,
+              .prefer_align_cpus_by_uncorecache = read->prefer_align_cpus_by_uncorecache};
+  made.static_memory = read->static_memory;
+  made.reserved_cpus = numbers(copy, read->reserved_cpus, read->reserved_cpu_count, "devices.numa.reserved_cpus");
+  copy.pick(read->cpu_bind, cpu_bind_policy::spread_by_pcpus, made.cpu_bind, "devices.numa.cpu_bind");
+  if (read->most_allocated_cells) made.cpu_strategy = numa_allocate_strategy::most_allocated;
+  if (read->cpu_amplification_percent != 0) made.cpu_amplification_percent = read->cpu_amplification_percent;
+  return made;
+}
+
+std::optional<mig_table> instances(copier& copy, const gangsched_mig_table& given) {
+  const auto read = sized(&given);
+  if (!read)
+    return copy.fail(errc::malformed, "devices.mig_table.struct_size", "is not what the library can read"),
+           std::nullopt;
+  std::vector<mig_profile> profiles;
+  copy.each_sized(read->profiles, read->profile_count, "devices.mig_table.profiles",
+                  [&](const gangsched_mig_profile& one) {
+                    mig_profile& to = profiles.emplace_back();
+                    to.name = text(one.name);
+                    to.compute_slices = one.compute_slices;
+                    to.memory_slices = one.memory_slices;
+                    to.starts = one.starts;
+                    to.max_instances = one.max_instances;
+                    copy.pick(one.media, mig_media::all, to.media, "devices.mig_table.profiles");
+                    to.sm = one.multiprocessors;
+                    to.memory_mib = one.memory_mib;
+                  });
+  auto made =
+      mig_table::make(std::string{text(read->name)}, read->compute_slices, read->memory_slices, std::move(profiles));
+  if (made) return *std::move(made);
+  copy.fail(made.error().code, "devices.mig_table", made.error().field + ": " + made.error().reason);
+  return std::nullopt;
+}
+
 }  // namespace
 
 node_devices read_devices(copier& copy, const gangsched_node_devices& given) {
@@ -162,6 +236,8 @@ node_devices read_devices(copier& copy, const gangsched_node_devices& given) {
   copy.each_sized(read->others, read->other_count, "devices.others",
                   [&](const gangsched_other_device& one) { made.others.push_back(other(copy, one)); });
   made.counters = counts(copy, read->counters, "devices.counters");
+  if (read->mig_table != nullptr) made.gpu.mig = instances(copy, *read->mig_table);
+  if (read->numa != nullptr) made.numa = numa(copy, *read->numa);
   return made;
 }
 

@@ -1,5 +1,7 @@
 #include "gangsched/src/c/scheduler.hpp"
 
+#include <algorithm>
+
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/src/c/specs.hpp"
@@ -58,7 +60,37 @@ std::size_t gangsched_scheduler::take(gangsched_decision* into, std::size_t capa
   return count;
 }
 
+bool gangsched_scheduler::has_decisions() const noexcept {
+  return !fresh_.decisions().empty() ||
+         std::any_of(decided_.begin() + static_cast<std::ptrdiff_t>(taken_), decided_.end(),
+                     [&](const gangsched_decision& one) { return holds(one); });
+}
+
 namespace gangsched::inline GANGSCHED_ABI::c {
+
+result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* from) {
+  std::vector<kernel_table> made;
+  if (from != nullptr) {
+    for (const auto& make : from->profiles) {
+      auto some = make();
+      if (!some) return std::move(some).error();
+      for (kernel_table& one : *some) made.push_back(std::move(one));
+    }
+  }
+  if (made.empty()) made.push_back(profiles::kube_default());
+  return made;
+}
+
+void measure(std::vector<kernel_table>& tables, watchers& by) {
+  if (by.metrics() == nullptr && by.trace() == nullptr) return;
+  for (kernel_table& one : tables) one = measure_hooks(std::move(one), *by.all());
+}
+
+result<void> watch(gangsched_scheduler& on) {
+  observer* const all = on.watched->all();
+  return all == nullptr ? result<void>{} : on.engine.observe(all);
+}
+
 namespace {
 
 /// Calls work(scheduler), which says a code.
@@ -177,32 +209,23 @@ gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched
   if (on == nullptr) return c::missing(error, "cluster");
   if (made == nullptr) return c::missing(error, "made");
   return c::guarded(error, [&] {
-    std::vector<kernel_table> tables;
+    auto tables = c::profiles_of(configuration);
+    if (!tables) return c::refuse(error, tables.error());
     scheduler_options options;
     if (configuration != nullptr) {
-      for (const auto& make : configuration->profiles) {
-        auto some = make();
-        if (!some) return c::refuse(error, some.error());
-        for (kernel_table& one : *some) tables.push_back(std::move(one));
-      }
       options.initial_backoff = configuration->initial_backoff.value_or(options.initial_backoff);
       options.max_backoff = configuration->max_backoff.value_or(options.max_backoff);
     }
-    if (tables.empty()) tables.push_back(profiles::kube_default());
     const auto read = given == nullptr ? std::optional{gangsched_scheduler_options{}} : c::sized(given);
     if (!read) return c::wrong_size(error, "scheduler options");
     if (!c::read_options(*read, options))
       return c::refuse(error, {errc::out_of_range, "scheduler options", "ties, wake, timers", "is none of them"});
-    if (const auto fine = scheduler::check(tables); !fine) return c::refuse(error, fine.error());
+    if (const auto fine = scheduler::check(*tables); !fine) return c::refuse(error, fine.error());
     auto watching = c::watchers::make(on->model, *read);
     if (!watching) return c::refuse(error, watching.error());
-    observer* const all = (*watching)->all();
-    if ((*watching)->metrics() != nullptr || (*watching)->trace() != nullptr)
-      for (kernel_table& one : tables) one = measure_hooks(std::move(one), *all);
-    auto whole = std::make_unique<gangsched_scheduler>(*on, std::move(tables), options, *std::move(watching));
-    if (all != nullptr) {
-      if (const auto watched = whole->engine.observe(all); !watched) return c::refuse(error, watched.error());
-    }
+    c::measure(*tables, **watching);
+    auto whole = std::make_unique<gangsched_scheduler>(*on, *std::move(tables), options, *std::move(watching));
+    if (const auto watched = c::watch(*whole); !watched) return c::refuse(error, watched.error());
     *made = whole.release();
     return c::ok;
   });

@@ -97,6 +97,9 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   made.held_devices = read_held_devices(copy, from.held_devices, from.held_device_count);
   if (from.volumes != nullptr) made.volumes = read_volumes(copy, *from.volumes);
   made.image_volumes = copy.texts(from.image_volumes, "image_volumes");
+  copy.pick(from.cpu_bind, cpu_bind_policy::spread_by_pcpus, made.bind_cpus.policy, "cpu_bind");
+  made.bind_cpus.required = from.cpu_bind_required;
+  copy.pick(from.cpu_exclusive, cpu_exclusive_policy::numa_node_level, made.bind_cpus.exclusive, "cpu_exclusive");
   return copy.done(std::move(made));
 }
 

@@ -381,4 +381,199 @@ TEST_CASE("what is wrong with devices in C is said by field") {
   CHECK(gangsched_cluster_nodes(world.cluster, nullptr, 0) + gangsched_cluster_pods(world.cluster, nullptr, 0) == 0);
 }
 
+namespace {
+
+/// Two cells with two cores of two threads each, on a node whose kubelet puts pods into one of them.
+struct two_cells {
+  gangsched_numa_cpu cpus[2][4] = {};
+  gangsched_hugepages pages[1] = {{2 << 20, 64 << 20}};
+  std::uint32_t distances[2][2] = {{10, 20}, {20, 10}};
+  std::uint32_t reserved[1] = {0};
+  gangsched_numa_cell cells[2] = {sized<gangsched_numa_cell>(), sized<gangsched_numa_cell>()};
+  gangsched_node_numa numa = sized<gangsched_node_numa>();
+  gangsched_node_devices devices = sized<gangsched_node_devices>();
+
+  two_cells() {
+    for (std::uint32_t cell = 0; cell < 2; ++cell) {
+      for (std::uint32_t i = 0; i < 4; ++i) cpus[cell][i] = {4 * cell + i, 2 * cell + i / 2, cell, cell};
+      cells[cell].id = cell;
+      cells[cell].cpus = cpus[cell];
+      cells[cell].cpu_count = 4;
+      cells[cell].memory_bytes = 8u << 30;
+      cells[cell].distances = distances[cell];
+      cells[cell].distance_count = 2;
+    }
+    cells[1].hugepages = pages;
+    cells[1].hugepage_count = 1;
+    numa.cells = cells;
+    numa.cell_count = 2;
+    devices.numa = &numa;
+  }
+  two_cells(const two_cells&) = delete;
+  two_cells& operator=(const two_cells&) = delete;
+
+  [[nodiscard]] static std::vector<numa_cell> in_cpp() {
+    std::vector<numa_cell> made(2);
+    for (std::uint32_t cell = 0; cell < 2; ++cell) {
+      for (std::uint32_t i = 0; i < 4; ++i) made[cell].cpus.push_back({4 * cell + i, 2 * cell + i / 2, cell, cell});
+      made[cell].id = cell;
+      made[cell].memory_bytes = 8u << 30;
+      made[cell].distances = {cell == 0 ? 10u : 20u, cell == 0 ? 20u : 10u};
+    }
+    made[1].hugepages = {{2 << 20, 64 << 20}};
+    return made;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("NUMA cells and bound CPUs in C are what they are in C++") {
+  c_world world;
+  two_cells inside;
+  inside.numa.policy = GANGSCHED_NUMA_SINGLE_CELL;
+  inside.numa.whole_pods = inside.numa.prefer_closest = inside.numa.static_cpus = inside.numa.full_pcpus_only = true;
+  inside.numa.strict_cpu_reservation = inside.numa.static_memory = true;
+  inside.numa.reserved_cpus = inside.reserved;
+  inside.numa.reserved_cpu_count = 1;
+  add_node(world, "kubelet", inside.devices);
+  two_cells bound;
+  bound.numa.cpu_bind = GANGSCHED_CPUS_SPREAD_BY_CORES;
+  bound.numa.most_allocated_cells = true;
+  bound.numa.cpu_amplification_percent = 150;
+  add_node(world, "koordinator", bound.devices);
+  gangsched_pod_spec spec = named("p");
+  spec.cpu_bind = GANGSCHED_CPUS_FULL_CORES;
+  spec.cpu_bind_required = true;
+  spec.cpu_exclusive = GANGSCHED_CPUS_APART_BY_CELL;
+  add_pod(world, spec);
+
+  gangsched::cluster own;
+  node_spec node{.name = "kubelet", .allocatable = {{"cpu", 8}, {"pods", 110}, {"nvidia.com/gpu", 2}}};
+  node.devices.numa = node_numa{
+      .cells = two_cells::in_cpp(),
+      .policy = numa_policy::single_numa_node,
+      .scope = numa_scope::pod,
+      .prefer_closest = true,
+      .cpu = {.is_static = true, .full_pcpus_only = true, .strict_cpu_reservation = true},
+      .static_memory = true,
+      .reserved_cpus = {0},
+  };
+  own.add_node(node).value();
+  node.name = "koordinator";
+  node.devices.numa = node_numa{.cells = two_cells::in_cpp(),
+                                .cpu_bind = cpu_bind_policy::spread_by_pcpus,
+                                .cpu_strategy = numa_allocate_strategy::most_allocated,
+                                .cpu_amplification_percent = 150};
+  own.add_node(node).value();
+  own.add_pod({.name = "p",
+               .bind_cpus = {.policy = cpu_bind_policy::full_pcpus,
+                             .required = true,
+                             .exclusive = cpu_exclusive_policy::numa_node_level}})
+      .value();
+  CHECK(gangsched_cluster_digest(world.cluster) == own.digest());
+}
+
+TEST_CASE("a pod that needs one NUMA cell in C is not placed where two have the CPUs only together") {
+  c_world world;
+  two_cells inside;
+  inside.numa.policy = GANGSCHED_NUMA_SINGLE_CELL;
+  inside.numa.whole_pods = inside.numa.static_cpus = true;
+  inside.numa.reserved_cpus = inside.reserved;
+  inside.numa.reserved_cpu_count = 1;
+  add_node(world, "a", inside.devices);
+  const gangsched_amount shares[2][2] = {{{"cpu", nullptr, 4, 0}, {"memory", "1Gi", 0, 0}},
+                                         {{"cpu", nullptr, 3, 0}, {"memory", "1Gi", 0, 0}}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto container = sized<gangsched_container>();
+    container.requests = container.limits = {shares[i], 1};
+    gangsched_pod_spec spec = named(i == 0 ? "four" : "three");
+    spec.containers = &container;
+    spec.container_count = 1;
+    spec.guaranteed = true;
+    add_pod(world, spec);
+  }
+  world.schedules();
+  CHECK(world.run() == words{"four bind a", "three bind a"});  // the second cell has four, the first one three
+  const gangsched_pod_id four = gangsched_cluster_find_pod(world.cluster, "default", "four");
+  world.must(gangsched_scheduler_fail(world.scheduler, four, 0, "no image", world.error));
+  auto container = sized<gangsched_container>();
+  const gangsched_amount five[] = {{"cpu", nullptr, 5, 0}};
+  container.requests = container.limits = {five, 1};
+  gangsched_pod_spec spec = named("five");
+  spec.containers = &container;
+  spec.container_count = 1;
+  spec.guaranteed = true;
+  add_pod(world, spec);
+  world.must(gangsched_cluster_remove_pod(world.cluster, four, world.error));
+  world.must(gangsched_cluster_remove_pod(world.cluster, gangsched_cluster_find_pod(world.cluster, "default", "three"),
+                                          world.error));
+  CHECK(world.run(1) == words{"five reject"});  // of seven that are free
+}
+
+TEST_CASE("a GPU of a product that the library does not know is divided in C by a table of the host's") {
+  gangsched_mig_profile profiles[] = {sized<gangsched_mig_profile>(), sized<gangsched_mig_profile>()};
+  profiles[0].name = "1g.9gb";
+  profiles[0].compute_slices = profiles[0].memory_slices = 1;
+  profiles[0].starts = 0b1111;
+  profiles[1].name = "4g.36gb";
+  profiles[1].compute_slices = profiles[1].memory_slices = 4;
+  profiles[1].starts = 0b0001;
+  auto table = sized<gangsched_mig_table>();
+  table.name = "X900";
+  table.compute_slices = table.memory_slices = 4;
+  table.profiles = profiles;
+  table.profile_count = 2;
+  gangsched_gpu gpu = sized<gangsched_gpu>();
+  gpu.id = "G0";
+  gpu.mig = GANGSCHED_MIG_DYNAMIC;
+  auto inside = sized<gangsched_node_devices>();
+  inside.model = "Example X900";
+  inside.gpus = &gpu;
+  inside.gpu_count = 1;
+  inside.mig_table = &table;
+  c_world world;
+  add_node(world, "a", inside);
+  auto request = sized<gangsched_device_request>();
+  std::vector<gangsched_pod_id> pods;
+  for (const char* name : {"p", "q"}) {
+    request.mig_profile = "1g.9gb";
+    gangsched_pod_spec spec = named(name);
+    spec.devices = &request;
+    spec.device_count = 1;
+    pods.push_back(add_pod(world, spec));
+  }
+  request.mig_profile = "4g.36gb";
+  gangsched_pod_spec large = named("large");
+  large.devices = &request;
+  large.device_count = 1;
+  add_pod(world, large);
+  world.schedules();
+  CHECK(world.run() == words{"p bind a", "q bind a", "large reject"});
+  REQUIRE(devices_of(world, pods[0]).size() == 1);
+  CHECK(devices_of(world, pods[0])[0].starts_with("G0/1g.9gb/"));
+
+  const auto refused = [&] {
+    gangsched_node_spec node = sized<gangsched_node_spec>();
+    node.name = "n";
+    node.devices = &inside;
+    CHECK(gangsched_cluster_add_node(world.cluster, &node, nullptr, world.error) != GANGSCHED_OK);
+    return world.error.message();
+  };
+  profiles[1].media = 4;
+  CHECK(refused() == "node n: devices.mig_table.profiles: 4 is none of them");
+  profiles[1].media = 0;
+  profiles[1].name = "1g.9gb";
+  CHECK(refused().starts_with("node n: devices.mig_table: "));
+  table.struct_size = 3;
+  CHECK(refused() == "node n: devices.mig_table.struct_size: is not what the library can read");
+  inside.mig_table = nullptr;
+  two_cells cells;
+  inside.numa = &cells.numa;
+  cells.numa.policy = 4;
+  CHECK(refused() == "node n: devices.numa.policy: 4 is none of them");
+  cells.numa.policy = 0;
+  cells.numa.reserved_cpu_count = 1;
+  CHECK(refused() == "node n: devices.numa.reserved_cpus: is null, and not empty");
+}
+
 }  // namespace gangsched::testing::c_devices_test

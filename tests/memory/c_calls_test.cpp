@@ -104,4 +104,45 @@ TEST_CASE("a fork and a plan for nodes for which there is no memory are refused,
   CHECK(shortages > 100);
 }
 
+TEST_CASE("a snapshot for which there is no memory is refused, and nothing is made of one") {
+  long shortages = 0;
+  for (long nth = 1;; ++nth) {
+    INFO("allocation " << nth);
+    c_world world;
+    world.node("a-node-with-a-name-of-some-length", 4);
+    world.pod("a-pod-with-a-name-of-some-length", 1);
+    world.schedules();
+    const auto before = gangsched_cluster_digest(world.cluster);
+    c_world again;
+    gangsched_cluster_destroy(std::exchange(again.cluster, nullptr));
+    char* bytes = nullptr;
+    std::size_t size = 0;
+    gangsched_code taken = GANGSCHED_OK, made = GANGSCHED_OK;
+    bool enough = false;
+    {
+      failing_allocation fails{nth};
+      taken = gangsched_scheduler_snapshot(world.scheduler, &bytes, &size, world.error);
+      if (taken == GANGSCHED_OK)
+        made = gangsched_scheduler_from_snapshot(bytes, size, nullptr, nullptr, &again.cluster, &again.scheduler,
+                                                 world.error);
+      enough = !fails.stop();
+    }
+    CHECK(gangsched_cluster_digest(world.cluster) == before);
+    if (taken != GANGSCHED_OK) {
+      REQUIRE(taken == GANGSCHED_NO_MEMORY);
+      CHECK(bytes == nullptr);
+    } else if (made != GANGSCHED_OK) {
+      REQUIRE(made == GANGSCHED_NO_MEMORY);
+      CHECK(again.cluster == nullptr);
+      CHECK(again.scheduler == nullptr);
+    } else {
+      CHECK(again.run() == world.run());
+    }
+    gangsched_free(bytes);
+    if (enough) break;
+    ++shortages;
+  }
+  CHECK(shortages > 100);
+}
+
 }  // namespace gangsched::testing::c_calls_test

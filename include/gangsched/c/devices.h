@@ -2,7 +2,7 @@
 #include "gangsched/c/objects.h"
 
 /// What is inside a node, what pods ask of it, claims and volumes: as gangsched/devices/device_spec.hpp and gangsched/model/spec.hpp have
-/// them. NUMA cells with their kubelet's policies, and MIG tables of products that the library does not know, are said as Kubernetes JSON.
+/// them.
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,7 +114,85 @@ typedef struct gangsched_other_device {
 /// Whether GPUs are taken apart from partitions: when no partition of the size is free, or never.
 enum { GANGSCHED_PARTITIONS_PREFER = 0, GANGSCHED_PARTITIONS_HONOR = 1 };
 
-/// All devices of a node. At most 16 GPUs, which are of one model, and 1,024 others.
+/// What an instance takes of its GPU's video engines: nothing that another one could miss, a share, the one set that there is, or all.
+enum { GANGSCHED_MEDIA_NONE = 0, GANGSCHED_MEDIA_ANY = 1, GANGSCHED_MEDIA_ONE = 2, GANGSCHED_MEDIA_ALL = 3 };
+
+/// A kind of MIG instance, as `nvidia-smi mig -lgip` and `-lgipp` list them.
+typedef struct gangsched_mig_profile {
+  size_t struct_size;
+  const char* name;          ///< "1g.5gb"
+  uint8_t compute_slices;    ///< the g of the name
+  uint8_t memory_slices;     ///< adjacent ones
+  uint8_t starts;            ///< bit s: an instance may begin at memory slice s
+  uint8_t max_instances;     ///< on an empty GPU; 0: as many as the rest allows
+  int32_t media;             ///< GANGSCHED_MEDIA_NONE …
+  uint16_t multiprocessors;  ///< 0: not known
+  uint32_t memory_mib;       ///< that is usable; 0: not known
+} gangsched_mig_profile;
+
+/// The instances that a GPU can be divided into, of a product that the library does not know by its model.
+typedef struct gangsched_mig_table {
+  size_t struct_size;
+  const char* name;
+  uint8_t compute_slices, memory_slices;  ///< of the GPU: 1 to 8
+  const gangsched_mig_profile* profiles;  ///< 1 to 64
+  size_t profile_count;
+} gangsched_mig_table;
+
+typedef struct gangsched_numa_cpu {
+  uint32_t id, core, socket;  ///< numbers of cores are different across the whole node
+  uint32_t uncore_cache;      ///< the last-level cache that it shares; where none is reported the socket
+} gangsched_numa_cpu;
+
+typedef struct gangsched_hugepages {
+  uint64_t page_bytes;
+  uint64_t bytes;  ///< what containers may have
+} gangsched_hugepages;
+
+typedef struct gangsched_numa_cell {
+  size_t struct_size;
+  uint32_t id;
+  const gangsched_numa_cpu* cpus;  ///< none: memory only
+  size_t cpu_count;
+  uint64_t memory_bytes;  ///< what containers may have, without huge pages
+  const gangsched_hugepages* hugepages;
+  size_t hugepage_count;
+  const uint32_t* distances;  ///< to every cell by ascending id, 10 to 254; all cells have them or none
+  size_t distance_count;
+} gangsched_numa_cell;
+
+/// kubelet's topologyManagerPolicy.
+enum {
+  GANGSCHED_NUMA_NONE = 0,
+  GANGSCHED_NUMA_BEST_EFFORT = 1,
+  GANGSCHED_NUMA_RESTRICTED = 2,
+  GANGSCHED_NUMA_SINGLE_CELL = 3
+};
+/// How a pod's own CPUs lie on cores (koord-scheduler's bind policies): it has none, whole cores, one of each core.
+enum { GANGSCHED_CPUS_NONE = 0, GANGSCHED_CPUS_FULL_CORES = 1, GANGSCHED_CPUS_SPREAD_BY_CORES = 2 };
+/// What they are kept apart from, as far as others will do: cores, or cells, with CPUs of pods that say the same.
+enum { GANGSCHED_CPUS_TOGETHER = 0, GANGSCHED_CPUS_APART_BY_CORE = 1, GANGSCHED_CPUS_APART_BY_CELL = 2 };
+
+/// A node's NUMA cells, and how its kubelet gives them out.
+typedef struct gangsched_node_numa {
+  size_t struct_size;
+  const gangsched_numa_cell* cells;
+  size_t cell_count;
+  int32_t policy;       ///< GANGSCHED_NUMA_NONE …
+  bool whole_pods;      ///< topologyManagerScope pod; false: container
+  bool prefer_closest;  ///< its option prefer-closest-numa-nodes: the cells must have distances
+  bool static_cpus;     ///< cpuManagerPolicy static; what follows are its options
+  bool full_pcpus_only, distribute_cpus_across_numa, align_by_socket, distribute_cpus_across_cores;
+  bool strict_cpu_reservation, prefer_align_cpus_by_uncorecache;
+  bool static_memory;             ///< memoryManagerPolicy Static
+  const uint32_t* reserved_cpus;  ///< reservedSystemCPUs
+  size_t reserved_cpu_count;
+  int32_t cpu_bind;           ///< GANGSCHED_CPUS_NONE …: required of Guaranteed pods and those that bind CPUs anyway
+  bool most_allocated_cells;  ///< bound CPUs come from the cells with the fewest free ones; false: with the most
+  int32_t cpu_amplification_percent;  ///< allocatable CPU is so much of what there is; 0: 100
+} gangsched_node_numa;
+
+/// All devices of a node. At most 16 GPUs, which are of one model, and 1,024 others; with `numa` 256 of each class.
 struct gangsched_node_devices {
   size_t struct_size;
   const char* model;           ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
@@ -131,7 +209,10 @@ struct gangsched_node_devices {
   int32_t partition_policy;  ///< GANGSCHED_PARTITIONS_PREFER …
   const gangsched_other_device* others;
   size_t other_count;
-  gangsched_named_counts counters;  ///< "set/counter" and how much of it there is
+  gangsched_named_counts counters;       ///< "set/counter" and how much of it there is
+  const gangsched_mig_table* mig_table;  ///< null: that of `model`, if it is known
+  const gangsched_node_numa*
+      numa;  ///< pods get CPUs, memory and devices as kubelet would give them; null: it is not known
 };
 
 // --- of pods and claims
