@@ -118,26 +118,14 @@ scheduler_options to_options(std::uint64_t seed, const std::string& ties, const 
   return made;
 }
 
-void make(py_scheduler* self, shared_cluster on, const std::vector<const py_profile*>& profiles,
-          const scheduler_options& options, const watch_options& watching) {
-  std::vector<kernel_table> tables;
-  std::vector<nb::object> plugins;
-  std::vector<std::shared_ptr<plugin_state>> states;
-  for (const py_profile* profile : profiles) {
-    tables.push_back(profile->table);  // a copy has plugins of its own, which this cluster's columns are for
-    plugins.insert(plugins.end(), profile->plugins.begin(), profile->plugins.end());
-    const auto of_python = states_in(tables.back().plugins);
-    for (const auto& one : of_python) one->raised = std::make_shared<first_raised>();
-    states.insert(states.end(), of_python.begin(), of_python.end());
-  }
-  must(scheduler::check(tables));
+void make(py_scheduler* self, shared_cluster on, nb::handle profile, const scheduler_options& options,
+          const watch_options& watching) {
   cluster& in = on->open();
   auto watched = watchers::make(in, watching);
-  if (watched != nullptr && watched->times_hooks())
-    for (kernel_table& one : tables) one = measure_hooks(std::move(one), watched->all());
-  auto* const made =
-      new (self) py_scheduler{std::move(on), std::move(plugins), std::move(states), std::move(watched), std::nullopt};
-  made->core.emplace(in, std::move(tables), options);
+  ready_profiles by = ready(profile, watched.get());
+  auto* const made = new (self)
+      py_scheduler{std::move(on), std::move(by.plugins), std::move(by.states), std::move(watched), std::nullopt};
+  made->core.emplace(in, std::move(by.tables), options);
   if (made->watched != nullptr) made->must(made->core->observe(&made->watched->all()));
 }
 
@@ -341,6 +329,30 @@ void add_explanations(nb::module_& to) {
 
 }  // namespace
 
+ready_profiles ready(nb::handle profile, watchers* by) {
+  std::vector<nb::object> all;
+  if (profile.is_none()) {
+    all.push_back(nb::type<py_profile>().attr("default")());
+  } else if (nb::isinstance<py_profile>(profile)) {
+    all.push_back(nb::borrow(profile));
+  } else {
+    for (const nb::handle one : nb::iter(profile)) all.push_back(nb::borrow(one));
+  }
+  ready_profiles made;
+  for (const nb::object& one : all) {
+    const auto* const from = nb::cast<const py_profile*>(one);
+    made.tables.push_back(from->table);  // a copy has plugins of its own, which this cluster's columns are for
+    made.plugins.insert(made.plugins.end(), from->plugins.begin(), from->plugins.end());
+    const auto of_python = states_in(made.tables.back().plugins);
+    for (const auto& state : of_python) state->raised = std::make_shared<first_raised>();
+    made.states.insert(made.states.end(), of_python.begin(), of_python.end());
+  }
+  must(scheduler::check(made.tables));
+  if (by != nullptr && by->times_hooks())
+    for (kernel_table& one : made.tables) one = measure_hooks(std::move(one), by->all());
+  return made;
+}
+
 void add_scheduler(nb::module_& to) {
   add_explanations(to);
   class_of_scheduler made(
@@ -353,14 +365,7 @@ void add_scheduler(nb::module_& to) {
          nb::object backoff_window, nb::object unschedulable_timeout, std::size_t indexed_classes, bool check_hooks,
          bool count_reasons, const std::optional<std::string>& metrics, const std::optional<std::string>& trace,
          std::size_t trace_records, std::size_t events) {
-        std::vector<const py_profile*> profiles;
-        if (profile.is_none()) profile = nb::type<py_profile>().attr("default")();
-        if (nb::isinstance<py_profile>(profile)) {
-          profiles.push_back(nb::cast<const py_profile*>(profile));
-        } else {
-          for (const nb::handle one : nb::iter(profile)) profiles.push_back(nb::cast<const py_profile*>(one));
-        }
-        make(self, std::move(on), profiles,
+        make(self, std::move(on), profile,
              to_options(seed, ties, wake, timers, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
                         indexed_classes, check_hooks, count_reasons),
              {metrics, trace, trace_records, events});
@@ -386,6 +391,7 @@ void add_scheduler(nb::module_& to) {
   add_calls(made);
   add_questions(made);
   add_what_if(to, made);
+  add_snapshots(to, made);
   add_reports(to, made);
 }
 

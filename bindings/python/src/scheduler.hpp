@@ -37,7 +37,17 @@ struct py_scheduler {
 };
 using class_of_scheduler = nb::class_<py_scheduler>;
 
+/// Profiles as a scheduler gets them: with plugins of its own, which in Python are the same objects.
+struct ready_profiles {
+  std::vector<gangsched::kernel_table> tables;
+  std::vector<nb::object> plugins;
+  std::vector<std::shared_ptr<plugin_state>> states;
+};
+/// @p profile is one, or several, or None for the default one; their hooks tell @p by if it times them. Throws what is wrong with them.
+[[nodiscard]] ready_profiles ready(nb::handle profile, watchers* by);
+
 // What other files add to it.
+void add_snapshots(nb::module_& to, class_of_scheduler& by);
 void add_what_if(nb::module_& to, class_of_scheduler& by);
 void add_reports(nb::module_& to, class_of_scheduler& by);
 

@@ -41,6 +41,7 @@ from ._core import (
     Scheduler,
     Trial,
     builtin_plugins,
+    restore,
 )
 from ._cluster import Cluster
 from ._devices import Capacity, Device, DeviceConstraint, DeviceRequest, GPUDevice, NodeDevices, ResourceClaim, Volumes
@@ -113,6 +114,7 @@ __all__ = [
     "openb",
     "openb_trace",
     "replay",
+    "restore",
     "simulate",
     "wait",
 ]

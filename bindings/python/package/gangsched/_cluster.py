@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple, Union
 
-from ._core import ClusterBase, GroupId, NodeId, NodeTable, PodId, QueueId, ResourceClaimId, Trial
+from ._core import ClusterBase, GroupId, NodeId, NodeTable, PodId, QueueId, ResourceClaimId, Trial, _cluster_snapshot, _restore_cluster
 from ._devices import ResourceClaim
 from ._errors import Error
 from ._specs import GPU, Group, Kubernetes, Node, Pod, Queue, fields_of
@@ -158,6 +158,21 @@ class Cluster(ClusterBase):
         made = Cluster()
         self._fork_into(made)
         return made
+
+    def snapshot(self) -> bytes:
+        """The cluster alone as bytes, which pickling goes by, too. With its scheduler: `Scheduler.snapshot`. Raises busy within a trial."""
+        taken: bytes = _cluster_snapshot(self)
+        return taken
+
+    @classmethod
+    def from_snapshot(cls, snapshot: bytes) -> Cluster:
+        """The cluster of any snapshot, with its ids, for a scheduler that begins anew. Raises malformed for what is none, or damaged."""
+        made = cls()
+        _restore_cluster(snapshot, made)
+        return made
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self).from_snapshot, (self.snapshot(),)
 
     def _apply_one(self, kind: str, given: Kubernetes) -> str:
         if given.get("kind", kind) != kind:

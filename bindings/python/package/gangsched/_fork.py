@@ -16,7 +16,8 @@ class Fork:
 
     Ids, attempts and times are those of the original, and from the same calls follow the same decisions; what is done in it does not show
     there. It may be used on a thread of its own. Plugins in Python are the same objects; metrics, events and a trace are not kept of it.
-    At its end it is let go; ``fork.cluster`` and ``fork.scheduler`` that were kept elsewhere go on working.
+    What `restore` makes of a snapshot is one, too. At its end it is let go; ``fork.cluster`` and ``fork.scheduler`` that were kept elsewhere
+    go on working.
     """
 
     def __init__(self, cluster: Cluster, scheduler: Scheduler) -> None:
