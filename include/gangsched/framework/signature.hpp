@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "gangsched/framework/pod_reads.hpp"
+#include "gangsched/framework/point.hpp"
 #include "gangsched/framework/views.hpp"
 
 /// Reads what a hook wants from the types of its parameters.

@@ -312,11 +312,13 @@ struct extension_point<point::filter> {
     static_assert(capacity_ok<P>(),
                   "gangsched: std::int64_t capacity(const pod_view&, [const data&,] node_view<reads::...>) const reads "
                   "no more than filter");
-    static_assert(!calls_filter_block<P> || names_filter<P>, "gangsched: filter_block goes with a filter");
-    static_assert(
-        filter_block_ok<P>(),
-        "gangsched: bool filter_block(const pod_view&, [const data&,] filtered_block&) const goes with a filter that "
-        "takes node_view<reads::allocatable | reads::usage>, or less");
+    if constexpr (P::points::set.has(point::filter)) {
+      static_assert(!calls_filter_block<P> || names_filter<P>, "gangsched: filter_block goes with a filter");
+      static_assert(
+          filter_block_ok<P>(),
+          "gangsched: bool filter_block(const pod_view&, [const data&,] filtered_block&) const goes with a filter that "
+          "takes node_view<reads::allocatable | reads::usage>, or less");
+    }
     static_assert(!calls_least_free<P> || names_filter<P>, "gangsched: least_free goes with a filter");
     static_assert(least_free_ok<P>(),
                   "gangsched: std::vector<amount> least_free(const pod_view&, [const data&]) const");

@@ -192,10 +192,12 @@ struct extension_point<point::score> {
         calls_score<P> || calls_score_key<P> || calls_finish_score<P> || calls_normalize_score<P>, score_plugin<P>,
         "std::int64_t score(const pod_view&, [const data&,] node_view<reads::...>) const [and void "
         "normalize_score(const pod_view&, std::span<scored_group>) const], or score_key and finish_score");
-    static_assert(
-        score_block_ok<P>(),
-        "gangsched: bool score_block(const pod_view&, [const data&,] scored_block&) const goes with a score that "
-        "takes node_view<reads::allocatable | reads::usage>, or less, and is not normalised");
+    if constexpr (P::points::set.has(point::score)) {
+      static_assert(
+          score_block_ok<P>(),
+          "gangsched: bool score_block(const pod_view&, [const data&,] scored_block&) const goes with a score that "
+          "takes node_view<reads::allocatable | reads::usage>, or less, and is not normalised");
+    }
     if constexpr (P::points::set.has(point::score) && !calls_normalize_score<P>) {
       GANGSCHED_SLIP(normalize_score, normalise_score);
       GANGSCHED_SLIP(normalize_score, normalize_scores);
