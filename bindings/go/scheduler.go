@@ -142,35 +142,11 @@ type Scheduler struct {
 func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
 	s := &Scheduler{cluster: on, plugins: options.Registry, call: newCall()}
 	a := &s.call.arena
-	var by *C.gangsched_configuration
-	if code := C.gangsched_configuration_create(&by, s.call.failure); code != C.GANGSCHED_OK {
-		return nil, s.call.said(code)
+	by, err := configurationOf(&options, s.call)
+	if err != nil {
+		return nil, err
 	}
 	defer C.gangsched_configuration_destroy(by)
-	var registry *C.gangsched_registry
-	if options.Registry != nil {
-		registry = options.Registry.r
-	}
-	for _, profile := range options.Profiles {
-		given := one[C.gangsched_profile_spec](a)
-		given.struct_size = C.size_t(unsafe.Sizeof(*given))
-		given.scheduler_name, given.base = a.text(profile.SchedulerName), C.int32_t(profile.Base)
-		given.without = a.texts(profile.Without)
-		given.percentage_of_nodes_to_score = C.int32_t(profile.PercentageOfNodesToScore)
-		plugins := list[C.gangsched_profile_plugin](a, len(profile.Plugins))
-		for i, plugin := range profile.Plugins {
-			plugins[i] = C.gangsched_profile_plugin{name: a.text(plugin.Name), weight: C.int64_t(plugin.Weight), arguments: a.text(plugin.Arguments)}
-		}
-		given.plugins, given.plugin_count = (*C.gangsched_profile_plugin)(first(plugins)), C.size_t(len(plugins))
-		if code := C.gangsched_configuration_add_profile(by, registry, given, s.call.failure); code != C.GANGSCHED_OK {
-			return nil, s.call.said(code)
-		}
-	}
-	if options.Configuration != "" {
-		if code := C.gangsched_configuration_read(by, registry, a.text(options.Configuration), s.call.failure); code != C.GANGSCHED_OK {
-			return nil, s.call.said(code)
-		}
-	}
 	given := one[C.gangsched_scheduler_options](a)
 	given.struct_size = C.size_t(unsafe.Sizeof(*given))
 	given.seed = C.uint64_t(options.Seed)

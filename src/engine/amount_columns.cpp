@@ -1,5 +1,7 @@
 #include "gangsched/engine/amount_columns.hpp"
 
+#include <algorithm>
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 

@@ -179,10 +179,8 @@ GANGSCHED_INLINE const node_answers::answer* node_answers::find(const class_plan
 GANGSCHED_INLINE void node_answers::list_sources(const class_plan& plan, row_scores& out) {
   filters_.clear();
   scores_.clear();
-  for (const planned& hook : plan.local_filters)
-    filters_.push_back({&hook, find(plan, hook, part::verdict, out), hook.plugin->filter.block != nullptr});
-  for (const planned& hook : plan.local_scores)
-    scores_.push_back({&hook, find(plan, hook, part::score, out), hook.plugin->score.block != nullptr});
+  for (const planned& hook : plan.local_filters) filters_.push_back({&hook, find(plan, hook, part::verdict, out)});
+  for (const planned& hook : plan.local_scores) scores_.push_back({&hook, find(plan, hook, part::score, out)});
 }
 
 /// The filters in order, each about those of the block that none before it has rejected.
@@ -202,7 +200,7 @@ GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, std::size_t fi
       continue;
     }
     const hook_context context = plan.context(*state_, *one.hook, no_row);
-    if (one.by_block) {
+    if (plugin.filter.block != nullptr) {
       filtered_block nodes{amounts_.by_kind(), first};
       if (plugin.filter.block(plugin.self.get(), context, nodes)) {
         for (std::uint8_t& each : nodes.rejected) each = static_cast<std::uint8_t>(each == 0 ? 0 : 255);
@@ -240,11 +238,17 @@ GANGSCHED_INLINE void node_answers::score(const class_plan& plan, std::size_t fi
   for (const source& one : scores_) {
     const plugin_entry& plugin = *one.hook->plugin;
     scored_block nodes{amounts_.by_kind(), first};
-    if (one.kept == nullptr && one.by_block &&
-        plugin.score.block(plugin.self.get(), plan.context(*state_, *one.hook, no_row), nodes))
-      run_lanes<detail::add_weighted>(&sum[0], &nodes.score[0], static_cast<double>(plugin.weight));
-    else
+    if (one.kept != nullptr || plugin.score.block == nullptr ||
+        !plugin.score.block(plugin.self.get(), plan.context(*state_, *one.hook, no_row), nodes)) {
       by_row_.push_back(one);
+      continue;
+    }
+    for (std::size_t i = 0; i < detail::block_rows; ++i) {
+      if (nodes.score[i] >= 0.0 && nodes.score[i] <= static_cast<double>(max_node_score)) continue;
+      if (out.verdict[first + i] == passes) broken(plugin);
+      nodes.score[i] = 0.0;  // no place for it
+    }
+    run_lanes<detail::add_weighted>(&sum[0], &nodes.score[0], static_cast<double>(plugin.weight));
   }
   run_lanes<detail::to_integers>(&sum[0], out.score.data() + first);
   if (by_row_.empty()) return;

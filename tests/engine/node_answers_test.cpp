@@ -1,6 +1,9 @@
 // Pods that all differ: what hooks said to pods that are alike in what the hook reads serves them all, and nobody gets another node for it.
 #include "world.hpp"
 
+#include <limits>
+
+#include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/pod_part.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
@@ -22,6 +25,18 @@ struct counted {
   [[nodiscard]] std::int64_t score(const pod_part<pod_reads::node_affinity>& pod, node_view<reads::name> node) const {
     ++*scored;
     return pod.node_selector().empty() ? static_cast<std::int64_t>(node.id().row % 7) : 50;
+  }
+};
+
+/// Rates blocks beyond what a score may be, where it is told to.
+struct beyond {
+  static constexpr std::string_view name = "Beyond";
+  using points = implements<point::score>;
+  double says;
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage>) const { return 1; }
+  [[nodiscard]] bool score_block(const pod_view&, scored_block& nodes) const {
+    for (double& score : nodes.score) score = says;
+    return true;
   }
 };
 
@@ -126,6 +141,21 @@ TEST_CASE("a hook that reads a part of the pod is asked once for all that are al
   CHECK(w.run(true).size() == 1);
   CHECK(*plugin.filtered == 201);
   CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a block is rated in [0, 100], or the cycle ends with an error", "[engine][index]") {
+  for (const double says : {101.0, -1.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+    world w{profile{priority_sort{}, node_resources_fit{}, beyond{says}}};
+    for (int i = 0; i < 3; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(4));
+    w.add(a_pod{"p"}.cpu(1));
+    const cycle done = w.scheduler.schedule_cycle(w.now);
+    REQUIRE(done.error() != nullptr);
+    CHECK(done.error()->message().find("Beyond") != std::string::npos);
+  }
+  world w{profile{priority_sort{}, node_resources_fit{}, beyond{100.0}}};
+  w.add(a_node{"n"}.cpu(4));
+  w.add(a_pod{"p"}.cpu(1));
+  CHECK(w.run(true) == words{"bind p n"});
 }
 
 TEST_CASE("a class that comes again soon gets an index, one that comes seldom does not", "[engine][index]") {

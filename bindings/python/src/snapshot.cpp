@@ -46,7 +46,8 @@ void add_snapshots(nb::module_& to, class_of_scheduler& by) {
   by.def(
       "snapshot",
       [](py_scheduler& of) {
-        return to_bytes(of.must(of.on->away([&](cluster& in) -> taken { return record::take_snapshot(in, *of.core); })));
+        return to_bytes(
+            of.must(of.on->away([&](cluster& in) -> taken { return record::take_snapshot(in, *of.core); })));
       },
       "The cluster and the scheduler as bytes, with the queue and all that is under way; other schedulers on the "
       "cluster, and what plugins keep beside columns, are not in them. `gangsched.restore` makes both again. Changes "
@@ -62,15 +63,16 @@ void add_snapshots(nb::module_& to, class_of_scheduler& by) {
     }());
     into->open() = std::move(made);
   });
-  to.def("restore", &restore, "snapshot"_a, "profile"_a = nb::none(), nb::kw_only(), "metrics"_a = nb::none(),
-         "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
-         nb::sig("def restore(snapshot: bytes, profile: Profile | collections.abc.Sequence[Profile] | None = None, *, "
-                 "metrics: str | None = None, trace: str | None = None, trace_records: int = 32768, events: int = 0) "
-                 "-> object"),
-         "The cluster and the scheduler of `Scheduler.snapshot`, for `with` or to go on with: from the same calls follow "
-         "the same decisions. The profiles are those that the scheduler had, and plugins in Python are brought with "
-         "them; its other options are in the bytes. Who watches is said anew, and counts from zero. Raises malformed "
-         "for what is no snapshot, or damaged, and wrong_state for other profiles.");
+  to.def(
+      "restore", &restore, "snapshot"_a, "profile"_a = nb::none(), nb::kw_only(), "metrics"_a = nb::none(),
+      "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
+      nb::sig("def restore(snapshot: bytes, profile: Profile | collections.abc.Sequence[Profile] | None = None, *, "
+              "metrics: str | None = None, trace: str | None = None, trace_records: int = 32768, events: int = 0) "
+              "-> object"),
+      "The cluster and the scheduler of `Scheduler.snapshot`, for `with` or to go on with: from the same calls follow "
+      "the same decisions. The profiles are those that the scheduler had, and plugins in Python are brought with "
+      "them; its other options are in the bytes. Who watches is said anew, and counts from zero. Raises malformed "
+      "for what is no snapshot, or damaged, and wrong_state for other profiles.");
 }
 
 }  // namespace bindings

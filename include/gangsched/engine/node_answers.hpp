@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,7 +60,6 @@ class GANGSCHED_API node_answers {
   struct source {
     const planned* hook;
     const answer* kept;  // null: it is asked
-    bool by_block;
   };
   enum class part : char { verdict, filter_key, score };
 

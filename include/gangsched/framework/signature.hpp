@@ -121,7 +121,7 @@ struct node_hook<P, Hook, R> {
   static constexpr bool takes_data = pods::data;
 };
 
-/// What of a pod's class is read by the hook with these parameters; of one that does not exist, nothing.
+/// What of a pod's class is read by the hook with these parameters.
 template <class... A>
 consteval pod_reads read_of_pod(std::tuple<A...>*) {
   return pod_argument<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<A...>>>>::facets;
