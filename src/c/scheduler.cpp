@@ -125,18 +125,21 @@ void set_time(std::int64_t said, instant& into) noexcept {
 /// False: a number that is none of an enumeration.
 bool read_options(const gangsched_scheduler_options& from, scheduler_options& into) noexcept {
   if (from.ties < 0 || from.ties > GANGSCHED_TIES_KUBE_HEAP || from.wake < 0 || from.wake > GANGSCHED_WAKE_HINTS ||
-      from.timers < 0 || from.timers > GANGSCHED_TIMERS_BY_HOST)
+      from.timers < 0 || from.timers > GANGSCHED_TIMERS_BY_HOST || from.backfill < 0 ||
+      from.backfill > GANGSCHED_BACKFILL_CONSERVATIVE)
     return false;
   into.seed = from.seed;
   into.ties = static_cast<tie_rule>(from.ties);
   into.wake = static_cast<wake_rule>(from.wake);
   into.timers = static_cast<timer_rule>(from.timers);
+  into.backfill = static_cast<backfill_rule>(from.backfill);
   into.check_hooks = from.check_hooks;
   into.count_reasons = from.count_reasons;
   set_time(from.initial_backoff, into.initial_backoff);
   set_time(from.max_backoff, into.max_backoff);
   set_time(from.backoff_window, into.backoff_window);
   set_time(from.unschedulable_timeout, into.unschedulable_timeout);
+  set_time(from.max_overtake, into.max_overtake);
   return true;
 }
 

@@ -86,6 +86,7 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   made.preempted = from.preempted;
   made.guaranteed = from.guaranteed;
   if (from.has_start_time) made.start_time = instant{from.start_time};
+  made.expected_run_time = instant{from.expected_run_time};
   copy.pick(from.controller_kind, controller_kind::daemon_set, made.controller.kind, "controller");
   made.controller.name = text(from.controller_name);
   made.cookie = from.cookie;

@@ -36,22 +36,25 @@ GANGSCHED_INLINE core::core(model::cluster_state& on, profile_set profiles, cons
       decisions_(*state_),
       error_(*state_),
       gates_(*state_, entities_),
-      picker_(*state_, profiles_, options_, statistics_),
+      picker_(*state_, profiles_, options_, statistics_, now_),
       reservations_(*state_, entities_, picker_, now_),
       limits_(*state_, entities_),
       entered_(*state_, gates_),
       parts_(*state_, entities_, limits_, picker_, entered_),
       search_(*state_, entities_, parts_, picker_, reservations_, options_, statistics_),
       preemption_(*state_, entities_, gates_, parts_, picker_, search_),
-      queue_(*state_, profiles_, entities_, gates_, limits_, picker_, options_, statistics_, now_),
+      queue_(*state_, profiles_, entities_, gates_, limits_, parts_, picker_, options_, statistics_, now_),
+      backfill_(*state_, entities_, parts_, picker_, search_, queue_.places(), decisions_, options_, statistics_, now_),
       explainer_(*state_, entities_, queue_.admission(), gates_, limits_, parts_, search_, picker_,
                  queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
       holdings_(*state_, entities_, picker_, parts_, search_, queue_, binding_, options_, statistics_, now_),
-      pod_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_},
-                 picker_),
-      group_cycle_({*state_, entities_, reservations_, preemption_, queue_, binding_, holdings_, decisions_, error_},
-                   parts_, search_),
+      pod_cycle_(
+          {*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},
+          picker_),
+      group_cycle_(
+          {*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},
+          parts_, search_),
       events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
@@ -83,6 +86,7 @@ GANGSCHED_INLINE core::core(cluster& copy, const core& from)
   entered_ = from.entered_;
   preemption_ = from.preemption_;
   queue_ = from.queue_;
+  backfill_ = from.backfill_;
   explainer_ = from.explainer_;
   binding_ = from.binding_;
   events_ = from.events_;
@@ -98,6 +102,7 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   state_->said = &decisions_.texts();
   binding_.remember();
   queue_.remember();
+  backfill_.remember();
   was.whole = true;
   if (!was.torn) return;
   now_ = now;
@@ -109,6 +114,7 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
   if (notes_) notes_->drop();
   if (!was.whole) return;  // it had not begun
   queue_.recall();
+  backfill_.recall();
   binding_.recall();
   decisions_.recall();
   error_.clear();
@@ -176,7 +182,11 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
   if (events_.has_unread()) read_log();
   flush();
   queue& places = queue_.places();
-  while (const std::optional<queue::popped> next = places.pop(now)) {
+  const auto pop = [&] {
+    if (backfill_.on()) backfill_.offer();
+    return places.pop(now);
+  };
+  while (const std::optional<queue::popped> next = pop()) {
     // Nothing happens between here and the end of the cycle, so that there is nothing to keep for it.
     if (notes_) [[unlikely]]
       notes_->begin_attempt(*next);

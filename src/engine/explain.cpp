@@ -36,20 +36,24 @@ GANGSCHED_INLINE std::string summary_line(const explanation& why) {
 
 }  // namespace detail
 
-/// The first of the two passes: what the node says with the pods that are nominated to it.
+/// The first of the two passes: what the node says with the pods that are nominated to it, now and when it is reserved.
 GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out) {
-  const nominated_pass pass{*this, *state_, pod, node};
-  if (!pass) return false;
-  if (!pass.said().ok()) {
-    out.code = pass.said().code;
-    out.reasons = {pass.said().reason};
-    return true;
+  const instant begin = supposed_time_.value_or(*now_);
+  for (std::optional<instant> at = begin; at; at = nominated_pass::next_time(*state_, pod, node, begin, *at)) {
+    const nominated_pass pass{*this, *state_, pod, node, *now_, *at};
+    if (!pass) continue;
+    if (!pass.said().ok()) {
+      out.code = pass.said().code;
+      out.reasons = {pass.said().reason};
+      return true;
+    }
+    std::uint8_t by = 0;
+    const status said = filter(pod, node, &by);
+    if (by == 0) continue;
+    const planned& hook = plan.filters[by - 1];
+    if (detail::reject(*state_, hook, plan.context(*state_, hook, pod), node, said, out)) return true;
   }
-  std::uint8_t by = 0;
-  const status said = filter(pod, node, &by);
-  if (by == 0) return false;
-  const planned& hook = plan.filters[by - 1];
-  return detail::reject(*state_, hook, plan.context(*state_, hook, pod), node, said, out);
+  return false;
 }
 
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {

@@ -36,8 +36,8 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     note(members, outcome.verdict, search_->lack());
     if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
-    // (Age decides who takes the room of pods that wait.)
-    if (error || !with_.binding.waiting().empty())
+    // (Age decides who takes the room of pods that wait, and how long they run for whom reserved nodes have room.)
+    if (error || !with_.binding.waiting().empty() || with_.backfilling.on())
       with_.queue.unschedulable().pass_on_group(group);
     else
       with_.queue.unschedulable().fail_alike_groups(group);
@@ -119,6 +119,7 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
   status verdict = why.verdict;
   if (verdict.code != code::error && preempt_for(group, verdict)) return;
   const bool error = verdict.code == code::error;
+  if (!error && with_.backfilling.on()) with_.backfilling.reserve({group, true});
   tell(whole.all_members(), verdict);
   if (error)
     with_.queue.retry_group(group, true, true);

@@ -111,6 +111,21 @@ GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bo
   return members;
 }
 
+GANGSCHED_INLINE group_room group_parts::room_for(row_t group) {
+  const group_part whole = of(group, true);
+  return {count_classes(whole.all_members()), least_members(whole)};
+}
+
+GANGSCHED_INLINE bool group_parts::may_fit(const group_room& room) {
+  std::int64_t there = 0;
+  for (const auto& [cls, count] : room.classes) {
+    class_index* const index = picks_->capacity_index(cls);
+    if (index == nullptr) return true;
+    there += std::min(count, index->capacity());
+  }
+  return static_cast<std::uint64_t>(there) >= room.members;
+}
+
 GANGSCHED_INLINE class_counts group_parts::count_classes(std::span<const row_t> members) {
   class_counts out;
   for (const row_t pod : members) {

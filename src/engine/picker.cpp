@@ -9,11 +9,12 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& profiles,
-                                const scheduler_options& options, engine_statistics& statistics)
+                                const scheduler_options& options, engine_statistics& statistics, const instant& now)
     : state_(&state),
       profiles_(&profiles),
       options_(options),
       statistics_(&statistics),
+      now_(&now),
       answers_(state, options.indexed_classes),
       watched_(options.check_hooks || options.count_reasons) {}
 

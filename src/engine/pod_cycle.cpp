@@ -87,6 +87,7 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
   const bool error = tell(pod, why.said);
   const entity e = with_.entities.entity_of(pod);
   if (e.group) return;  // a member: its group decides when it comes back
+  if (!error && with_.backfilling.on()) with_.backfilling.reserve(e);
   if (error)
     with_.queue.retry_pod(pod);
   else

@@ -71,7 +71,7 @@ GANGSCHED_INLINE preemption_result preemption::room_for_pod(row_t pod, std::uint
   }
   out.helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
   if (!out.helped) {
-    if (!keep) state_->assigned.nominate(pod, no_row);
+    if (!keep) clear_nomination(pod);
     return out;
   }
   nominate(pod, plan.nominated, out);
@@ -115,7 +115,7 @@ GANGSCHED_INLINE void preemption::take_victims(victim_plan& plan, preemption_res
 }
 
 GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preemption_result& out) {
-  state_->assigned.nominate(pod, node.row);
+  state_->assigned.reserve_node(pod, node.row, model::pod_times::never);
   clear_nominations(pod, node.row);
   out.words.push_back({pod, node});
 }
@@ -131,10 +131,15 @@ GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const 
     if (named) {
       nominate(pod, its->node, out);
     } else {
-      state_->assigned.nominate(pod, no_row);
+      clear_nomination(pod);
       if (!places.empty()) out.words.push_back({pod, std::nullopt});
     }
   }
+}
+
+/// What is reserved for later stays: no victims were to leave it.
+GANGSCHED_INLINE void preemption::clear_nomination(row_t pod) {
+  if (state_->pods.times.reserved_from(pod) == model::pod_times::never) state_->assigned.nominate(pod, no_row);
 }
 
 /// Those whose room there was not kept from the pod have to look for another node.

@@ -103,8 +103,9 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed,
                              const placement* within) override {
     begun_ = no_row;
-    if (!need_ || needs_ != group.row()) need_ = need_of(group.row()), needs_ = group.row();
-    if (!may_fit(*need_)) return placed.clear(), status::unschedulable("there is not enough room for the group");
+    if (!need_ || needs_ != group.row()) need_ = with_->parts_->room_for(group.row()), needs_ = group.row();
+    if (!with_->parts_->may_fit(*need_))
+      return placed.clear(), status::unschedulable("there is not enough room for the group");
     return try_group(group.row(), placed, within);
   }
   void suppose(std::span<const assignment> placed) override {
@@ -130,12 +131,6 @@ class preemption_trials::open_trial final : public trial {
   }
 
  private:
-  /// What a group needs at least, whoever may have to go for it.
-  struct group_need {
-    class_counts classes;
-    std::uint64_t members = 0;  ///< that have to find a node, at least
-  };
-
   [[nodiscard]] std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) override {
     const class_plan& plan = with_->picks_->plan_of(state_->class_of(pod.row));
     if (nested_ || !trial_memory::possible(plan)) return nullptr;  // what a trial shows is not to be remembered
@@ -206,25 +201,6 @@ class preemption_trials::open_trial final : public trial {
     return found.verdict.code == code::error && found.of_group ? status::unresolvable(found.verdict.reason)
                                                                : found.verdict;
   }
-  /// What the group needs at least, whoever may have to go for it.
-  [[nodiscard]] group_need need_of(row_t group) {
-    group_need need;
-    const group_part whole = with_->parts_->of(group, true);
-    const std::vector<row_t> members = whole.all_members();
-    need.classes = with_->parts_->count_classes(members);
-    need.members = with_->parts_->least_members(whole);
-    return need;
-  }
-  /// Never false if it fits. O(classes), and the rows that changed since.
-  [[nodiscard]] bool may_fit(const group_need& need) {
-    std::int64_t room = 0;
-    for (const auto& [cls, count] : need.classes) {
-      class_index* const index = with_->picks_->capacity_index(cls);
-      if (index == nullptr) return true;
-      room += std::min(count, index->capacity());
-    }
-    return static_cast<std::uint64_t>(room) >= need.members;
-  }
   /// Whether all filters of all members look at nothing but the member's own node.
   [[nodiscard]] bool fit_by_node(std::span<const assignment> placed) {
     class_id asked = no_class;  // members are mostly of one class
@@ -269,7 +245,7 @@ class preemption_trials::open_trial final : public trial {
   placed_members put_;
   std::vector<std::pair<pod_id, row_t>> homes_;
   std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row
-  std::optional<group_need> need_;
+  std::optional<group_room> need_;
   row_t needs_ = no_row;                                ///< whose that is
   std::vector<assignment> placed_;                      ///< as supposed
   std::vector<std::pair<row_t, std::size_t>> by_node_;  ///< their nodes, and places in `placed_`

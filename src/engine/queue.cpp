@@ -104,7 +104,10 @@ GANGSCHED_INLINE void queue::note_left(row_t group) {
 }
 
 GANGSCHED_INLINE void queue::move(entity e, queue_item& it, place to) {
-  const auto waits = [](place where) { return where == place::timed || where == place::unschedulable; };
+  const auto waits = [&](place where) {  // as unschedulable_pods::waits
+    return where == place::timed || where == place::unschedulable ||
+           (where == place::backoff && options_.wake != wake_rule::hints);
+  };
   if (e.group && waits(it.where) && !waits(to)) note_left(e.row);
   ++left_[static_cast<std::size_t>(it.where)];
   ++came_[static_cast<std::size_t>(to)];
@@ -119,6 +122,7 @@ GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
   q.entered = it.entered;
   q.arrival = it.arrival;
   if (e.group) {
+    if (options_.wake != wake_rule::hints) q.since = it.entered;  // it keeps its age, however often it failed
     q.group = {e.row, state_->groups.rows.generation(e.row)};
     state_->groups.each_below(e.row, [&](row_t group) {
       row_t pod = state_->groups.first[group];
@@ -164,10 +168,10 @@ GANGSCHED_INLINE bool queue::backs_off(const queue_item& it, instant now) const 
 }
 
 GANGSCHED_INLINE instant queue::backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept {
-  // kube-framework 10.2 and, for groups, kube-workloads 5: min(initial · 2^(n−1), max · √members).
+  // kube-framework 10.2: min(initial · 2^(n−1), max). For kube-scheduler's groups, kube-workloads 5: max · √members.
   if (count == 0 || options_.max_backoff.count() == 0) return no_backoff;
   double most = static_cast<double>(options_.max_backoff.count());
-  if (members > 1) most *= std::sqrt(static_cast<double>(members));
+  if (members > 1 && options_.wake == wake_rule::hints) most *= std::sqrt(static_cast<double>(members));
   const double doubled = static_cast<double>(options_.initial_backoff.count()) *
                          std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
   constexpr double longest = 9.0e18;  // what an instant holds
@@ -216,6 +220,18 @@ GANGSCHED_INLINE void queue::wait_out(entity e, queue_item& it, instant now) {
   }
   move(e, it, it.strict ? place::timed : place::backoff);
   arm(it.strict ? timed_ : backoff_, e, it);
+}
+
+GANGSCHED_INLINE void queue::end_backoff(entity e) {
+  queue_item& it = item(e);
+  it.ready = no_backoff;
+  if (it.where == place::backoff) activate(e);
+}
+
+GANGSCHED_INLINE bool queue::end_wait(entity e) {
+  if (!waits(e)) return false;
+  activate(e);
+  return true;
 }
 
 GANGSCHED_INLINE void queue::take_out(entity e) {

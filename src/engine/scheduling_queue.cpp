@@ -15,7 +15,7 @@ GANGSCHED_INLINE const plugin_entry* first_or_null(const hook_range& hooks) noex
 
 GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state, const profile_set& profiles,
                                                     const entity_view& entities, pre_enqueue_gates& gates,
-                                                    const group_limits& limits, picker& picks,
+                                                    const group_limits& limits, group_parts& parts, picker& picks,
                                                     const scheduler_options& options, engine_statistics& statistics,
                                                     const instant& now)
     : state_(&state),
@@ -28,7 +28,7 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state,
       queue_(state, profiles.front().hooks(point::queue_sort)[0],
              detail::first_or_null(profiles.front().hooks(point::queue_order)), options),
       judge_(state, profiles, entities, picks),
-      unschedulable_(state, entities, admission_, judge_, queue_, options, statistics, now),
+      unschedulable_(state, entities, admission_, parts, judge_, queue_, options, statistics, now),
       in_flight_(state),
       dependents_(state, entities, limits) {}
 
@@ -187,7 +187,7 @@ GANGSCHED_INLINE void scheduling_queue::requeue_group(row_t group) {
     return true;
   });
   if (arrival == nobody) return;
-  item.since = *now_, item.ready = no_backoff;
+  item.since = item.entered = *now_, item.ready = no_backoff;
   set_order(e, entities_->group_priority(root), arrival);
   gate_or_activate(e);
 }

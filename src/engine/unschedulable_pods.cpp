@@ -15,8 +15,21 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) co
 
 GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const noexcept {
   const queue_item* item = queue_->find({one.group.row, true});
-  const bool there = item != nullptr && (item->where == place::timed || item->where == place::unschedulable);
-  return there && gangsched::detail::names_group(*state_, one.group);
+  if (item == nullptr || !gangsched::detail::names_group(*state_, one.group)) return false;
+  return item->where == place::timed || item->where == place::unschedulable ||
+         (item->where == place::backoff && options_->wake != wake_rule::hints);
+}
+
+/// Of a group that an event helps: whether it backs off still, and the event does not end that. Such a group goes on hearing of events.
+GANGSCHED_INLINE bool unschedulable_pods::still_backs_off(waiting_groups::slot at) {
+  const entity e{groups_[at].group.row, true};
+  if (!room_ends_backoff(groups_[at]) || !queue_->backs_off(queue_->item(e), *now_)) return false;
+  if (parts_->may_fit(parts_->room_for(e.row))) {
+    queue_->end_backoff(e);
+    return false;
+  }
+  if (queue_->item(e).where != place::backoff) wake_up(e);
+  return true;
 }
 
 GANGSCHED_INLINE void unschedulable_pods::erase_line(lines::iterator at) {
@@ -431,7 +444,7 @@ void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& am
       if (!is_among(one.kind, kinds) && speaks_for_those_like_it(at, position) && helps(one)) kinds.push_back(one.kind);
       continue;
     }
-    if (!helps(one) || (one.refused.at_admission && !admits(at))) continue;
+    if (!helps(one) || (one.refused.at_admission && !admits(at)) || still_backs_off(at)) continue;
     groups.push_back(one.group.row);
     groups_.remove(at);
   }
@@ -443,20 +456,21 @@ void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& am
   }
 }
 
-/// Of those alike that failed before the change, the first in the queue's order that does not back off any more, else the one whose backoff
-/// ends first.
+/// Of those alike that failed before the change, the first in the queue's order; of those that were refused at admission, whose backoff
+/// room does not end, the first that does not back off any more, else the one whose backoff ends first.
 GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why) {
   auto next = waiting_groups::none;
   instant ready{};
   for (auto at = groups_.first_to_try(why.kind); at != waiting_groups::none; at = groups_.next_to_try(at)) {
     const waiting_group& one = groups_[at];
-    const instant its = std::max(one.ready, *now_);
+    const instant its = room_ends_backoff(one) ? *now_ : std::max(one.ready, *now_);
     if (one.since > why.position || (next != waiting_groups::none && its >= ready) || !waits(one)) continue;
     next = at, ready = its;
     if (ready == *now_) break;
   }
   if (next == waiting_groups::none || (groups_[next].refused.at_admission && !admits(next)))
-    return;  // nor would those like it be let in
+    return;                           // nor would those like it be let in
+  if (still_backs_off(next)) return;  // nor is there room for those like it
   const row_t group = groups_[next].group.row;
   groups_.remove(next);
   if (group_woken_for_.size() <= group) group_woken_for_.resize(std::max(group + 1, state_->groups.rows.room()));

@@ -138,6 +138,7 @@ GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   columns_.take_back(pod);
   take_off_node(pod);
   devices_.drop_claim(pod);
+  pods_.times.set_started(pod, pod_times::never);
   set_pod_state(pod, pod_state::pending);
   pods_.attempt.set(pod, bind_attempt::none);
   log_.write(
@@ -152,6 +153,14 @@ GANGSCHED_INLINE void assigned_pods::nominate(row_t pod, row_t node) {
   log_nomination(pod, before, node);
 }
 
+GANGSCHED_INLINE void assigned_pods::reserve_node(row_t pod, row_t node, instant from) {
+  const row_t before = pods_.nominated[pod];
+  if (before == node && pods_.times.reserved_from(pod) == from) return;
+  if (before != node) set_nominated_node(pod, node);
+  pods_.times.set_reserved_from(pod, from);
+  log_nomination(pod, before, node);
+}
+
 GANGSCHED_INLINE void assigned_pods::log_nomination(row_t pod, row_t before, row_t after) {
   constexpr reads all = reads::usage | reads::pods | reads::ports | reads::devices | reads::claims;
   log_.write({.kind = change_kind::pod_nominated, .facets = all, .row = pod, .before = before, .after = after});
@@ -159,6 +168,7 @@ GANGSCHED_INLINE void assigned_pods::log_nomination(row_t pod, row_t before, row
 
 GANGSCHED_INLINE void assigned_pods::set_nominated_node(row_t pod, row_t node) {
   const row_t before = pods_.nominated[pod];
+  pods_.times.set_reserved_from(pod, pod_times::never);
   if (before != no_row) {
     const row_t next = pods_.next_nominated[pod];
     const row_t prev = pods_.prev_nominated[pod];

@@ -46,6 +46,7 @@ GANGSCHED_INLINE std::shared_ptr<const pod_spec> spec_of_class(const pod_class& 
   made->queue.clear();
   made->terminating = made->preempted = false;
   made->start_time.reset();
+  made->expected_run_time = {};
   made->cookie = 0;
   return made;
 }

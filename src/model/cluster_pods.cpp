@@ -83,6 +83,7 @@ GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model:
                                                                         .labels = spec.labels,
                                                                         .gates = spec.scheduling_gates,
                                                                         .start_time = spec.start_time,
+                                                                        .expected_run_time = spec.expected_run_time,
                                                                         .controller = spec.controller,
                                                                         .disks = make_pod_disks(state, spec),
                                                                         .role = spec.role,
@@ -236,6 +237,7 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
   pods.preempted.set(row, spec.terminating && spec.preempted);
   pods.node.set(row, no_row);
   pods.nominated.set(row, no_row);
+  pods.times.forget(row);
   if (spec.nominated_node && !spec.node) state.assigned.set_nominated_node(row, spec.nominated_node.row);
   pods.arrival.set(row, state.next_arrival());
   if (spec.group)

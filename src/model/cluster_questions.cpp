@@ -207,6 +207,11 @@ GANGSCHED_INLINE node_id cluster_questions::nominated_node_of(pod_id pod) const 
   return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
 }
 
+GANGSCHED_INLINE std::optional<instant> cluster_questions::reserved_from(pod_id pod) const noexcept {
+  const instant from = contains(pod) ? state_->pods.times.reserved_from(pod.row) : model::pod_times::never;
+  return from >= model::pod_times::unknown_yet ? std::nullopt : std::optional{from};
+}
+
 GANGSCHED_INLINE std::int32_t cluster_questions::priority_of(pod_id pod) const noexcept {
   return contains(pod) ? state_->classes[state_->pods.cls[pod.row]].priority : 0;
 }

@@ -24,6 +24,7 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::put(text, queue);
   canonical::put(text, cookie);
   if (priority_class) canonical::put(text, priority_class);
+  if (expected_run_time != instant{0}) canonical::put(text, expected_run_time.count());
   out.add(text.bytes);
 }
 
@@ -47,6 +48,7 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       next_in_group(undo, words),
       prev_in_group(undo, words),
       arrival(undo, words),
+      times(undo),
       by_name(undo) {}
 
 GANGSCHED_INLINE pod_table& pod_table::operator=(const pod_table& from) {
@@ -55,6 +57,7 @@ GANGSCHED_INLINE pod_table& pod_table::operator=(const pod_table& from) {
   for (pod_words& one : words) one.record = nullptr, one.claim = nullptr;  // the original's
   record = from.record, claim = from.claim;
   next_nominated = from.next_nominated, prev_nominated = from.prev_nominated, attempt = from.attempt;
+  times = from.times;
   by_name = from.by_name;
   grown = from.grown;
   name_classes = from.name_classes;

@@ -364,6 +364,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   spec.name = from.name, spec.labels = from.labels;
   spec.scheduling_gates = from.gates;
   spec.start_time = from.start_time;
+  spec.expected_run_time = from.expected_run_time;
   spec.controller = from.controller;
   put_disks(from.disks, spec.volumes);
   spec.role = from.role, spec.rank = from.rank;
@@ -475,6 +476,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
     all.assigned.put_on_node(pod, from->node);
     all.assigned.set_pod_state(pod, from->state);
     all.pods.attempt.set(pod, from->attempt);
+    all.pods.times.set_started(pod, from->started);
   }
   return {};
 }
@@ -486,6 +488,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::nominate() {
         !all.nodes.alive(node))
       return not_a_cluster("nominations");
     all.assigned.set_nominated_node(pod, node);
+    all.pods.times.set_reserved_from(pod, by_row_[pod]->reserved_from);
   }
   return {};
 }

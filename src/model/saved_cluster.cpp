@@ -124,6 +124,8 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     one.labels = record.labels;
     one.gates = record.gates;
     one.start_time = record.start_time;
+    one.expected_run_time = record.expected_run_time;
+    one.started = pods.times.started(row), one.reserved_from = pods.times.reserved_from(row);
     one.controller = record.controller;
     if (record.disks != nullptr) one.disks = disks_of(*record.disks, record.ns);
     one.role = record.role;

@@ -73,6 +73,7 @@ class spec_checker {
            gates(spec.scheduling_gates, top("scheduling_gates")) &&
            (spec.node || spec.held_devices.empty() ||
             fail(errc::malformed, top("held_devices"), "a pod without a node holds none")) &&
+           (spec.expected_run_time.count() >= 0 || fail(errc::out_of_range, top("expected_run_time"), "is negative")) &&
            (!spec.node || spec.scheduling_gates.empty() ||
             fail(errc::malformed, top("node"), "a pod with scheduling gates cannot be bound"));
   }

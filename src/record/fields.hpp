@@ -83,7 +83,8 @@ GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
                  affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, topology_spread_constraints, priority,
                  priority_class, preemption, scheduler_name, scheduling_gates, required_node, group, role, rank, node,
-                 nominated_node, queue, held_room, terminating, preempted, start_time, controller, cookie);
+                 nominated_node, queue, held_room, terminating, preempted, start_time, expected_run_time, controller,
+                 cookie);
 GANGSCHED_FIELDS(held_room_spec::part, node, amounts);
 GANGSCHED_FIELDS(held_room_spec, name, parts);
 GANGSCHED_FIELDS(removed_pod, id, ns, name, cookie);
@@ -119,7 +120,8 @@ GANGSCHED_FIELDS(waiting_pod::holder, plugin, until);
 GANGSCHED_FIELDS(waiting_pod, pod, node, attempt, score, holders, allowed, rejected);
 GANGSCHED_FIELDS(attempt, pod, group, number, from_backoff);
 GANGSCHED_FIELDS(scheduler_options, seed, ties, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
-                 timers, wake, holds, search_budget, indexed_classes, count_reasons, check_hooks);
+                 timers, wake, holds, search_budget, backfill, max_overtake, indexed_classes, count_reasons,
+                 check_hooks);
 
 /// The last value of each enumeration: what is read is not beyond it.
 template <class Enum>

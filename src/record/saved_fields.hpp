@@ -27,8 +27,9 @@ GANGSCHED_FIELDS(model::saved_devices, grants, link_points);
 GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arrival, kept);
 GANGSCHED_FIELDS(model::saved_class, spec, queue);
 GANGSCHED_FIELDS(model::saved_disks, disks, exclusive_claims, attachments);
-GANGSCHED_FIELDS(model::saved_pod, row, cls, name, labels, gates, start_time, controller, disks, role, rank, queue,
-                 cookie, priority_class, group, arrival, state, terminating, preempted, node, attempt, devices, kept);
+GANGSCHED_FIELDS(model::saved_pod, row, cls, name, labels, gates, start_time, expected_run_time, started, reserved_from,
+                 controller, disks, role, rank, queue, cookie, priority_class, group, arrival, state, terminating,
+                 preempted, node, attempt, devices, kept);
 GANGSCHED_FIELDS(model::saved_group, row, spec, expected, satisfied, arrival);
 GANGSCHED_FIELDS(model::saved_claim, row, spec, node, kept, devices);
 GANGSCHED_FIELDS(model::saved_room::part, node, row, amounts);
@@ -49,7 +50,7 @@ GANGSCHED_FIELDS(model::saved_cluster, log_bound, semantics, matches_devices, at
 
 // A scheduler.
 GANGSCHED_FIELDS(engine_statistics, cycles, decisions, index_builds, rows_evaluated, opaque_evaluations, scans,
-                 search_steps, wake_ups, observer_errors);
+                 search_steps, wake_ups, observer_errors, reservations, late_reservations);
 GANGSCHED_FIELDS(counted_reason, plugin, text, nodes);
 GANGSCHED_FIELDS(engine::saved_item, row, group, where, strict, was_gated, generation, ticket, attempts, failures,
                  errors, priority, since, entered, ready, arrival, round, tries);

@@ -14,12 +14,12 @@ struct engine_parts {
   engine::entity_view entities{state, profiles};
   scheduler_options options{.ties = tie_rule::lowest_row};
   engine_statistics statistics;
-  engine::picker picks{state, profiles, options, statistics};
+  instant now{0};
+  engine::picker picks{state, profiles, options, statistics, now};
   engine::group_limits limits{state, entities};
   engine::pre_enqueue_gates gates{state, entities};
   engine::entry_order entered{state, gates};
   engine::group_parts parts{state, entities, limits, picks, entered};
-  instant now{0};
   engine::reservations reserved{state, entities, picks, now};
   engine::group_search search{state, entities, parts, picks, reserved, options, statistics};
   engine::preemption room{state, entities, gates, parts, picks, search};

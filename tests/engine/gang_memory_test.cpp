@@ -26,7 +26,8 @@ words play(std::uint64_t seed, memory which, tie_rule ties) {
   scheduler_options options;
   options.ties = ties;
   options.seed = seed;
-  options.wake = wake_rule::all;  // alike groups that wait are tried alike
+  options.wake = wake_rule::all;     // alike groups that wait are tried alike
+  options.max_backoff = instant{0};  // when room ends one is told from what is remembered
   world w{std::move(profile), options};
   const std::int64_t nodes = roll.between(6, 40), racks = roll.between(2, 5);
   for (std::int64_t i = 0; i < nodes; ++i) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/engine/admission_checks.hpp"
+#include "gangsched/engine/group_parts.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
 
 namespace gangsched::testing {
@@ -17,11 +18,13 @@ class plain_unschedulable_pods {
   using rejection = engine::rejection;
 
   plain_unschedulable_pods(model::cluster_state& state, const engine::entity_view& entities,
-                           const engine::admission_checks& admission, engine::requeue_judge& judge, engine::queue& of,
-                           const scheduler_options& options, engine_statistics& statistics, const instant& now)
+                           const engine::admission_checks& admission, engine::group_parts& parts,
+                           engine::requeue_judge& judge, engine::queue& of, const scheduler_options& options,
+                           engine_statistics& statistics, const instant& now)
       : state_(state),
         entities_(entities),
         admission_(admission),
+        parts_(parts),
         judge_(judge),
         queue_(of),
         options_(options),
@@ -239,7 +242,23 @@ class plain_unschedulable_pods {
   }
   [[nodiscard]] bool waits(const waiting_group& one) const {
     const engine::queue_item* item = queue_.find({one.group.row, true});
-    return item != nullptr && (item->where == place::timed || item->where == place::unschedulable) && named(one);
+    if (item == nullptr || !named(one)) return false;
+    const bool backs_off = item->where == place::backoff && !by_hints();
+    return item->where == place::timed || item->where == place::unschedulable || backs_off;
+  }
+  /// Without room for all of it, it goes on backing off, and hearing of events.
+  bool still_backs_off(const waiting_group& one) {
+    const row_t group = one.group.row;
+    const entity e{group, true};
+    if (by_hints() || one.refused.at_admission || !queue_.backs_off(*queue_.find(e), now_)) return false;
+    const bool fits = parts_.may_fit(parts_.room_for(group));
+    if (fits) {
+      queue_.end_backoff(e);
+    } else if (queue_.find(e)->where != place::backoff) {
+      ++statistics_.wake_ups;
+      queue_.wake(e, now_);
+    }
+    return !fits;
   }
   static rejection rejection_by(const kernel_table& profile, const engine::refusal& why) {
     rejection made{.at_admission = true};
@@ -348,7 +367,8 @@ class plain_unschedulable_pods {
       const bool can = helps(one);
       if (one.kind != 0) asked.push_back(its);
       if (one.kind != 0 && can) kinds.push_back(one.kind);
-      if (one.kind == 0 && can && (!one.refused.at_admission || admits(one))) alone.push_back(one.group.row);
+      if (one.kind == 0 && can && (!one.refused.at_admission || admits(one)) && !still_backs_off(one))
+        alone.push_back(one.group.row);
     }
     for (const row_t group : alone) {
       remove_group(group);
@@ -363,14 +383,24 @@ class plain_unschedulable_pods {
   }
   void wake_next_group(std::uint64_t kind, std::uint64_t position) {
     waiting_group* next = nullptr;
-    instant ready{};
+    const auto rank = [&](const waiting_group& one) {
+      const entity e{one.group.row, true};
+      const engine::queue_item& item = *queue_.find(e);
+      const bool by_room = !by_hints() && !one.refused.at_admission;
+      return std::pair{by_room ? now_ : std::max(item.ready, now_), queue_.describe(e, item)};
+    };
     for (waiting_group& one : groups_) {
       if (one.kind != kind || one.since > position || !waits(one)) continue;
-      const instant its = std::max(queue_.find({one.group.row, true})->ready, now_);
-      if (next == nullptr || its < ready) next = &one, ready = its;
+      const auto its = rank(one);
+      if (next != nullptr) {
+        const auto best = rank(*next);
+        if (its.first != best.first ? its.first > best.first : !queue_.sort().before(its.second, best.second)) continue;
+      }
+      next = &one;
     }
     if (next == nullptr || (next->refused.at_admission && !admits(*next))) return;
     const row_t group = next->group.row;
+    if (still_backs_off(*next)) return;
     remove_group(group);
     group_woken_for_[group] = {kind, position};
     ++statistics_.wake_ups;
@@ -386,6 +416,7 @@ class plain_unschedulable_pods {
   model::cluster_state& state_;
   const engine::entity_view& entities_;
   const engine::admission_checks& admission_;
+  engine::group_parts& parts_;
   engine::requeue_judge& judge_;
   engine::queue& queue_;
   const scheduler_options& options_;

@@ -121,7 +121,7 @@ struct side {
   side(engine_parts& of, const engine::admission_checks& admission)
       : places{of.state, of.profiles.front().hooks(point::queue_sort)[0], nullptr, of.options},
         judge{of.state, of.profiles, of.entities, of.picks},
-        waiting{of.state, of.entities, admission, judge, places, of.options, statistics, of.now} {}
+        waiting{of.state, of.entities, admission, of.parts, judge, places, of.options, statistics, of.now} {}
 };
 
 /// A cluster in which much happens, and who waits in it, twice.

@@ -89,6 +89,7 @@ TEST_CASE("B39: members that run decide the rack; those on two racks are an erro
   const group_id split = w.add(a_gang{"i", 1}.topology("rack"));
   w.add(a_pod{"here"}.in(split).on(a)), w.add(a_pod{"there"}.in(split).on(b));
   add_members(w, split, "i", 1);
+  REQUIRE(w.cycle() == words{"reject g0", "reject g1"});  // it is older, and there is room somewhere
   const cycle done = w.scheduler.schedule_cycle(w.now);
   CHECK(done.error() == nullptr);  // no plugin is to blame: others placed them there
   REQUIRE(w.said(done.decisions()) == words{"reject i0"});

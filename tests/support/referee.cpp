@@ -138,7 +138,7 @@ referee::rank referee::rank_of(const entity& who) const {
   const item& its = queue_.at(who);
   const std::int64_t priority =
       who.group ? priority_of(world_.groups.at(who.group)) : world_.pods.at(who.pod).priority();
-  return {-priority, its.since, its.arrival};
+  return {-priority, who.group ? its.entered : its.since, its.arrival};  // a group keeps its age
 }
 
 bool referee::gated(const entity& who) const {
@@ -201,7 +201,7 @@ void referee::look_around(instant now) {
     if (std::exchange(its.in, true)) continue;
     its.standing = standing::fresh;
     its.ready = now;
-    if (!before || entity_of(*one).group) its.since = now;
+    if (!before || entity_of(*one).group) its.since = its.entered = now;
   }
 }
 
@@ -210,7 +210,8 @@ std::optional<std::string> referee::check_turn(const entity& who, instant now) {
   if (found == queue_.end() || !found->second.in) return name(who) + " is attempted, but does not wait for room";
   const item& its = found->second;
   if (gated(who)) return name(who) + " is attempted, but is gated";
-  const bool early = its.standing != standing::fresh && its.ready > now;
+  // (Room for all of it ends a group's backoff.)
+  const bool early = its.standing != standing::fresh && its.ready > now && (!who.group || its.error);
   if (early && its.error && !its.touched) return name(who) + " is attempted before its backoff after an error is over";
   for (const auto& [other, theirs] : queue_) {
     if (other == who || !must_be_active(other, theirs, now)) continue;
@@ -223,7 +224,7 @@ std::optional<std::string> referee::check_turn(const entity& who, instant now) {
   return std::nullopt;
 }
 
-// kube-framework 10.2; kube-workloads 5 for groups.
+// kube-framework 10.2.
 void referee::come_back(const entity& who, instant now, bool error) {
   item& its = queue_[who];
   // Members that fail together are one failure.
@@ -232,9 +233,7 @@ void referee::come_back(const entity& who, instant now, bool error) {
   if (!counted || count == 0) ++count;
   if (!error) its.errors = 0;
   its.in = true;
-  const std::size_t members = who.group ? pending_of(who).size() : 1;
-  const double longest = static_cast<double>(times_.max_backoff.count()) *
-                         std::sqrt(static_cast<double>(std::max<std::size_t>(1, members)));
+  const double longest = static_cast<double>(times_.max_backoff.count());
   const double wanted = static_cast<double>(times_.initial_backoff.count()) *
                         std::pow(2.0, static_cast<int>(error ? its.errors : its.failures) - 1);
   its.since = now;

@@ -81,7 +81,7 @@ class referee {
   struct item {
     bool in = false;  ///< stands in the queue; what it remembers outlasts a placement that may still fail
     referee::standing standing = standing::fresh;
-    instant since{}, ready{};
+    instant since{}, entered{}, ready{};
     std::uint64_t arrival = 0;
     unsigned failures = 0, errors = 0;
     bool error = false;               ///< the last attempt ended in an error, or its room was taken back

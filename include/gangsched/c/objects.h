@@ -224,9 +224,10 @@ typedef struct gangsched_pod_spec {
   const gangsched_pod_volumes* volumes;  ///< null: none that say where it can run
   gangsched_texts image_volumes;         ///< images that it mounts
   // CPUs of its own for the pod as one, where NUMA cells are known (NodeNUMAResource)
-  int32_t cpu_bind;        ///< GANGSCHED_CPUS_NONE …
-  bool cpu_bind_required;  ///< false: if it can be
-  int32_t cpu_exclusive;   ///< GANGSCHED_CPUS_TOGETHER …
+  int32_t cpu_bind;           ///< GANGSCHED_CPUS_NONE …
+  bool cpu_bind_required;     ///< false: if it can be
+  int32_t cpu_exclusive;      ///< GANGSCHED_CPUS_TOGETHER …
+  int64_t expected_run_time;  ///< nanoseconds, for backfill; 0: nobody knows
 } gangsched_pod_spec;
 
 /// How members start together: tried as a whole in one transaction, or placed one by one and held in the permit room.

@@ -76,6 +76,13 @@ enum {
   GANGSCHED_TRACE_TIMED = 2    ///< by the machine's monotonic clock
 };
 
+/// For whom nodes are reserved that have no room yet (`expected_run_time` of pods).
+enum {
+  GANGSCHED_BACKFILL_NONE = 0,         ///< nobody
+  GANGSCHED_BACKFILL_EASY = 1,         ///< the first in the queue of those that found no room
+  GANGSCHED_BACKFILL_CONSERVATIVE = 2  ///< everybody who found no room
+};
+
 /// Times are nanoseconds; 0 is the default, below 0 is none at all.
 typedef struct gangsched_scheduler_options {
   size_t struct_size;
@@ -94,6 +101,8 @@ typedef struct gangsched_scheduler_options {
   uint64_t events_kept;           ///< that wait to be taken, at most, then the oldest go; 0: there are no events
   /// Rejects say how many nodes gave which reason, in notes of events, without asking again.
   bool count_reasons;
+  int32_t backfill;      ///< GANGSCHED_BACKFILL_NONE …
+  int64_t max_overtake;  ///< who has waited longer than this gets nodes reserved at once; 0: nobody does
 } gangsched_scheduler_options;
 
 /// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the default profile; @p options may be null.

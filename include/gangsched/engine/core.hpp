@@ -127,6 +127,7 @@ class GANGSCHED_API core {
   group_search search_;
   preemption preemption_;
   scheduling_queue queue_;
+  backfill backfill_;
   explainer explainer_;
   binding_cycle binding_;
   gang_holdings holdings_;

@@ -1,4 +1,5 @@
 #pragma once
+#include "gangsched/engine/backfill.hpp"
 #include "gangsched/engine/gang_holdings.hpp"
 #include "gangsched/engine/preemption.hpp"
 
@@ -10,6 +11,7 @@ struct cycle_parts {
   const entity_view& entities;
   reservations& reserved;
   preemption& makes_room;
+  backfill& backfilling;
   scheduling_queue& queue;
   binding_cycle& binding;
   gang_holdings& holdings;

@@ -28,6 +28,12 @@ struct group_part {
 /// How many members are of each class.
 using class_counts = std::vector<std::pair<class_id, std::int64_t>>;
 
+/// What a group needs at least, whoever may have to go for it.
+struct group_room {
+  class_counts classes;
+  std::uint64_t members = 0;  ///< that have to find a node, at least
+};
+
 /// What a group's attempt consists of (kube-workloads 4): who of its members is tried, in which order, and in which runs that share a
 /// domain.
 class GANGSCHED_API group_parts {
@@ -46,6 +52,10 @@ class GANGSCHED_API group_parts {
   /// Members that have to find a node for the part to succeed.
   [[nodiscard]] std::uint64_t least_members(const group_part& of) const;
   [[nodiscard]] class_counts count_classes(std::span<const row_t> members);
+  [[nodiscard]] group_room room_for(row_t group);
+  /// Whether nodes have as much room for its members, each class for itself. Never false if the group fits. O(classes), and the rows that
+  /// changed since.
+  [[nodiscard]] bool may_fit(const group_room& room);
   /// Cuts the members into the slices that the group's topology asks for. Runs are of neighbours in rank, then in age, whoever comes first
   /// when they are placed: the run with a member that a minimum by role needs, then the one with the highest priority.
   void cut(group_part& whole) const;

@@ -19,25 +19,39 @@ class picker;
 /// The other pods that are nominated to a node and keep their room from a pod (keeps_room_from), put there for as long as this lives.
 /// Filters are asked with them and without them, and both must pass (kube-framework 1.3): the room that victims leave is kept for whom they
 /// left for, and nobody counts on a pod that may never come.
+///
+/// A node that is reserved from some time on (`pod_times::reserved_from`) is asked about as it will be then: with those that will have come
+/// by then, without those that are expected to have ended, and not at all if the pod itself is expected to. Members of a group do not
+/// keep what is reserved from each other.
 class GANGSCHED_API nominated_pass {
  public:
-  /// O(pods nominated to the node); cycle-level plugins are told.
-  nominated_pass(picker& asks, model::cluster_state& state, row_t pod, row_t node);
+  /// As the node will be @p at that time, @p now or later. O(pods nominated to the node, and on it if it is reserved); cycle-level plugins
+  /// are told.
+  nominated_pass(picker& asks, model::cluster_state& state, row_t pod, row_t node, instant now, instant at);
   nominated_pass(const nominated_pass&) = delete;
   nominated_pass& operator=(const nominated_pass&) = delete;
   ~nominated_pass();
 
+  /// The first time after @p time from which on the node is reserved for somebody, if the pod is expected to run then that starts @p now.
+  /// O(pods nominated to the node).
+  [[nodiscard]] static std::optional<instant> next_time(const model::cluster_state& state, row_t pod, row_t node,
+                                                        instant now, instant time);
+  /// Whether by amounts alone there is no room for the pod beside those for whom the node is reserved @p at that time: then nothing else
+  /// need be asked. O((pods nominated to the node, and on it) · what the pod requests).
+  [[nodiscard]] static bool too_full(const model::cluster_state& state, row_t pod, row_t node, instant now, instant at);
   /// Whether there are any: without them one pass is enough.
   [[nodiscard]] explicit operator bool() const noexcept { return pass_.has_value(); }
   /// An error if they would not even fit into 64 bits.
   [[nodiscard]] const status& said() const noexcept { return said_; }
 
  private:
+  void put(model::cluster_state& state, row_t other);
+
   picker* asks_;
   row_t pod_, node_;
   status said_;
   std::optional<transaction> pass_;
-  std::vector<row_t> there_;
+  std::vector<row_t> there_, gone_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/core/peer.hpp"
 #include "gangsched/engine/class_index.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/profile_set.hpp"
@@ -26,8 +27,9 @@ struct picked {
 /// keyed hooks judge groups, groups offer their best, ties are broken by a pure function.
 class GANGSCHED_API picker {
  public:
+  /// @p now: what the host said the time is; read at each call.
   picker(model::cluster_state& state, const profile_set& profiles, const scheduler_options& options,
-         engine_statistics& statistics);
+         engine_statistics& statistics, const instant& now);
 
   /// Where the picks stand. Plans and indexes are made anew.
   picker& operator=(const picker& from) noexcept {
@@ -66,6 +68,8 @@ class GANGSCHED_API picker {
   std::vector<row_t> feasible_rows(row_t pod, const std::vector<row_t>* within);
   /// The class's index, up to date, for how much room it sees; null if it cannot tell nodes apart by itself.
   [[nodiscard]] class_index* capacity_index(class_id cls);
+  /// For trials: filters are asked as if that were the time, from here on; nothing: as it is.
+  void suppose_time(std::optional<instant> when) noexcept { supposed_time_ = when; }
   /// Drops every plan and index.
   void forget_cached() {
     answers_.forget();
@@ -157,6 +161,8 @@ class GANGSCHED_API picker {
   const profile_set* profiles_;
   scheduler_options options_;
   engine_statistics* statistics_;
+  peer<const instant> now_;
+  std::optional<instant> supposed_time_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
   /// When a class was picked for last, as a position in the log.

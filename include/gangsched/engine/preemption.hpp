@@ -104,6 +104,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   void take_victims(victim_plan& plan, preemption_result& out);
   void nominate(row_t pod, const node_id& node, preemption_result& out);
   void nominate_members(row_t group, std::span<const assignment> places, preemption_result& out);
+  void clear_nomination(row_t pod);
   void clear_nominations(row_t pod, row_t node);
 
   model::cluster_state* state_;

@@ -74,11 +74,23 @@ class GANGSCHED_API queue {
   /// The gate says yes: to active, or to backoff if it was tried before and has to wait.
   void ungate(entity e, instant now);
   /// After a failed attempt: waits for a change, or (timed) for its backoff, which ends later than @p now; strictly: no change shortens
-  /// it. `members` stretches the backoff of a group: max·√members.
+  /// it. `members` stretches the backoff of a group: max·√members under wake_rule::hints.
   void park(entity e, instant now, std::size_t members = 1);
   void retry_later(entity e, instant now, std::size_t members, bool error, bool strict);
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
+  /// Its backoff is over, whatever it is; if it waits for nothing else, it is active.
+  void end_backoff(entity e);
+  /// It is active, if it waits for a change or its backoff, and may be tried before. Whether it did.
+  bool end_wait(entity e);
+  /// Calls visit(entity) for all that `end_wait` is for. O(rows).
+  template <class Visit>
+  void each_waiting(const Visit& visit) const {
+    for (const bool group : {false, true}) {
+      for (row_t row = 0; row < (group ? groups_ : pods_).size(); ++row)
+        if (const entity e{row, group}; waits(e)) visit(e);
+    }
+  }
   void take_out(entity e);
   /// Takes it out, and forgets how often it was tried.
   void renew(entity e);
@@ -153,6 +165,11 @@ class GANGSCHED_API queue {
   };
   [[nodiscard]] std::uint32_t generation_of(entity e) const noexcept {
     return e.group ? state_->groups.rows.generation(e.row) : state_->pods.rows.generation(e.row);
+  }
+  [[nodiscard]] bool waits(entity e) const noexcept {
+    const queue_item* const its = find(e);
+    return its != nullptr && (its->where == place::unschedulable || its->where == place::backoff ||
+                              (its->where == place::timed && !its->strict));
   }
   [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
   [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;

@@ -23,7 +23,7 @@ class GANGSCHED_API scheduling_queue {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
   scheduling_queue(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
-                   pre_enqueue_gates& gates, const group_limits& limits, picker& picks,
+                   pre_enqueue_gates& gates, const group_limits& limits, group_parts& parts, picker& picks,
                    const scheduler_options& options, engine_statistics& statistics, const instant& now);
 
   // What the log says.

@@ -5,6 +5,7 @@
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/admission_checks.hpp"
+#include "gangsched/engine/group_parts.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
 #include "gangsched/engine/waiting_groups.hpp"
@@ -21,17 +22,20 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Who was refused at admission is woken by an event that concerns who refused it, and only if admission hooks would let it in now; under
 /// both rules one of a line, then the next one.
 ///
+/// By the exact rule, room that a whole group may fit in ends its backoff: it is older than who comes now.
+///
 /// Only those are judged whom the event may help (`waiting_index`): by the exact rule by what they need of it, by hints the lines in which
 /// somebody was rejected by a plugin that is told of it.
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
   unschedulable_pods(model::cluster_state& state, const entity_view& entities, const admission_checks& admission,
-                     requeue_judge& judge, queue& of, const scheduler_options& options, engine_statistics& statistics,
-                     const instant& now) noexcept
+                     group_parts& parts, requeue_judge& judge, queue& of, const scheduler_options& options,
+                     engine_statistics& statistics, const instant& now) noexcept
       : state_(&state),
         entities_(&entities),
         admission_(&admission),
+        parts_(&parts),
         judge_(&judge),
         queue_(&of),
         options_(&options),
@@ -148,6 +152,10 @@ class GANGSCHED_API unschedulable_pods {
   };
   [[nodiscard]] bool waits(const class_line::entry& one) const noexcept;
   [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
+  [[nodiscard]] bool room_ends_backoff(const waiting_group& one) const noexcept {
+    return options_->wake != wake_rule::hints && !one.refused.at_admission;
+  }
+  [[nodiscard]] bool still_backs_off(waiting_groups::slot at);
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
                                                   row_t pod, std::uint64_t rejectors);
   void line_up_again();
@@ -187,6 +195,7 @@ class GANGSCHED_API unschedulable_pods {
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
   peer<const admission_checks> admission_;
+  peer<group_parts> parts_;
   peer<requeue_judge> judge_;
   peer<queue> queue_;
   peer<const scheduler_options> options_;

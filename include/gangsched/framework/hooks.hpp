@@ -24,7 +24,7 @@ struct queued {
   pod_id pod{};      ///< the pod, or a group's first pending member
   group_id group{};  ///< set if a group stands in the queue as one
   std::int32_t priority = 0;
-  instant since{};            ///< when it entered the queue, or failed last
+  instant since{};  ///< when it entered the queue, or failed last; of a group when it entered, unless wake_rule::hints
   instant entered{};          ///< when it entered the queue
   std::uint64_t arrival = 0;  ///< order of add_pod: the last tie-breaker
 };

@@ -60,6 +60,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   void set_pod_state(row_t pod, pod_state to);
 
   void nominate(row_t pod, row_t node);
+  /// The pod is nominated to a node that is expected to have room for it from then on.
+  void reserve_node(row_t pod, row_t node, instant from);
   /// Writes down that what was kept on @p before for the pod, and is now on @p after, changed.
   void log_nomination(row_t pod, row_t before, row_t after);
   /// Moves the pod to the list of @p node without a word in the log.

@@ -42,6 +42,8 @@ class GANGSCHED_API cluster_questions {
   /// Where the pod runs or is assumed; a default id if nowhere.
   [[nodiscard]] node_id node_of(pod_id pod) const noexcept;
   [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
+  /// From when on that node is expected to have room for the pod, if it is reserved for it (`scheduler_options::backfill`). O(1).
+  [[nodiscard]] std::optional<instant> reserved_from(pod_id pod) const noexcept;
   /// The attempt by which the pod has its node; none if it has none, or was added with it. O(1).
   [[nodiscard]] bind_attempt attempt_of(pod_id pod) const noexcept;
   /// The priority that the pod was added with, its priority class's if it said none; 0 for an id that nothing has. O(1).

@@ -11,6 +11,7 @@
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/pod_state.hpp"
+#include "gangsched/model/pod_times.hpp"
 #include "gangsched/model/slots.hpp"
 
 /// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
@@ -44,6 +45,7 @@ struct pod_record {
   label_map labels;
   std::vector<std::string> gates;
   std::optional<instant> start_time;
+  instant expected_run_time{0};  ///< 0: nobody knows
   controller_ref controller;
   std::shared_ptr<const pod_disks> disks;  ///< null if there are none
   std::string role;
@@ -92,12 +94,21 @@ struct pod_table {
   word_column<&pod_words::next_in_group> next_in_group;
   word_column<&pod_words::prev_in_group> prev_in_group;
   word_column<&pod_words::arrival> arrival;  ///< order of add_pod
+  pod_times times;
   name_index by_name;
   row_t grown = 0;            ///< rows that every column has
   bool name_classes = false;  ///< some pod named a priority class, once
 
   GANGSCHED_API void grow(row_t to);
   void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }
+  /// When who runs is expected to end; `never` if that is not known, or it has no node.
+  [[nodiscard]] instant expected_end(row_t row) const noexcept {
+    const pod_record& its = *record[row];
+    const instant start = its.start_time.value_or(times.started(row));
+    if (its.expected_run_time == instant{0} || node[row] == no_row || start == pod_times::never)
+      return pod_times::never;
+    return later_by(start, its.expected_run_time);
+  }
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
 };
 

@@ -73,6 +73,8 @@ struct saved_pod {
   label_map labels = {};
   std::vector<std::string> gates = {};
   std::optional<instant> start_time = {};
+  instant expected_run_time{0};
+  instant started = instant::max(), reserved_from = instant::max();  ///< `pod_times`
   controller_ref controller = {};
   saved_disks disks = {};
   std::string role = {};

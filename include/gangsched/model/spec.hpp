@@ -119,6 +119,9 @@ struct pod_spec {
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler
   std::optional<instant> start_time = {};
+  /// How long it is expected to run, from `start_time`, or else from when a scheduler gave it its node; 0: nobody knows. Backfill counts
+  /// on it (`scheduler_options::backfill`); nothing happens to who runs longer.
+  instant expected_run_time{0};
   controller_ref controller = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
 };

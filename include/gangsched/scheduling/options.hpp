@@ -27,13 +27,21 @@ enum class hold_rule : std::uint8_t {
   timers_only,  ///< both hold until their timeout, as in kube-scheduler
 };
 
+/// For whom nodes are reserved that have no room yet, while others start that do not put this off.
+enum class backfill_rule : std::uint8_t {
+  none,          ///< nobody: whoever fits starts, however long others have waited (default)
+  easy,          ///< the first in the order of the queue of those that found no room (EASY: Lifka, JSSPP 1995)
+  conservative,  ///< everybody who found no room
+};
+
 /// Times below nothing count as nothing.
 struct scheduler_options {
   std::uint64_t seed = 0;  ///< of uniform ties
   tie_rule ties = tie_rule::uniform;
   instant initial_backoff = std::chrono::seconds{1};  ///< doubles with every failure …
-  /// … up to this; of a group, as in kube-scheduler, to this times the square root of how many of its members wait. 0 turns backoff
-  /// off: who was rejected is tried at the next change that can help, and whose attempt ended in an error as soon as time moves.
+  /// … up to this. Room that a whole group may fit in ends the group's backoff. Under `wake_rule::hints`, as in kube-scheduler, it does
+  /// not, and a group's is up to this times the square root of how many of its members wait. 0 turns backoff off: who was rejected is
+  /// tried at the next change that can help, and whose attempt ended in an error as soon as time moves.
   instant max_backoff = std::chrono::seconds{10};
   /// Ends of backoffs are rounded down to a multiple of this, and hold until that window is over; pods whose backoffs end in the
   /// same window are tried early in the order of the queue. kube-scheduler's window is a second; 0 for exact ends.
@@ -45,6 +53,13 @@ struct scheduler_options {
   hold_rule holds = hold_rule::older_first;
   /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once.
   std::uint64_t search_budget = 10'000;
+  /// Who finds no room, and would by what is expected to end until then (`pod_spec::expected_run_time`), gets the nodes that it fits on
+  /// first reserved from then on, as nominations (`cluster::reserved_from`). Others start there only if they are expected to end before,
+  /// or fit beside it; those of a higher priority do as they like. What has run longer than expected may end at any moment.
+  backfill_rule backfill = backfill_rule::none;
+  /// Who has waited longer than this, and cannot be told when it will have room, gets nodes reserved at once, those from which least has
+  /// to go: nobody enters them until it starts. For one at a time, the first in the order of the queue.
+  instant max_overtake = instant::max();
   std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
   /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
   /// rejects a node, where a node changes that a class kept in an index cannot use, and a text or two a reject.
@@ -76,6 +91,8 @@ struct engine_statistics {
   std::uint64_t search_steps = 0;        ///< nodes tried by complete searches for groups
   std::uint64_t wake_ups = 0;            ///< entities moved out of the unschedulable pool by a change
   std::uint64_t observer_errors = 0;     ///< calls of an observer that threw
+  std::uint64_t reservations = 0;        ///< nodes reserved for a pod or group that found no room
+  std::uint64_t late_reservations = 0;   ///< put off, because somebody ran longer than expected or nodes went
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -310,7 +310,11 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     if (key == "hostNetwork") return read.boolean(v, host_network);
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
-    if (key == "activeDeadlineSeconds") return read.integer(v, out.deadline_seconds.emplace(), 1, longest);
+    if (key == "activeDeadlineSeconds") {
+      if (!read.integer(v, out.deadline_seconds.emplace(), 1, longest)) return false;
+      spec.expected_run_time = std::chrono::seconds{*out.deadline_seconds};
+      return true;
+    }
     if (key == "resourceClaims") return read_pod_claims(read, v, out.claims);
     return read.ignore(key, v,
                        {"automountServiceAccountToken",

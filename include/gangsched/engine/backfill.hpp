@@ -1,0 +1,118 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/peer.hpp"
+#include "gangsched/engine/decision_list.hpp"
+#include "gangsched/engine/group_search.hpp"
+#include "gangsched/engine/queue.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Reserves nodes for who finds no room, so that who comes later does not put him off: those that he fits on at the first time (the *shadow
+/// time* of EASY backfilling) at which enough of the others are expected to have ended (`pod_table::expected_end`). A reservation is a
+/// nomination from that time on; whom it keeps out is for `nominated_pass` to say. Who has waited longer than `max_overtake` and cannot be
+/// told a time gets the nodes from which least has to go, from now on.
+///
+/// Reservations go by the order of the queue, each looking at those that are there: with backfill_rule::easy there is one, of the first of
+/// those who wait. Who has one is tried again after what may change it: somebody left a node before his time, runs on when it is over, or
+/// came there by another's doing, or a node changed; of several all are made anew. When one ends or moves, all who wait are tried in turn,
+/// as EASY goes through its queue: the first without room gets it, and others may start that it kept out.
+class GANGSCHED_API backfill {
+ public:
+  /// @p options, @p statistics, @p now: the scheduler's, read and written at each call.
+  backfill(model::cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
+           group_search& search, queue& places, decision_list& decisions, const scheduler_options& options,
+           engine_statistics& statistics, const instant& now) noexcept
+      : state_(&state),
+        entities_(&entities),
+        parts_(&parts),
+        picks_(&picks),
+        search_(&search),
+        places_(&places),
+        decisions_(&decisions),
+        options_(&options),
+        statistics_(&statistics),
+        now_(&now) {}
+
+  [[nodiscard]] bool on() const noexcept {
+    return options_->backfill != backfill_rule::none || options_->max_overtake != instant::max();
+  }
+  /// For an entity that found no room a moment ago: makes, moves or ends its reservation, and decides `nominate` for pods whose node is
+  /// another one. O(pods) to find when they end, and O(log pods) attempts of the entity.
+  void reserve(entity e);
+  /// Before an entity is popped: activates those whose reservations may be others now, and one of those who may start since one ended or
+  /// moved. O(records of the log since the last call + pods nominated); O(waiting · log waiting) when one did.
+  void offer();
+
+  struct offers {
+    bool held = false;   ///< somebody had a reservation when this was looked at last
+    bool moved = false;  ///< one ended or moved since
+    bool stale = false;  ///< room came or went otherwise than expected
+    std::vector<std::pair<entity, instant>>
+        again;                  ///< whose reservations are to be looked for again, and from when on they were
+    std::uint64_t seen = 0;     ///< position in the log: what changed before is known
+    std::vector<instant> ends;  ///< by pod row: when who runs is expected to end
+    instant looked = instant::min(),
+            next_end = instant::max();  ///< the first of those after the time when they were looked at last
+    std::vector<entity> next;           ///< who is to be tried, the next one last
+  };
+  [[nodiscard]] const offers& offered() const noexcept { return offers_; }
+  void restore(offers from) noexcept { offers_ = std::move(from); }
+
+  // For a call that may be abandoned.
+  void remember() {
+    if (on()) before_ = offers_;
+  }
+  void recall() noexcept {
+    if (on()) std::swap(before_, offers_);
+  }
+
+ private:
+  struct found {
+    instant from{};
+    std::vector<assignment> places;
+  };
+  /// A pod that is expected to end, and when; `no_row`: one that has yet to start.
+  struct ending {
+    instant when;
+    row_t pod;
+  };
+  [[nodiscard]] bool one_at_a_time() const noexcept { return options_->backfill != backfill_rule::conservative; }
+  [[nodiscard]] bool stands_before(entity a, entity b) const;
+  [[nodiscard]] queued standing(entity e) const;
+  [[nodiscard]] std::vector<row_t> pods_of(entity e) const;
+  template <class Visit>
+  void each_holder(const Visit& visit) const;
+  [[nodiscard]] std::optional<entity> holder() const;
+  void read_log();
+  void look_again();
+  [[nodiscard]] bool anybody_late();
+  [[nodiscard]] std::optional<instant> reserved_from(entity e) const;
+  void end_reservation(entity e);
+  void keep(entity e, const found& what, std::optional<instant> before);
+  [[nodiscard]] std::optional<found> when_others_end(entity e);
+  [[nodiscard]] std::optional<found> where_least_has_to_go(entity e);
+  [[nodiscard]] bool fits(entity e, std::span<const row_t> without, instant at, found& out);
+
+  peer<model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  peer<group_parts> parts_;
+  peer<picker> picks_;
+  peer<group_search> search_;
+  peer<queue> places_;
+  peer<decision_list> decisions_;
+  peer<const scheduler_options> options_;
+  peer<engine_statistics> statistics_;
+  peer<const instant> now_;
+  offers offers_;
+  offers before_;  ///< when the call began
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/backfill.cpp"
+#endif

@@ -1,0 +1,327 @@
+#include "gangsched/engine/backfill.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/engine/supposed_moves.hpp"
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+namespace detail {
+
+/// The least count in [0, @p most] for which fits(count), which is taken to hold from some count on. Nothing if it does not hold for
+/// @p most. O(log count) calls: the counts are first doubled, since few have to go as a rule. The last call that held was for the answer.
+template <class Fits>
+std::optional<std::size_t> least_that_fits(std::size_t most, const Fits& fits) {
+  std::size_t below = 0, reach = 0;  // all counts before `below` do not fit
+  while (!fits(reach)) {
+    if (reach == most) return std::nullopt;
+    below = reach + 1;
+    reach = std::min(most, std::max<std::size_t>(1, 2 * reach));
+  }
+  std::size_t above = reach;
+  bool known = true;
+  while (below < above) {
+    const std::size_t middle = below + (above - below) / 2;
+    known = fits(middle);
+    if (known)
+      above = middle;
+    else
+      below = middle + 1;
+  }
+  if (!known) static_cast<void>(fits(above));
+  return above;
+}
+
+/// While it lives, filters are asked as if that were the time.
+class supposed_time {
+ public:
+  supposed_time(picker& of, instant when) noexcept : of_(&of) { of.suppose_time(when); }
+  supposed_time(const supposed_time&) = delete;
+  supposed_time& operator=(const supposed_time&) = delete;
+  ~supposed_time() { of_->suppose_time(std::nullopt); }
+
+ private:
+  picker* of_;
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE queued backfill::standing(entity e) const {
+  queued made = places_->describe(e, *places_->find(e));
+  made.since = made.entered;  // age, however often it failed
+  return made;
+}
+
+GANGSCHED_INLINE bool backfill::stands_before(entity a, entity b) const {
+  return places_->sort().before(standing(a), standing(b));
+}
+
+GANGSCHED_INLINE std::vector<row_t> backfill::pods_of(entity e) const {
+  std::vector<row_t> pods;
+  if (!e.group) {
+    pods.push_back(e.row);
+  } else {
+    entities_->each_member(e.row, [&](row_t pod) {
+      if (state_->pods.node[pod] == no_row) pods.push_back(pod);
+    });
+  }
+  return pods;
+}
+
+/// Some more than once.
+template <class Visit>
+void backfill::each_holder(const Visit& visit) const {
+  const model::node_table& nodes = state_->nodes;
+  for (row_t node = nodes.first_wanted[0]; node != no_row; node = nodes.next_wanted[node]) {
+    for (row_t pod = nodes.first_nominated[node]; pod != no_row; pod = state_->pods.next_nominated[pod]) {
+      if (state_->pods.times.reserved_from(pod) == model::pod_times::never || !entities_->wants_node(pod)) continue;
+      if (const entity e = entities_->entity_of(pod); places_->find(e) != nullptr) visit(e);
+    }
+  }
+}
+
+/// Whose reservation there is, the last in the order of the queue if there are several.
+GANGSCHED_INLINE std::optional<entity> backfill::holder() const {
+  std::optional<entity> last;
+  each_holder([&](entity e) {
+    if (!last || (*last != e && stands_before(*last, e))) last = e;
+  });
+  return last;
+}
+
+/// Who leaves when he was expected to, or later, changes nothing: his room was counted on.
+GANGSCHED_INLINE void backfill::read_log() {
+  const change_log& log = state_->log;
+  const model::pod_table& pods = state_->pods;
+  const std::uint64_t from = std::exchange(offers_.seen, log.end());
+  if (from < log.begin()) offers_.stale = true;
+  for (std::uint64_t at = std::max(from, log.begin()); at < log.end(); ++at) {
+    const change& one = log[at];
+    if (one.node() == no_row || one.about_numbers()) continue;
+    if (one.kind == change_kind::pod_bound) continue;
+    if (!one.about_pod()) {
+      offers_.stale = true;
+      continue;
+    }
+    if (offers_.ends.size() <= one.row)
+      offers_.ends.resize(std::max<std::size_t>(one.row + 1, pods.rows.room()), *now_);
+    instant& its = offers_.ends[one.row];
+    const bool left = one.kind == change_kind::pod_removed || one.kind == change_kind::pod_released;
+    if (left)
+      offers_.stale = offers_.stale || its > *now_;
+    else if (one.kind != change_kind::pod_assumed)
+      offers_.stale = true;
+    if (left || !pods.alive(one.row)) continue;
+    its = pods.expected_end(one.row);
+    offers_.next_end = std::min(offers_.next_end, its);
+  }
+}
+
+/// Whether somebody's time is over who runs on: what he uses may come free at any moment. O(pods) when somebody's time is over.
+GANGSCHED_INLINE bool backfill::anybody_late() {
+  const instant before = std::exchange(offers_.looked, *now_);
+  if (offers_.next_end > *now_) return false;
+  offers_.next_end = instant::max();
+  bool late = false;
+  for (row_t pod = 0; pod < offers_.ends.size(); ++pod) {
+    if (!state_->pods.alive(pod) || state_->pods.node[pod] == no_row) continue;
+    const instant end = offers_.ends[pod];
+    late = late || (end > before && end <= *now_);
+    if (end > *now_) offers_.next_end = std::min(offers_.next_end, end);
+  }
+  return late;
+}
+
+GANGSCHED_INLINE void backfill::end_reservation(entity e) {
+  for (const row_t pod : pods_of(e)) {
+    if (state_->pods.times.reserved_from(pod) == model::pod_times::never) continue;
+    state_->assigned.nominate(pod, no_row);
+    offers_.moved = true;
+  }
+}
+
+/// Whether the entity fits at that time on a cluster without those pods, and where.
+GANGSCHED_INLINE bool backfill::fits(entity e, std::span<const row_t> without, instant at, found& out) {
+  const picker::position stood = picks_->where();
+  transaction attempt{*state_};
+  for (const row_t pod : without) suppose_gone(*state_, pod);
+  const detail::supposed_time then{*picks_, at};
+  std::vector<assignment> places;
+  if (e.group && !parts_->may_fit(parts_->room_for(e.row))) {
+    // It need not be tried.
+  } else if (!e.group) {
+    const row_t node = picks_->pick(e.row).node;
+    if (node != no_row)
+      places.push_back({{e.row, state_->pods.rows.generation(e.row)}, {node, state_->nodes.rows.generation(node)}});
+  } else {
+    group_placement made = search_->place(parts_->of(e.row), false);
+    if (made.verdict.ok()) places = made.members.assignments();
+    made.members.discard();
+  }
+  attempt.roll_back();
+  picks_->go_back(stood);
+  if (places.empty()) return false;
+  out = {at, std::move(places)};
+  return true;
+}
+
+GANGSCHED_INLINE std::optional<backfill::found> backfill::when_others_end(entity e) {
+  const model::pod_table& pods = state_->pods;
+  std::vector<ending> ends;
+  for (row_t pod = 0; pod < pods.rows.count(); ++pod) {
+    if (!pods.alive(pod)) continue;
+    if (pods.node[pod] == no_row) {  // it may end before others start, if it has a reservation
+      const instant from = pods.times.reserved_from(pod), run = pods.record[pod]->expected_run_time;
+      if (from < model::pod_times::unknown_yet && run != instant{0} && entities_->entity_of(pod) != e)
+        ends.push_back({later_by(std::max(from, *now_), run), no_row});
+      continue;
+    }
+    const instant when = pods.terminating[pod] ? *now_ : pods.expected_end(pod);
+    if (when != model::pod_times::never) ends.push_back({std::max(when, *now_), pod});
+  }
+  std::sort(ends.begin(), ends.end(),
+            [](const ending& a, const ending& b) { return a.when != b.when ? a.when < b.when : a.pod < b.pod; });
+  std::vector<row_t> gone;
+  std::vector<std::pair<instant, std::size_t>> until;  // by time: how many are gone by then
+  for (const ending& one : ends) {
+    if (one.pod != no_row) gone.push_back(one.pod);
+    if (until.empty() || until.back().first != one.when) until.emplace_back(one.when, 0);
+    until.back().second = gone.size();
+  }
+  if (until.empty()) return std::nullopt;
+  found made;
+  const auto tried = detail::least_that_fits(until.size() - 1, [&](std::size_t which) {
+    return fits(e, std::span{gone}.first(until[which].second), until[which].first, made);
+  });
+  return tried ? std::optional{std::move(made)} : std::nullopt;
+}
+
+/// Nodes are emptied, those first of which the least share of what the entity asks for is used. (What a DaemonSet runs stays.)
+GANGSCHED_INLINE std::optional<backfill::found> backfill::where_least_has_to_go(entity e) {
+  const model::node_table& nodes = state_->nodes;
+  const std::vector<row_t> pods = pods_of(e);
+  if (pods.empty()) return std::nullopt;
+  const pod_class& asks = state_->classes[state_->class_of(pods.front())];
+  struct used_node {
+    double share;
+    row_t row;
+  };
+  std::vector<used_node> order;
+  for (row_t node = 0; node < nodes.rows.count(); ++node) {
+    if (!nodes.alive(node)) continue;
+    double share = 0;
+    for (const amount& one : asks.requests) {
+      const std::int64_t all = nodes.allocatable.at(node, one.kind);
+      if (all > 0)
+        share = std::max(share, static_cast<double>(nodes.used.at(node, one.kind)) / static_cast<double>(all));
+    }
+    order.push_back({share, node});
+  }
+  std::sort(order.begin(), order.end(), [](const used_node& a, const used_node& b) {
+    return a.share != b.share ? a.share < b.share : a.row < b.row;
+  });
+  std::vector<row_t> gone;
+  std::vector<std::size_t> until{0};  // by how many nodes are empty
+  for (const used_node& one : order) {
+    for (row_t pod = nodes.first_pod[one.row]; pod != no_row; pod = state_->pods.next_on_node[pod])
+      if (state_->pods.record[pod]->controller.kind != controller_kind::daemon_set) gone.push_back(pod);
+    until.push_back(gone.size());
+  }
+  found made;
+  const auto tried = detail::least_that_fits(
+      until.size() - 1, [&](std::size_t empty) { return fits(e, std::span{gone}.first(until[empty]), *now_, made); });
+  return tried ? std::optional{std::move(made)} : std::nullopt;
+}
+
+/// What stays as it was is not said again. @p before: from when on nodes were reserved before, if they were.
+GANGSCHED_INLINE void backfill::keep(entity e, const found& what, std::optional<instant> before) {
+  std::vector<row_t> rest = pods_of(e);
+  statistics_->reservations += before ? 0 : 1;
+  statistics_->late_reservations += before && *before < what.from ? 1 : 0;
+  offers_.held = true;
+  offers_.moved = offers_.moved || (before && *before != what.from);
+  for (const assignment& one : what.places) {
+    const bool moves = state_->pods.nominated[one.pod.row] != one.node.row;
+    offers_.moved = offers_.moved || (before && moves);
+    state_->assigned.reserve_node(one.pod.row, one.node.row, what.from);
+    if (moves) decisions_->nominate(one.pod.row, one.node);
+    rest.erase(std::remove(rest.begin(), rest.end(), one.pod.row), rest.end());
+  }
+  for (const row_t pod : rest)
+    if (state_->pods.times.reserved_from(pod) != model::pod_times::never) state_->assigned.nominate(pod, no_row);
+}
+
+GANGSCHED_INLINE void backfill::reserve(entity e) {
+  const std::optional<entity> last = one_at_a_time() ? holder() : std::nullopt;
+  if (last && *last != e) {
+    if (!stands_before(e, *last)) return;
+    end_reservation(*last);
+  }
+  std::optional<instant> before = reserved_from(e);
+  const auto again =
+      std::find_if(offers_.again.begin(), offers_.again.end(), [&](const auto& one) { return one.first == e; });
+  if (again != offers_.again.end()) {
+    before = again->second;
+    offers_.again.erase(again);
+  } else if (before && *before > *now_) {
+    return;  // as it was promised, so it is
+  }
+  std::optional<found> what;
+  if (options_->backfill != backfill_rule::none) what = when_others_end(e);
+  const bool overtaken = elapsed(places_->find(e)->entered, *now_) > options_->max_overtake;
+  if (!what && overtaken) what = where_least_has_to_go(e);
+  if (what)
+    keep(e, *what, before);
+  else
+    end_reservation(e);
+}
+
+/// When nodes are reserved for the entity; the last time, if members of a group have several.
+GANGSCHED_INLINE std::optional<instant> backfill::reserved_from(entity e) const {
+  std::optional<instant> from;
+  for (const row_t pod : pods_of(e)) {
+    const instant its = state_->pods.times.reserved_from(pod);
+    if (its < model::pod_times::unknown_yet) from = std::max(from.value_or(its), its);
+  }
+  return from;
+}
+
+/// Of several reservations all are made anew in the order of the queue, so that nobody is held up by who comes after him.
+GANGSCHED_INLINE void backfill::look_again() {
+  std::vector<entity> holders;
+  each_holder([&](entity e) {
+    if (!is_among(e, holders)) holders.push_back(e);
+  });
+  offers_.again.clear();
+  for (const entity e : holders) {
+    static_cast<void>(places_->end_wait(e));
+    offers_.again.emplace_back(e, reserved_from(e).value_or(*now_));
+    if (one_at_a_time()) continue;
+    for (const row_t pod : pods_of(e)) {
+      if (state_->pods.times.reserved_from(pod) != model::pod_times::never)
+        state_->pods.times.set_reserved_from(pod, model::pod_times::unknown_yet);
+    }
+  }
+}
+
+GANGSCHED_INLINE void backfill::offer() {
+  read_log();
+  if (anybody_late()) offers_.stale = offers_.moved = true;
+  if (std::exchange(offers_.stale, false)) look_again();
+  if (offers_.moved || (offers_.held && !holder())) {
+    offers_.held = offers_.moved = false;
+    offers_.next.clear();
+    places_->each_waiting([&](entity e) { offers_.next.push_back(e); });
+    std::sort(offers_.next.begin(), offers_.next.end(), [&](entity a, entity b) { return stands_before(b, a); });
+  }
+  while (!offers_.next.empty()) {
+    const entity next = offers_.next.back();
+    offers_.next.pop_back();
+    if (places_->end_wait(next)) return;
+  }
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -1,0 +1,256 @@
+// Reservations for who found no room, and what may start meanwhile (scheduler_options::backfill, max_overtake).
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "support/dice.hpp"
+#include "world.hpp"
+
+namespace gangsched::testing::backfill_test {
+
+namespace {
+
+kernel_table by_age() {
+  return profile{arrival_sort{}, node_resources_fit{}, gang_scheduling{}, group_preemption{}, default_preemption{}}
+      .table();
+}
+
+scheduler_options with(backfill_rule rule, instant max_overtake = instant::max()) {
+  return {.ties = tie_rule::lowest_row, .max_backoff = instant{0}, .backfill = rule, .max_overtake = max_overtake};
+}
+
+pod_spec job(const std::string& name, std::int64_t cpus, instant runs) {
+  pod_spec made = a_pod{name}.cpu(cpus);
+  made.expected_run_time = runs;
+  return made;
+}
+
+/// A job of one pod, for one resource.
+struct random_job {
+  std::int64_t cpus;
+  instant arrives, expected, runs;
+};
+
+std::vector<random_job> jobs_by_dice(dice& roll, std::int64_t most, std::size_t count, bool exact) {
+  std::vector<random_job> all;
+  instant at{0};
+  for (std::size_t i = 0; i < count; ++i) {
+    at += std::chrono::seconds{roll.between(0, 12)};
+    random_job one{roll.between(1, most), at, std::chrono::seconds{roll.between(1, 60)}, {}};
+    one.runs = exact ? one.expected : std::chrono::seconds{roll.between(1, 90)};
+    all.push_back(one);
+  }
+  return all;
+}
+
+/// EASY as in the papers (Lifka 1995; Mu'alem and Feitelson 2001), on one resource: in order while they fit; the first that does not is
+/// told when it will by what is expected of those that run (who is over that may end at any moment); others start that end by then, or use
+/// no more than is left beside it then.
+class easy_by_the_book {
+ public:
+  easy_by_the_book(const std::vector<random_job>& jobs, std::int64_t cpus) : jobs_(&jobs), free_(cpus) {}
+
+  void arrives(std::size_t job) { waiting_.push_back(job); }
+  void ends(std::size_t job) {
+    running_.erase(job);
+    free_ += (*jobs_)[job].cpus;
+  }
+  /// Who starts now, in order.
+  std::vector<std::size_t> pass(instant now) {
+    std::vector<std::size_t> started, rest;
+    std::optional<std::pair<instant, std::int64_t>> shadow;  // when, and what is left beside the first then
+    for (const std::size_t one : waiting_) {
+      const random_job& job = (*jobs_)[one];
+      if (!shadow && job.cpus > free_) shadow = shadow_of(job.cpus, now);
+      const bool in_time = !shadow || now + job.expected <= shadow->first;
+      if (job.cpus > free_ || (!in_time && job.cpus > shadow->second)) {
+        rest.push_back(one);
+        continue;
+      }
+      if (!in_time) shadow->second -= job.cpus;
+      free_ -= job.cpus;
+      running_[one] = now + job.expected;
+      started.push_back(one);
+    }
+    waiting_ = rest;
+    return started;
+  }
+
+ private:
+  [[nodiscard]] std::pair<instant, std::int64_t> shadow_of(std::int64_t cpus, instant now) const {
+    std::multimap<instant, std::int64_t> ends;
+    for (const auto& [one, end] : running_) ends.emplace(std::max(end, now), (*jobs_)[one].cpus);
+    std::int64_t free = free_;
+    for (auto at = ends.begin();;) {
+      const instant when = at->first;
+      for (; at != ends.end() && at->first == when; ++at) free += at->second;
+      if (free >= cpus) return {when, free - cpus};
+      REQUIRE(at != ends.end());
+    }
+  }
+
+  const std::vector<random_job>* jobs_;
+  std::int64_t free_;
+  std::vector<std::size_t> waiting_;
+  std::map<std::size_t, instant> running_;
+};
+
+void compare_with_the_book(std::uint64_t seed, bool exact) {
+  dice roll{seed};
+  constexpr std::int64_t cpus = 16;
+  const std::vector<random_job> jobs = jobs_by_dice(roll, cpus, 40, exact);
+  easy_by_the_book book{jobs, cpus};
+  world w{by_age(), with(backfill_rule::easy)};
+  w.add(a_node{"n"}.cpu(cpus));
+  std::vector<pod_id> pods(jobs.size());
+  std::multimap<instant, std::size_t> ends;
+  for (std::size_t next = 0; next < jobs.size() || !ends.empty();) {
+    const bool arrival = next < jobs.size() && (ends.empty() || jobs[next].arrives <= ends.begin()->first);
+    w.now = arrival ? jobs[next].arrives : ends.begin()->first;
+    for (; !ends.empty() && ends.begin()->first == w.now; ends.erase(ends.begin())) {
+      w.remove(pods[ends.begin()->second]);
+      book.ends(ends.begin()->second);
+    }
+    for (; next < jobs.size() && jobs[next].arrives == w.now; ++next) {
+      pods[next] = w.add(job("j" + std::to_string(next), jobs[next].cpus, jobs[next].expected));
+      book.arrives(next);
+    }
+    words started;
+    for (const std::string& one : w.run(true))
+      if (one.starts_with("bind")) started.push_back(one);
+    words expected;
+    for (const std::size_t one : book.pass(w.now)) {
+      expected.push_back("bind j" + std::to_string(one) + " n");
+      ends.emplace(w.now + jobs[one].runs, one);
+    }
+    INFO("seed " << seed << ", at " << w.now.count() / 1'000'000'000 << " s");
+    REQUIRE(sorted(started) == sorted(expected));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("EASY: who starts, and when, is what it is by the book", "[backfill]") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) compare_with_the_book(seed, true);
+}
+
+TEST_CASE("EASY: so it is when jobs end early, or run longer than expected", "[backfill]") {
+  for (std::uint64_t seed = 100; seed < 160; ++seed) compare_with_the_book(seed, false);
+}
+
+TEST_CASE("nodes are reserved from when others are expected to end; who ends before may start there", "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  w.add(a_node{"n"}.cpu(8));
+  w.add(job("long", 4, 100s));
+  CHECK(w.run(true) == words{"bind long n"});
+  const pod_id wide = w.add(job("wide", 8, 50s));
+  CHECK(w.run(true) == words{"reject wide", "nominate wide n"});
+  CHECK(w.cluster.reserved_from(wide) == 100s);
+  CHECK(w.scheduler.statistics().reservations == 1);
+  w.now = 20s;
+  w.add(job("short", 4, 80s));
+  CHECK(w.run(true) == words{"bind short n"});
+  w.remove(w.pod("short"));
+  w.add(job("too-long", 4, 81s));
+  w.add(job("nobody-knows", 4, 0s));
+  CHECK(count(w.run(true), "bind") == 0);
+  w.remove(w.pod("long"));
+  CHECK(w.run(true).front() == "bind wide n");
+  CHECK_FALSE(w.cluster.reserved_from(wide).has_value());
+  w.now = 70s;
+  w.remove(wide);
+  CHECK(sorted(w.run(true)) == words{"bind nobody-knows n", "bind too-long n"});
+}
+
+TEST_CASE("without backfill whoever fits starts, and who is more important does anyway", "[backfill]") {
+  for (const backfill_rule rule : {backfill_rule::none, backfill_rule::easy}) {
+    world w{by_age(), with(rule)};
+    w.add(a_node{"n"}.cpu(8));
+    w.add(job("long", 4, 100s));
+    w.run(true);
+    w.add(job("wide", 8, 50s));
+    w.run(true);
+    w.add(job("later", 4, 200s));
+    CHECK((count(w.run(true), "bind later") == 1) == (rule == backfill_rule::none));
+    pod_spec urgent = job("urgent", 4, 200s);
+    urgent.priority = 1;
+    if (rule == backfill_rule::none) w.remove(w.pod("later"));
+    w.add(urgent);
+    CHECK(count(w.run(true), "bind urgent") == 1);
+  }
+}
+
+TEST_CASE("a gang has one reservation, its members do not keep it from each other", "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(4));
+  w.add(job("one", 4, 30s));
+  w.add(job("two", 2, 60s));
+  w.run(true);
+  const group_id gang = w.add(a_gang{"gang", 4});
+  for (int i = 0; i < 4; ++i) {
+    pod_spec member = job("m" + std::to_string(i), 2, 10s);
+    member.group = gang;
+    w.add(member);
+  }
+  CHECK(count(w.run(true), "nominate m") == 4);
+  for (int i = 0; i < 4; ++i) CHECK(w.cluster.reserved_from(w.pod("m" + std::to_string(i))) == 60s);
+  w.now = 30s;
+  w.remove(w.pod("one"));
+  CHECK(count(w.run(true), "bind") == 0);
+  w.add(job("fills", 2, 30s));
+  w.add(job("overlaps", 2, 31s));
+  CHECK(count(w.run(true), "bind") == 1);
+  CHECK(w.cluster.state_of(w.pod("fills")) == pod_state::bound);
+  w.now = 60s;
+  w.remove(w.pod("two"));
+  w.remove(w.pod("fills"));
+  CHECK(count(w.run(true), "bind m") == 4);
+}
+
+TEST_CASE("conservative: everybody who finds no room has a reservation, and nobody later puts it off", "[backfill]") {
+  world w{by_age(), with(backfill_rule::conservative)};
+  w.add(a_node{"n"}.cpu(8));
+  w.add(job("runs", 5, 100s));
+  w.run(true);
+  w.add(job("first", 4, 50s));
+  w.add(job("second", 6, 50s));
+  w.run(true);
+  CHECK(w.cluster.reserved_from(w.pod("first")) == 100s);
+  CHECK(w.cluster.reserved_from(w.pod("second")).has_value());
+  w.add(job("small", 3, 200s));  // fits now and beside the first, not beside the second
+  w.add(job("short", 3, 100s));
+  const words said = w.run(true);
+  CHECK(count(said, "bind short") == 1);
+  CHECK(count(said, "bind small") == 0);
+  w.now = 50s;  // what comes free early moves all of them, in their order
+  w.remove(w.pod("runs"));
+  w.run(true);
+  CHECK(w.cluster.state_of(w.pod("first")) == pod_state::bound);
+  CHECK(w.cluster.reserved_from(w.pod("second")) == 100s);
+}
+
+TEST_CASE("who has waited longer than max_overtake is overtaken by nobody any more", "[backfill]") {
+  world w{by_age(), with(backfill_rule::none, 100s)};
+  for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(4));
+  for (int i = 0; i < 8; ++i) w.add(job("small" + std::to_string(i), 1, 0s));
+  w.run(true);
+  const group_id gang = w.add(a_gang{"gang", 4});
+  for (int i = 0; i < 4; ++i) w.add(a_pod{"m" + std::to_string(i)}.cpu(1).in(gang));
+  w.run(true);
+  int next = 8;
+  bool drained = false;
+  for (int second = 10; second < 400 && !drained; second += 10) {
+    w.now = std::chrono::seconds{second};
+    w.remove(w.pod("small" + std::to_string(next - 8)));  // the oldest ends, and another comes
+    w.add(job("small" + std::to_string(next++), 1, 0s));
+    const words said = w.run(true);
+    drained = count(said, "bind m") == 4;
+    if (second <= 100) {
+      CHECK(count(said, "bind small") == 1);
+    }
+  }
+  CHECK(drained);
+  CHECK(w.now <= 190s);  // four of those on its nodes had to end, and one of all ends every ten seconds
+}
+
+}  // namespace gangsched::testing::backfill_test
