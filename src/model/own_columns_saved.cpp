@@ -19,7 +19,7 @@ GANGSCHED_INLINE saved_columns own_columns::save() const {
   }
   made.scopes = scopes_;
   made.makers = makers_;
-  made.rows = rows_.save();
+  made.rows = saved(rows_);
   for (row_t row = 0; row < rows_.count(); ++row) {
     if (records_[row] == nullptr) continue;
     made.names.push_back({row, static_cast<std::uint32_t>(records_[row]->scope), records_[row]->name});

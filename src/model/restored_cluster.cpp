@@ -28,18 +28,19 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE row_restorer::row_restorer(slots& of, const model::saved_rows& from)
     : of_(&of), from_(&from), taken_(from.generations.size()) {
-  of.restore(from.generations);
+  of.reserve(static_cast<row_t>(taken_.size()));
+  for (const std::uint32_t generation : from.generations) of.set_generation(of.take(), generation);
 }
 
 GANGSCHED_INLINE bool row_restorer::offer(row_t row) {
-  if (row >= taken_.size() || taken_[row] || of_->any_free()) return false;
+  if (row >= taken_.size() || taken_[row] || of_->first_free() != no_row) return false;
   taken_[row] = true;
   of_->put_first(row);
   return true;
 }
 
 GANGSCHED_INLINE bool row_restorer::offer(const std::vector<row_t>& rows) {
-  if (of_->any_free()) return false;
+  if (of_->first_free() != no_row) return false;
   for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
     if (*at >= taken_.size() || taken_[*at]) return false;
     taken_[*at] = true;
@@ -49,7 +50,7 @@ GANGSCHED_INLINE bool row_restorer::offer(const std::vector<row_t>& rows) {
 }
 
 GANGSCHED_INLINE bool row_restorer::finish() {
-  if (of_->any_free() || of_->count() != taken_.size()) return false;
+  if (of_->first_free() != no_row || of_->count() != taken_.size()) return false;
   for (auto at = from_->free.rbegin(); at != from_->free.rend(); ++at) {
     if (*at >= taken_.size() || taken_[*at]) return false;
     taken_[*at] = true;

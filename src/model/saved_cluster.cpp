@@ -4,6 +4,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
+GANGSCHED_INLINE saved_rows saved(const slots& of) {
+  saved_rows made;
+  for (row_t row = 0; row < of.count(); ++row) made.generations.push_back(of.generation(row));
+  for (row_t row = of.first_free(); row != no_row; row = of.free_after(row)) made.free.push_back(row);
+  return made;
+}
+
 GANGSCHED_INLINE std::uint32_t cluster_saver::number_of(class_id cls, std::uint32_t generation) {
   if (cls >= state_->classes.size() || state_->classes.generation(cls) != generation) return none;
   return number_of(state_->classes.share(cls), false);
@@ -27,7 +34,7 @@ void cluster_saver::save_named(const Table& table, std::vector<saved_object<Spec
   for (row_t row = 0; row < table.rows.count(); ++row) {
     if (table.record[row] != nullptr) out.push_back({row, table.record[row]->spec, false});
   }
-  made_.tables.push_back(table.rows.save());
+  made_.tables.push_back(saved(table.rows));
 }
 
 GANGSCHED_INLINE saved_devices cluster_saver::devices_of(const device_claim& claim) const {
@@ -81,7 +88,7 @@ GANGSCHED_INLINE void cluster_saver::save_nodes() {
     one.devices = record.devices->ids;
     one.unhealthy.assign(record.devices->unhealthy.begin(), record.devices->unhealthy.end());
   };
-  nodes.tree.each_by_zone(save);
+  for (const row_t node : nodes.tree.by_zone()) save(node);
 }
 
 GANGSCHED_INLINE saved_disks cluster_saver::disks_of(const pod_disks& from, symbol ns) const {
@@ -226,9 +233,9 @@ GANGSCHED_INLINE saved_cluster cluster_saver::save(std::uint64_t unread) && {
   for (resource_kind kind = kinds::first_other; kind < state.kinds.count(); ++kind) {
     if (!state.kinds.name(kind).empty()) made_.kinds.emplace_back(state.kinds.name(kind));
   }
-  made_.tables.push_back(state.nodes.rows.save());
-  made_.tables.push_back(state.pods.rows.save());
-  made_.tables.push_back(state.groups.rows.save());
+  made_.tables.push_back(saved(state.nodes.rows));
+  made_.tables.push_back(saved(state.pods.rows));
+  made_.tables.push_back(saved(state.groups.rows));
   save_named(state.named.namespaces, made_.namespaces);
   save_named(state.named.priority_classes, made_.priority_classes);
   save_named(state.named.budgets, made_.budgets);
@@ -238,7 +245,7 @@ GANGSCHED_INLINE saved_cluster cluster_saver::save(std::uint64_t unread) && {
   const resource_claim_table& claims = state.devices.resource_claims;
   for (const slots* rows :
        {&state.queues.rows, &state.queues.parts.rows, &claims.rows, &state.rooms.rows(), &state.rooms.part_rows()})
-    made_.tables.push_back(rows->save());
+    made_.tables.push_back(saved(*rows));
   save_queues();
   save_nodes();
   save_groups();

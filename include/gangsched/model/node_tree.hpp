@@ -28,13 +28,8 @@ class GANGSCHED_API node_tree final : public column_base {
   void remove(row_t node);
   /// Node rows in order. O(nodes) after a change.
   [[nodiscard]] const std::vector<row_t>& rows();
-  /// Calls visit(row) for all, zone by zone: who is added again in this order has the same place.
-  template <class Visit>
-  void each_by_zone(const Visit& visit) const {
-    for (row_t in = order_of_zones_.first; in != no_row; in = zones_[in].at.after) {
-      for (row_t node = zones_[in].nodes.first; node != no_row; node = places_[node].at.after) visit(node);
-    }
-  }
+  /// Zone by zone: who adds them again in this order has them as they are. O(nodes).
+  [[nodiscard]] std::vector<row_t> by_zone() const;
   /// Forgets the numbers of zones that have no node. @pre nothing is left to be undone. O(nodes + zones).
   void sweep();
 

@@ -33,6 +33,7 @@ class GANGSCHED_API row_restorer {
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
+[[nodiscard]] GANGSCHED_API saved_rows saved(const slots& of);
 [[nodiscard]] GANGSCHED_API saved_change saved(const change& one) noexcept;
 /// And back; nothing if the rows that it names are not within their tables. O(1).
 [[nodiscard]] GANGSCHED_API std::optional<change> restored(const cluster_state& state,

@@ -1,8 +1,5 @@
 #pragma once
-#include <span>
-
 #include "gangsched/model/column.hpp"
-#include "gangsched/model/saved_tables.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -43,33 +40,14 @@ class slots {
     generation_.set(row, generation_[row] + 1);
     put_first(row);
   }
-  /// Whether who has the id is there, or was.
-  template <class Id>
-  [[nodiscard]] bool had(const Id& id) const noexcept {
-    return id.row < count() && id.generation <= generation(id.row);
-  }
-
-  // A table that is saved, and made again (`row_restorer`).
-  [[nodiscard]] model::saved_rows save() const {
-    model::saved_rows made;
-    for (row_t row = 0; row < count(); ++row) made.generations.push_back(generation(row));
-    for (row_t row = head_[0]; row != no_row; row = next_free_[row]) made.free.push_back(row);
-    return made;
-  }
-  /// There are these rows, and none to be had but by `put_first`. @pre nothing was taken yet
-  void restore(std::span<const std::uint32_t> generations) {
-    const auto rows = static_cast<row_t>(generations.size());
-    reserve(rows);
-    for (row_t row = 0; row < rows; ++row) generation_.set(row, generations[row]);
-    count_.set(0, rows);
-  }
-  /// The row, which nobody has, is taken next.
+  // Of a table that is saved, and made again (`row_restorer`): free rows in order, up to no_row; and a row that nobody has is taken next.
+  [[nodiscard]] row_t first_free() const noexcept { return head_[0]; }
+  [[nodiscard]] row_t free_after(row_t row) const noexcept { return next_free_[row]; }
+  void set_generation(row_t row, std::uint32_t to) { generation_.set(row, to); }
   void put_first(row_t row) {
     next_free_.set(row, head_[0]);
     head_.set(0, row);
   }
-  [[nodiscard]] bool any_free() const noexcept { return head_[0] != no_row; }
-
   void digest_into(digest& out) const {
     generation_.digest_into(out, count());
     for (row_t row = head_[0]; row != no_row; row = next_free_[row]) out.add(row);
