@@ -1,9 +1,11 @@
 #include "gangsched/saved_state.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "gangsched/engine/core_saver.hpp"
+#include "gangsched/engine/core.hpp"
+#include "gangsched/model/restored_cluster.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -15,18 +17,18 @@ GANGSCHED_INLINE result<saved_state> saved_state::of(const gangsched::cluster& c
   saved_state made;
   std::uint64_t unread = state.log.end();
   if (with != nullptr) {
-    engine::core_saver its{*with->core_, saver};
-    if (!its.stands_on(state))
+    const engine::core& its = with->inside();
+    if (&its.state() != &state)
       return error{errc::wrong_state, "scheduler", "cluster", "is a scheduler of another cluster"};
-    unread = its.unread();
-    made.scheduler = std::move(its).save();
+    made.scheduler = its.save(saver);
+    unread = std::min(made.scheduler->events.position, made.scheduler->queue.unschedulable.groups_read);
   }
   made.cluster = std::move(saver).save(unread);
   return made;
 }
 
 GANGSCHED_INLINE std::span<const kernel_table> saved_state::profiles_of(const gangsched::scheduler& one) {
-  return one.core_->profiles();
+  return one.inside().profiles();
 }
 
 GANGSCHED_INLINE result<restored_state> saved_state::restore(std::vector<kernel_table> profiles,
@@ -48,11 +50,9 @@ GANGSCHED_INLINE result<restored_state> saved_state::restore(std::vector<kernel_
   const model::own_columns::extent before{static_cast<std::size_t>(from.columns), static_cast<std::size_t>(from.scopes),
                                           from.makers};
   if (auto begun = made.begin(before); !begun) return std::move(begun).error();
-  std::unique_ptr<engine::core> core =
-      engine::core_restorer::attached(made.cluster(), std::move(profiles), from.options);
+  std::unique_ptr<engine::core> core = engine::core::attached(made.cluster(), std::move(profiles), from.options);
   if (auto ended = made.finish(); !ended) return std::move(ended).error();
-  if (!engine::core_restorer{*core, from, made.classes()}.restore())
-    return error{errc::malformed, "snapshot", "scheduler", "is damaged"};
+  if (auto wrong = core->restore(from, made.classes())) return *std::move(wrong);
   return restored_state{std::move(made.cluster()), gangsched::scheduler{std::move(core)}};
 }
 

@@ -81,7 +81,8 @@ GANGSCHED_INLINE std::optional<error> refuse_pod(const model::cluster_state& sta
 GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, const model::cluster_state& state,
                                                      pod_id pod) {
   if (auto refused = refuse_pod(state, pod, pod_state::assumed, "does not wait")) return refused;
-  if (!core.waits(pod.row)) return error{errc::wrong_state, pod_text(state, pod.row), "state", "does not wait"};
+  if (!core.binding().waiting().has(pod.row))
+    return error{errc::wrong_state, pod_text(state, pod.row), "state", "does not wait"};
   return std::nullopt;
 }
 
@@ -199,7 +200,7 @@ GANGSCHED_INLINE result<void> scheduler::confirm(pod_id pod) {
   GANGSCHED_TELL_OF(core_->state(), confirm_last, core_.get(), confirm(pod), pod);
   const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_pod(state, pod, pod_state::assumed, "is not assumed")) return std::move(*refused);
-  if (core_->waits(pod.row)) {
+  if (core_->binding().waiting().has(pod.row)) {
     return error{errc::wrong_state, detail::pod_text(state, pod.row), "state", "still waits in the permit room"};
   }
   detail::running_call call{*core_};
@@ -246,7 +247,7 @@ GANGSCHED_INLINE result<void> scheduler::allow(pod_id pod, std::string_view plug
 
 GANGSCHED_INLINE result<std::vector<std::string>> scheduler::pending_plugins(pod_id pod) const {
   if (auto refused = detail::refuse_waiting(*core_, core_->state(), pod)) return std::move(*refused);
-  return core_->pending_plugins(pod.row);
+  return core_->binding().pending_plugins(pod.row);
 }
 
 GANGSCHED_INLINE result<void> scheduler::reject(pod_id pod, std::string_view reason) {
@@ -273,9 +274,9 @@ GANGSCHED_INLINE result<void> scheduler::restore(const waiting_pod& as) {
   const model::cluster_state& state = core_->state();
   if (auto refused = detail::refuse_pod(state, as.pod, pod_state::assumed, "is not assumed"))
     return std::move(*refused);
-  if (core_->waits(as.pod.row))
+  if (core_->binding().waiting().has(as.pod.row))
     return error{errc::wrong_state, detail::pod_text(state, as.pod.row), "state", "waits already"};
-  if (const std::optional<std::string> unknown = core_->unknown_permit_plugin(as))
+  if (const std::optional<std::string> unknown = core_->binding().unknown_permit_plugin(as))
     return error{errc::malformed, detail::pod_text(state, as.pod.row), "holders",
                  "no permit plugin \"" + *unknown + "\""};
   detail::running_call call{*core_};
@@ -409,7 +410,7 @@ GANGSCHED_INLINE result<std::vector<queued_entity>> scheduler::queue() const {
 
 GANGSCHED_INLINE result<std::vector<waiting_pod>> scheduler::waiting() const {
   if (auto refused = detail::refuse_busy(core_->state())) return std::move(*refused);
-  return std::as_const(*core_).list_waiting();
+  return core_->binding().list_waiting();
 }
 
 GANGSCHED_INLINE pending_pods scheduler::pending() const { return std::as_const(*core_).pending(); }

@@ -15,8 +15,8 @@ MOST_STATE = 25
 MOST_FUNCTIONS = 60
 # Documents: all that a host says of a pod, which is as much as Kubernetes has it say, and the same as the model keeps it. No field depends on
 # another, and they have no function that changes one, so that more of them make nothing harder to understand. So have snapshots all that there
-# is of a cluster and of a scheduler.
-RECORDS = {"pod_spec", "pod_class", "saved_cluster", "saved_scheduler"}
+# is of a cluster.
+RECORDS = {"pod_spec", "pod_class", "saved_cluster"}
 
 
 def strip(text):

@@ -245,10 +245,10 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] const engine_statistics& statistics() const noexcept;
   /// Compares every class index with one rebuilt from nothing; the error names class, node and what differs. For tests.
   result<void> verify();
+  explicit scheduler(std::unique_ptr<engine::core> core) noexcept;              ///< the library's own: on what is there
+  [[nodiscard]] const engine::core& inside() const noexcept { return *core_; }  ///< the same: what that is
 
  private:
-  friend struct saved_state;
-  explicit scheduler(std::unique_ptr<engine::core> core) noexcept;
   std::unique_ptr<engine::core> core_;
 };
 

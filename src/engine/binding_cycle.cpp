@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/model/cluster_checks.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
@@ -360,6 +362,21 @@ GANGSCHED_INLINE void binding_cycle::recall() noexcept {
   stale_.recall();
   draining_.recall();
   reported_.recall();
+}
+
+GANGSCHED_INLINE saved_binding binding_cycle::save() const {
+  return {waiting_.save(), reported_.save(), stale_.save(), draining_.save()};
+}
+
+GANGSCHED_INLINE std::optional<error> binding_cycle::restore(const saved_binding& from) {
+  for (const saved_waiting_pod& one : from.waiting.all) {
+    if (!gangsched::detail::names_pod(*state_, one.pod) || !entities_->has_profile(one.pod.row))
+      return model::damaged("pods that wait for permit");
+  }
+  if (auto wrong = waiting_.restore(from.waiting)) return wrong;
+  if (auto wrong = reported_.restore(from.reported)) return wrong;
+  if (auto wrong = stale_.restore(from.stale)) return wrong;
+  return draining_.restore(from.draining);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

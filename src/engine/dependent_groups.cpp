@@ -1,5 +1,7 @@
 #include "gangsched/engine/dependent_groups.hpp"
 
+#include <utility>
+
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -47,6 +49,27 @@ GANGSCHED_INLINE std::vector<row_t> dependent_groups::take_released() {
     return true;
   });
   return roots;
+}
+
+GANGSCHED_INLINE saved_dependents dependent_groups::save() const {
+  saved_dependents made{starting_, {}};
+  for (const held_back& one : held_back_) made.held_back.emplace_back(one.group, one.limit);
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> dependent_groups::restore(const saved_dependents& from) {
+  const slots& rows = state_->groups.rows;
+  for (const row_t group : from.starting) {
+    if (group >= rows.count()) return model::damaged("groups that start after others");
+  }
+  std::vector<held_back> back;
+  for (const auto& [group, limit] : from.held_back) {
+    if (!gangsched::detail::had(rows, group)) return model::damaged("groups that ratios hold back");
+    back.push_back({group, limit});
+  }
+  starting_ = from.starting;
+  held_back_ = std::move(back);
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

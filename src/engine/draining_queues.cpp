@@ -1,6 +1,9 @@
 #include "gangsched/engine/draining_queues.hpp"
 
 #include <chrono>
+#include <utility>
+
+#include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -79,6 +82,30 @@ GANGSCHED_INLINE std::vector<row_t> draining_queues::due(instant now) {
     next_ = std::min(next_.value_or(when), when);
   }
   return found;
+}
+
+GANGSCHED_INLINE saved_draining draining_queues::save() const {
+  saved_draining made{any_, look_at_all_, changed_, {}, next_};
+  for (const told_pod& one : told_) made.told.emplace_back(one.pod, one.at);
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> draining_queues::restore(const saved_draining& from) {
+  const slots& rows = state_->pods.rows;
+  for (const row_t pod : from.changed) {
+    if (pod >= rows.count()) return model::damaged("pods that may have to drain");
+  }
+  std::vector<told_pod> made;
+  for (const auto& [pod, at] : from.told) {
+    if (!gangsched::detail::had(rows, pod) || (!made.empty() && pod.row <= made.back().pod.row))
+      return model::damaged("pods that drain");
+    made.push_back({pod, at});
+  }
+  changed_ = from.changed;
+  told_ = std::move(made);
+  any_ = from.any, look_at_all_ = from.look_at_all;
+  next_ = from.next;
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

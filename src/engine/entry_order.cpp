@@ -30,4 +30,24 @@ GANGSCHED_INLINE void entry_order::sort(row_t group, std::vector<row_t>& members
   for (const auto& [entry, pod] : entries) members.push_back(pod);
 }
 
+GANGSCHED_INLINE saved_entries entry_order::save() const {
+  saved_entries made;
+  for (row_t pod = 0; pod < entered_.size(); ++pod) {
+    if (entered_[pod] != 0) made.entered.emplace_back(pod, entered_[pod]);
+  }
+  made.count = entries_;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> entry_order::restore(const saved_entries& from) {
+  std::vector<std::uint64_t> made(state_->pods.rows.count());
+  for (const auto& [pod, number] : from.entered) {
+    if (pod >= made.size()) return model::damaged("the order of entries");
+    made[pod] = number;
+  }
+  entered_ = std::move(made);
+  entries_ = from.count;
+  return std::nullopt;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -317,4 +317,26 @@ GANGSCHED_INLINE void event_handlers::forget_row(row_t pod) {
   explainer_->forget_row(pod);
 }
 
+GANGSCHED_INLINE saved_handlers event_handlers::save(past_saver& past) const {
+  saved_handlers made{author_, cursor_.position, cursor_.truncations, known_end_, {}};
+  if (object_cache_) made.known = object_cache_->save(cursor_.position, past);
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> event_handlers::restore(const saved_handlers& from, const past_objects& past) {
+  const change_log& log = state_->log;
+  if (from.author >= 1u << 22 || from.position > log.end() || from.truncations > log.truncations() ||
+      (from.position >= log.begin() && from.position < log.first()))
+    return model::damaged("what was read of the log");
+  if (!object_cache_ && !(from.known.nodes.empty() && from.known.pods.empty()))
+    return model::damaged("objects as they were read");
+  if (object_cache_) {
+    if (auto wrong = object_cache_->restore(from.known, past)) return wrong;
+  }
+  author_ = from.author;
+  cursor_ = {from.position, from.truncations};
+  known_end_ = from.known_end;
+  return std::nullopt;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

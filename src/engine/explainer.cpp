@@ -1,7 +1,9 @@
 #include "gangsched/engine/explainer.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -269,6 +271,16 @@ GANGSCHED_INLINE void explainer::forget_row(row_t pod) {
   for (auto it = notes_.lower_bound({pod, 0}); it != notes_.end() && it->first.row == pod;) {
     it = owner(it->first) ? std::next(it) : notes_.erase(it);
   }
+}
+
+GANGSCHED_INLINE std::optional<error> explainer::restore(const saved_host_words& from) {
+  for (const auto& [pod, text] : from) {
+    if (!gangsched::detail::had(state_->pods.rows, pod)) return model::damaged("words of the host");
+  }
+  std::map<pod_id, std::string> made;
+  for (const auto& [pod, text] : from) made[pod] = text;
+  notes_ = std::move(made);
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/model/cluster_checks.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
@@ -75,6 +77,48 @@ GANGSCHED_INLINE void in_flight_pods::add_event(object_event&& happened) {
 GANGSCHED_INLINE void in_flight_pods::recall() noexcept {
   attempts_.swap(before_);
   for (entry& one : attempts_) one.from = end_of_events();
+}
+
+GANGSCHED_INLINE saved_in_flight in_flight_pods::save(past_saver& past) const {
+  saved_in_flight made;
+  for (const entry& one : attempts_) {
+    made.attempts.push_back(
+        {one.who.row, one.who.group, one.pod, one.group, one.from, one.requeue, one.joined, one.early, one.number});
+  }
+  for (const object_event& one : events_) made.events.push_back(saved(one, past));
+  made.first_event = first_event_;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> in_flight_pods::restore(const saved_in_flight& from, const past_objects& past,
+                                                              bool by_hints) {
+  const auto wrong = [] { return model::damaged("attempts under way"); };
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  if (from.first_event > most || (from.attempts.empty() && !from.events.empty())) return wrong();
+  std::deque<object_event> events;
+  for (const saved_event& one : from.events) {
+    std::optional<object_event> happened = restored(*state_, one, past, by_hints);
+    if (!happened) return wrong();
+    events.push_back(*std::move(happened));
+  }
+  const slots &pods = state_->pods.rows, &groups = state_->groups.rows;
+  std::uint64_t last = from.first_event;
+  std::vector<entry> attempts;
+  for (const saved_attempt& one : from.attempts) {
+    const bool there =
+        one.is_group ? one.row < groups.count() && one.group.row == one.row && gangsched::detail::had(groups, one.group)
+                     : one.row < pods.count() && one.pod.row == one.row;
+    if (!there || (one.pod && !gangsched::detail::had(pods, one.pod)) || one.from < last ||
+        one.from > from.first_event + events.size())
+      return wrong();
+    last = one.from;
+    attempts.push_back(
+        {{one.row, one.is_group}, one.pod, one.group, one.from, one.requeue, one.joined, one.early, one.number});
+  }
+  attempts_ = std::move(attempts);
+  events_ = std::move(events);
+  first_event_ = from.first_event;
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

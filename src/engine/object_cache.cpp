@@ -1,9 +1,12 @@
 #include "gangsched/engine/object_cache.hpp"
 
-#include "gangsched/model/state.hpp"
-
 #include <algorithm>
+#include <bit>
+#include <set>
 #include <utility>
+
+#include "gangsched/engine/saved_past.hpp"
+#include "gangsched/model/state.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
@@ -150,6 +153,78 @@ GANGSCHED_INLINE void object_cache::read(const change& record, std::vector<objec
     case change_kind::queue_changed: out.push_back({.record = record, .what = events::queue_changed}); return;
     default: return;
   }
+}
+
+GANGSCHED_INLINE saved_known object_cache::save(std::uint64_t unread, past_saver& past) const {
+  std::set<row_t> nodes, pods;
+  for (std::uint64_t at = std::max(unread, state_->log.begin()); at < state_->log.end(); ++at) {
+    const change& record = state_->log[at];
+    if (record.about_pod())
+      pods.insert(record.row);
+    else if (record.kind <= change_kind::node_removed)
+      nodes.insert(record.row);
+  }
+  saved_known made;
+  const auto known = [](const auto& all, row_t row) { return row < all.size() ? all[row] : nullptr; };
+  for (const row_t row : nodes) made.nodes.emplace_back(row, past.number_of(known(nodes_, row)));
+  for (const row_t row : pods) made.pods.emplace_back(row, past.number_of(known(pods_, row)));
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> object_cache::restore(const saved_known& from, const past_objects& past) {
+  for (const auto& [row, number] : from.nodes) {
+    if (row >= state_->nodes.rows.count() || !past.has_node(number)) return model::damaged("nodes as they were read");
+  }
+  for (const auto& [row, number] : from.pods) {
+    if (row >= state_->pods.rows.count() || !past.has_pod(number)) return model::damaged("pods as they were read");
+  }
+  start_over();
+  for (const auto& [row, number] : from.nodes) nodes_[row] = past.node(number);
+  for (const auto& [row, number] : from.pods) pods_[row] = past.pod(number);
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE saved_event saved(const object_event& happened, past_saver& past) {
+  return {model::saved(happened.record),
+          static_cast<std::uint32_t>(happened.what),
+          past.number_of(happened.old_node),
+          past.number_of(happened.new_node),
+          past.number_of(happened.old_pod),
+          past.number_of(happened.new_pod),
+          happened.subject,
+          static_cast<std::uint8_t>(happened.to),
+          happened.highest};
+}
+
+GANGSCHED_INLINE std::optional<object_event> restored(const model::cluster_state& state, const saved_event& from,
+                                                      const past_objects& past, bool by_hints) {
+  const std::optional<change> record = model::restored(state, from.record);
+  if (!record || !past.has_node(from.old_node) || !past.has_node(from.new_node) || !past.has_pod(from.old_pod) ||
+      !past.has_pod(from.new_pod) || from.to > static_cast<std::uint8_t>(object_event::audience::subject))
+    return std::nullopt;
+  const auto what = static_cast<events>(from.what);
+  if (by_hints) {
+    const bool about_node = record->kind <= change_kind::node_removed;
+    const bool has_node = from.old_node != 0 || from.new_node != 0, has_pod = from.old_pod != 0 || from.new_pod != 0;
+    if ((about_node && !has_node) || (record->about_pod() && !has_pod) || std::popcount(from.what) != 1)
+      return std::nullopt;
+    const bool lacks = what == events::node_added     ? from.new_node == 0
+                       : what == events::node_removed ? from.old_node == 0
+                       : about_node                   ? from.old_node == 0 || from.new_node == 0
+                       : what == events::pod_added    ? from.new_pod == 0
+                       : what == events::pod_removed  ? from.old_pod == 0
+                                                      : record->about_pod() && (from.old_pod == 0 || from.new_pod == 0);
+    if (lacks) return std::nullopt;
+  }
+  return object_event{*record,
+                      what,
+                      past.node(from.old_node),
+                      past.node(from.new_node),
+                      past.pod(from.old_pod),
+                      past.pod(from.new_pod),
+                      from.subject,
+                      static_cast<object_event::audience>(from.to),
+                      from.highest};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -1,6 +1,7 @@
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -43,6 +44,26 @@ GANGSCHED_INLINE bool pre_enqueue_gates::rejects_group(row_t root) {
   });
   if (open) open_ = root;
   return !open;
+}
+
+GANGSCHED_INLINE saved_gates pre_enqueue_gates::save() const {
+  saved_gates made;
+  for (row_t group = 0; group < rejected_member_.size(); ++group) {
+    if (rejected_member_[group] != no_row) made.rejected_members.emplace_back(group, rejected_member_[group]);
+  }
+  made.open = open_;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> pre_enqueue_gates::restore(const saved_gates& from) {
+  std::vector<row_t> made(state_->groups.rows.count(), no_row);
+  for (const auto& [group, pod] : from.rejected_members) {
+    if (group >= made.size() || pod >= state_->pods.rows.count()) return model::damaged("gates");
+    made[group] = pod;
+  }
+  rejected_member_ = std::move(made);
+  open_ = from.open;
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

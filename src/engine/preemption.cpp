@@ -5,6 +5,7 @@
 
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/restored_cluster.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -150,6 +151,24 @@ GANGSCHED_INLINE void preemption::clear_nominations(row_t pod, row_t node) {
     if (!keeps_room_from(state_->classes[state_->pods.cls[other]], own)) state_->assigned.nominate(other, no_row);
     other = next;
   }
+}
+
+GANGSCHED_INLINE saved_unhelped_gang preemption::save(model::cluster_saver& classes) const {
+  const auto& [group, cls, end] = unhelped_gang_;
+  saved_unhelped_gang made;
+  if (end != state_->log.end() || group == no_row) return made;
+  made.cls = classes.number_of(cls);
+  if (made.cls != model::cluster_saver::none) made.group = group;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> preemption::restore(const saved_unhelped_gang& from,
+                                                          std::span<const class_id> classes) {
+  if (from.group == no_row) return std::nullopt;
+  if (from.group >= state_->groups.rows.count() || from.cls >= classes.size())
+    return model::damaged("the gang that preemption does not help");
+  unhelped_gang_ = {from.group, classes[from.cls], state_->log.end()};
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -375,4 +375,56 @@ GANGSCHED_INLINE queue_counts queue::counts() const noexcept {
           count(place::gated), 0};
 }
 
+GANGSCHED_INLINE saved_places queue::save() const {
+  saved_places made;
+  const auto items = [&](const std::vector<queue_item>& all, bool group) {
+    for (row_t row = 0; row < all.size(); ++row) {
+      const queue_item& it = all[row];
+      const bool untouched = it.where == place::none && it.ticket == 0 && it.generation == 0 && it.arrival == 0;
+      if (untouched) continue;
+      made.items.push_back({row, group, static_cast<std::uint8_t>(it.where), it.strict, it.was_gated, it.generation,
+                            it.ticket, it.attempts, it.failures, it.errors, it.priority, it.since, it.entered, it.ready,
+                            it.arrival, it.round, it.tries});
+    }
+  };
+  items(pods_, false), items(groups_, true);
+  made.came = came_;
+  made.round = round_;
+  made.groups_left = groups_left_;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> queue::restore(const saved_places& from) {
+  const row_t of_groups = state_->groups.rows.count();
+  std::vector<queue_item> pods(state_->pods.rows.count()), groups(of_groups);
+  arrivals left{};
+  for (const saved_item& one : from.items) {
+    std::vector<queue_item>& items = one.group ? groups : pods;
+    if (one.row >= items.size() || one.where > static_cast<std::uint8_t>(place::in_flight))
+      return model::damaged("the queue");
+    const std::uint32_t owner = generation_of({one.row, one.group});
+    const bool alive = one.group ? state_->groups.alive(one.row) : state_->pods.alive(one.row);
+    const auto where = static_cast<place>(one.where);
+    queue_item& it = items[one.row];
+    if (one.generation > owner || (where != place::none && one.generation == owner && !alive) || it.ticket != 0 ||
+        it.where != place::none)
+      return model::damaged("the queue");
+    it = {where,        one.strict, one.was_gated, one.generation, one.ticket,  one.attempts, one.failures, one.errors,
+          one.priority, one.since,  one.entered,   one.ready,      one.arrival, one.round,    one.tries,    0};
+    --left[one.where];
+  }
+  for (const row_t group : from.groups_left) {
+    if (group >= of_groups) return model::damaged("groups that left the queue");
+  }
+  groups_left_ = from.groups_left;
+  pods_ = std::move(pods), groups_ = std::move(groups);
+  came_ = from.came;
+  for (std::size_t i = 0; i < left.size(); ++i) left_[i] = left[i] + came_[i];
+  // (Who never stood anywhere came from there, and nobody came for him.)
+  left_[static_cast<std::size_t>(place::none)] = 0;
+  round_ = from.round;
+  rebuild();
+  return std::nullopt;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -86,4 +86,31 @@ GANGSCHED_INLINE void reported_reservations::recall() noexcept {
   }
 }
 
+GANGSCHED_INLINE saved_reported reported_reservations::save() const {
+  saved_reported made;
+  for (const reservation& one : all_) made.all.push_back({one.pod, one.node, one.attempt});
+  for (const reservation& one : ended_) made.ended.push_back({one.pod, one.node, one.attempt});
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> reported_reservations::restore(const saved_reported& from) {
+  std::vector<std::uint32_t> places(state_->pods.rows.count());
+  std::vector<reservation> all, ended;
+  const auto had = [&](const saved_reservation& one) {
+    return gangsched::detail::had(state_->pods.rows, one.pod) && gangsched::detail::had(state_->nodes.rows, one.node);
+  };
+  for (const saved_reservation& one : from.all) {
+    if (!had(one) || places[one.pod.row] != 0) return model::damaged("reservations that were reported");
+    all.push_back({one.pod, one.node, one.attempt});
+    places[one.pod.row] = static_cast<std::uint32_t>(all.size());
+  }
+  for (const saved_reservation& one : from.ended) {
+    if (!had(one)) return model::damaged("reservations that have ended");
+    ended.push_back({one.pod, one.node, one.attempt});
+  }
+  place_ = std::move(places);
+  all_ = std::move(all), ended_ = std::move(ended);
+  return std::nullopt;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

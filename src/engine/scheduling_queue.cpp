@@ -551,4 +551,18 @@ GANGSCHED_INLINE void scheduling_queue::recall() noexcept {
   in_flight_.recall();
 }
 
+GANGSCHED_INLINE saved_queue scheduling_queue::save(model::cluster_saver& classes, past_saver& past) const {
+  return {queue_.save(), unschedulable_.save(classes), in_flight_.save(past), waiting_.save(), dependents_.save()};
+}
+
+GANGSCHED_INLINE std::optional<error> scheduling_queue::restore(const saved_queue& from,
+                                                                std::span<const class_id> classes,
+                                                                const past_objects& past) {
+  if (auto wrong = queue_.restore(from.places)) return wrong;
+  if (auto wrong = unschedulable_.restore(from.unschedulable, classes)) return wrong;
+  if (auto wrong = in_flight_.restore(from.in_flight, past, by_hints())) return wrong;
+  if (auto wrong = waiting_.restore(from.counted, state_->pods.rows.count(), state_->groups.rows.count())) return wrong;
+  return dependents_.restore(from.dependents);
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -1,6 +1,7 @@
 #include "gangsched/engine/stale_gangs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gangsched/model/cluster_checks.hpp"
 
@@ -96,6 +97,27 @@ GANGSCHED_INLINE std::optional<instant> stale_gangs::next_due() const {
     next = std::min(next.value_or(when), when);
   }
   return next;
+}
+
+GANGSCHED_INLINE saved_stale stale_gangs::save() const {
+  saved_stale made{changed_, {}};
+  for (const stale_gang& one : all_) made.all.push_back({one.group, one.since, one.evicted});
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> stale_gangs::restore(const saved_stale& from) {
+  const slots& rows = state_->groups.rows;
+  for (const row_t group : from.changed) {
+    if (group >= rows.count()) return model::damaged("gangs that may be stale");
+  }
+  std::vector<stale_gang> made;
+  for (const saved_stale_gang& one : from.all) {
+    if (!gangsched::detail::had(rows, one.group)) return model::damaged("stale gangs");
+    made.push_back({one.group, one.since, one.evicted});
+  }
+  changed_ = from.changed;
+  all_ = std::move(made);
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

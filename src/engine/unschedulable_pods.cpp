@@ -7,6 +7,15 @@
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+namespace detail {
+
+GANGSCHED_INLINE rejection rejection_by(const kernel_table& profile, const refusal& why) noexcept {
+  rejection made{.at_admission = true};
+  (why.said.code == code::pending ? made.pending : made.unschedulable) = plugin_bit(profile, *why.by);
+  return made;
+}
+
+}  // namespace detail
 
 GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) const noexcept {
   const queue_item* item = queue_->find({one.pod, false});
@@ -87,17 +96,11 @@ GANGSCHED_INLINE bool unschedulable_pods::admitted_alike(class_id cls) const {
   return !admission_checks::asks_each_pod(judge_->profile_of(cls));
 }
 
-GANGSCHED_INLINE rejection unschedulable_pods::rejection_by(const kernel_table& profile, const refusal& why) noexcept {
-  rejection made{.at_admission = true};
-  (why.said.code == code::pending ? made.pending : made.unschedulable) = plugin_bit(profile, *why.by);
-  return made;
-}
-
 /// Whether a pod of the line would be let in now. (Of a hook that fails the attempt will tell.)
 GANGSCHED_INLINE bool unschedulable_pods::admits(class_id cls, class_line& line, row_t pod) {
   const refusal why = admission_->ask({pod, false});
   if (!why || why.said.code == code::error) return true;
-  const rejection by = rejection_by(entities_->profile_of(pod), why);
+  const rejection by = detail::rejection_by(entities_->profile_of(pod), why);
   if ((by.all() & ~line.refusers) != 0) line.refusers |= by.all(), unknown_.insert(cls);
   if (options_->wake == wake_rule::hints) rejections_[pod] = by, hear(cls, line, pod);
   return false;
@@ -107,7 +110,7 @@ GANGSCHED_INLINE bool unschedulable_pods::admits(waiting_groups::slot at) {
   const row_t group = groups_[at].group.row;
   const refusal why = admission_->ask({group, true});
   if (!why || why.said.code == code::error) return true;
-  note_refusal(at, rejection_by(entities_->profile_of_group(group), why));
+  note_refusal(at, detail::rejection_by(entities_->profile_of_group(group), why));
   return false;
 }
 
@@ -169,7 +172,7 @@ GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, st
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& why) {
-  const rejection by = rejection_by(entities_->profile_of(pod), why);
+  const rejection by = detail::rejection_by(entities_->profile_of(pod), why);
   if (options_->wake == wake_rule::hints) rejections_[pod] = by;
   queue_->park({pod, false}, *now_);
   if (why.said.code == code::pending) queue_->item({pod, false}).ready = no_backoff;
@@ -224,7 +227,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const r
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   one.kind = judge_->kind_of(one);
   one.filtered = false;
-  note_refusal(stand(std::move(one)), rejection_by(entities_->profile_of_group(group), why));
+  note_refusal(stand(std::move(one)), detail::rejection_by(entities_->profile_of_group(group), why));
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const char* reason) {
@@ -420,17 +423,6 @@ GANGSCHED_INLINE void unschedulable_pods::wake_line(const wake& why) {
   while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
 }
 
-/// Of those that are alike and stand alike the first that failed before @p position is judged for all.
-GANGSCHED_INLINE bool unschedulable_pods::speaks_for_those_like_it(waiting_groups::slot at,
-                                                                   std::uint64_t position) const noexcept {
-  const waiting_group& one = groups_[at];
-  auto first = groups_.first_of_kind(one.kind);
-  while (first != at && (groups_[first].since > position || groups_[first].standing() != one.standing())) {
-    first = groups_.after_of_kind(first);
-  }
-  return first == at;
-}
-
 /// Of the groups @p among, in order, that failed before @p position, those that helps(group) says so of, and of those alike the first.
 template <class Helps>
 void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position,
@@ -441,7 +433,7 @@ void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& am
     const waiting_group& one = groups_[at];
     if (one.since > position) continue;
     if (one.kind != 0) {
-      if (!is_among(one.kind, kinds) && speaks_for_those_like_it(at, position) && helps(one)) kinds.push_back(one.kind);
+      if (!is_among(one.kind, kinds) && groups_.is_first_alike(at, position) && helps(one)) kinds.push_back(one.kind);
       continue;
     }
     if (!helps(one) || (one.refused.at_admission && !admits(at)) || still_backs_off(at)) continue;

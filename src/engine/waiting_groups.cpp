@@ -167,4 +167,12 @@ GANGSCHED_INLINE std::vector<waiting_groups::slot> waiting_groups::in_order(
   return found;
 }
 
+GANGSCHED_INLINE bool waiting_groups::is_first_alike(slot at, std::uint64_t position) const noexcept {
+  const waiting_group& one = slots_[at].group;
+  slot first = first_of_kind(one.kind);
+  const auto counts = [&](const waiting_group& of) { return of.since <= position && of.standing() == one.standing(); };
+  while (first != at && !counts(slots_[first].group)) first = after_of_kind(first);
+  return first == at;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -1,8 +1,22 @@
 #include "gangsched/engine/waiting_pods.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+namespace detail {
+
+/// Why who waits for permit is to be taken back: what the engine says, which forks point at as well; null if it does not.
+GANGSCHED_INLINE const char* text_for_good(std::string_view text) noexcept {
+  for (const char* const known : {"rejected by the host", "its group needs more members at once"})
+    if (text == known) return known;
+  return nullptr;
+}
+
+}  // namespace detail
 
 GANGSCHED_INLINE void waiting_pods::hold(entry& one, std::size_t plugin, instant now, instant timeout) {
   constexpr instant longest = std::chrono::minutes{15};
@@ -87,6 +101,42 @@ GANGSCHED_INLINE void waiting_pods::end_call() noexcept {
     place_[pod] = static_cast<std::uint32_t>(++kept);
   }
   all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(kept), all_.end());
+}
+
+GANGSCHED_INLINE saved_waiting waiting_pods::save() const {
+  saved_waiting made;
+  each([&](const entry& one) {
+    saved_waiting_pod& to = made.all.emplace_back(
+        saved_waiting_pod{one.pod, one.attempt, one.score, one.plugins, one.overruled, one.deadline, {}});
+    if (one.rejected != nullptr) to.rejected = one.rejected;
+  });
+  made.changed_groups = changed_;
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> waiting_pods::restore(const saved_waiting& from) {
+  constexpr std::uint64_t most_hooks = 64;
+  const model::pod_table& pods = state_->pods;
+  const auto wrong = [] { return model::damaged("pods that wait for permit"); };
+  std::vector<entry> all;
+  std::vector<std::uint32_t> places(pods.rows.count());
+  for (const saved_waiting_pod& one : from.all) {
+    if (!gangsched::detail::names_pod(*state_, one.pod) || pods.state[one.pod.row] != pod_state::assumed ||
+        pods.attempt[one.pod.row] != one.attempt || places[one.pod.row] != 0 || one.deadline.size() > most_hooks ||
+        (one.plugins != 0 && one.deadline.size() < static_cast<std::size_t>(std::bit_width(one.plugins))))
+      return wrong();
+    entry made{one.pod, one.attempt, one.score, one.plugins, one.overruled, one.deadline, nullptr};
+    if (one.rejected && (made.rejected = detail::text_for_good(*one.rejected)) == nullptr) return wrong();
+    all.push_back(std::move(made));
+    places[one.pod.row] = static_cast<std::uint32_t>(all.size());
+  }
+  for (const row_t group : from.changed_groups) {
+    if (group >= state_->groups.rows.count()) return wrong();
+  }
+  changed_ = from.changed_groups;
+  all_ = std::move(all);
+  place_ = std::move(places);
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

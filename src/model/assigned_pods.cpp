@@ -76,14 +76,24 @@ GANGSCHED_INLINE void assigned_pods::restore(row_t pod, std::uint32_t, std::uint
   take_off(pod);
 }
 
-GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
+/// @p count_devices: counts what the pod of the class has of the node's.
+template <class Devices>
+void assigned_pods::come(row_t pod, row_t node, removal how, const Devices& count_devices) {
   if (const row_t next = nodes_.first_pod[node]; next != no_row) pods_.prefetch(next);
   const pod_class& cls = classes_[counting_.class_of(pod)];  // what it counts for
   counting_.count_pod(pod, node, +1, how);
   for (const host_port& port : cls.ports) nodes_.ports.add(node, port);
-  devices_.pod_came(pod, cls, node);
+  count_devices(cls);
   count_claims(pod, +1);
   put(pod, node);
+}
+
+GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
+  come(pod, node, how, [&](const pod_class& cls) { devices_.pod_came(pod, cls, node); });
+}
+
+GANGSCHED_INLINE void assigned_pods::put_on_node_again(row_t pod, row_t node) {
+  come(pod, node, removal::real, [&](const pod_class& cls) { devices_.pod_came_again(pod, cls, node); });
 }
 
 GANGSCHED_INLINE void assigned_pods::take_off_node(row_t pod, removal how) {

@@ -225,7 +225,6 @@ GANGSCHED_INLINE std::optional<device_want> device_ledger::only_want(const pod_c
 }
 
 GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const device_rules& rules) {
-  if (restoring_) return true;
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (!cls.claims.empty()) return claim_shared(pod, node, rules);
   const device_wants wants = wants_of(cls, node);

@@ -100,10 +100,6 @@ GANGSCHED_INLINE void device_ledger::allocate(row_t claim, row_t node, std::uniq
 GANGSCHED_INLINE void device_ledger::count_users(const pod_class& cls, row_t node, std::int64_t sign) {
   for (const resource_claim_id claim : cls.claims) {
     const std::uint32_t users = resource_claims.users[claim.row];
-    if (restoring_) {
-      resource_claims.users.set(claim.row, users + 1);
-      continue;
-    }
     const row_t there = resource_claims.node[claim.row];
     const bool kept = resource_claims.kept[claim.row];
     if (sign > 0) {

@@ -128,6 +128,14 @@ GANGSCHED_INLINE void node_tree::remove(row_t node) {
   unlink(node);
 }
 
+GANGSCHED_INLINE std::vector<row_t> node_tree::by_zone() const {
+  std::vector<row_t> all;
+  for (row_t in = order_of_zones_.first; in != no_row; in = zones_[in].at.after) {
+    for (row_t node = zones_[in].nodes.first; node != no_row; node = places_[node].at.after) all.push_back(node);
+  }
+  return all;
+}
+
 GANGSCHED_INLINE void node_tree::sweep() {
   std::vector<zone> kept;
   std::vector<row_t> numbers(zones_.size(), no_row);

@@ -28,38 +28,33 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE row_restorer::row_restorer(slots& of, const model::saved_rows& from)
     : of_(&of), from_(&from), taken_(from.generations.size()) {
-  const auto rows = static_cast<row_t>(from.generations.size());
-  of.reserve(rows);
-  for (row_t row = 0; row < rows; ++row) of.generation_.set(row, from.generations[row]);
-  of.count_.set(0, rows);
+  of.reserve(static_cast<row_t>(taken_.size()));
+  for (const std::uint32_t generation : from.generations) of.set_generation(of.take(), generation);
 }
 
 GANGSCHED_INLINE bool row_restorer::offer(row_t row) {
-  if (row >= taken_.size() || taken_[row] || of_->head_[0] != no_row) return false;
+  if (row >= taken_.size() || taken_[row] || of_->first_free() != no_row) return false;
   taken_[row] = true;
-  of_->next_free_.set(row, no_row);
-  of_->head_.set(0, row);
+  of_->put_first(row);
   return true;
 }
 
 GANGSCHED_INLINE bool row_restorer::offer(const std::vector<row_t>& rows) {
-  if (of_->head_[0] != no_row) return false;
+  if (of_->first_free() != no_row) return false;
   for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
     if (*at >= taken_.size() || taken_[*at]) return false;
     taken_[*at] = true;
-    of_->next_free_.set(*at, of_->head_[0]);
-    of_->head_.set(0, *at);
+    of_->put_first(*at);
   }
   return true;
 }
 
 GANGSCHED_INLINE bool row_restorer::finish() {
-  if (of_->head_[0] != no_row || of_->count() != taken_.size()) return false;
+  if (of_->first_free() != no_row || of_->count() != taken_.size()) return false;
   for (auto at = from_->free.rbegin(); at != from_->free.rend(); ++at) {
     if (*at >= taken_.size() || taken_[*at]) return false;
     taken_[*at] = true;
-    of_->next_free_.set(*at, of_->head_[0]);
-    of_->head_.set(0, *at);
+    of_->put_first(*at);
   }
   return std::find(taken_.begin(), taken_.end(), false) == taken_.end();
 }
@@ -93,8 +88,8 @@ GANGSCHED_INLINE slots& cluster_restorer::rows_of(table which) noexcept {
     case queues: return all.queues.rows;
     case queue_parts: return all.queues.parts.rows;
     case claims: return all.devices.resource_claims.rows;
-    case rooms: return all.rooms.rows_;
-    default: return all.rooms.parts_;
+    case rooms: return all.rooms.rows();
+    default: return all.rooms.part_rows();
   }
 }
 
@@ -109,16 +104,16 @@ GANGSCHED_INLINE bool cluster_restorer::has_room(std::size_t wide) const noexcep
 
 GANGSCHED_INLINE result<void> cluster_restorer::begin(const own_columns::extent& columns) {
   cluster_state& all = state();
-  if (from_->tables.size() != tables) return not_a_cluster("tables");
+  if (from_->tables.size() != tables) return damaged("tables");
   for (const saved_rows& one : from_->tables) {
-    if (one.generations.size() >= std::size_t{1} << 31) return not_a_cluster("tables");
+    if (one.generations.size() >= std::size_t{1} << 31) return damaged("tables");
   }
-  if (!has_room(from_->kinds.size() + kinds::first_other)) return not_a_cluster("tables");
+  if (!has_room(from_->kinds.size() + kinds::first_other)) return damaged("tables");
   for (const std::string& name : from_->names) static_cast<void>(all.names.intern(name));
   for (const std::string& name : from_->kinds) static_cast<void>(all.kinds.number(name));
   for (std::size_t i = 0; i < tables; ++i) tables_.emplace_back(rows_of(static_cast<table>(i)), from_->tables[i]);
   grow();
-  if (!make_columns(columns)) return not_a_cluster("columns");
+  if (!all.columns.restore(from_->columns, columns)) return damaged("columns");
   return {};
 }
 
@@ -147,14 +142,13 @@ GANGSCHED_INLINE void cluster_restorer::grow() {
   queue_part_table& parts = all.queues.parts;
   for (column<row_t>* one : {&parts.root, &parts.queue, &parts.next}) one->grow(parts.rows.count());
   parts.pods.grow(parts.rows.count()), parts.placed.grow(parts.rows.count());
-  all.rooms.record_.grow(all.rooms.rows_.count());
-  all.rooms.drawn_.grow(all.rooms.parts_.count(), 1);
+  all.rooms.grow();
 }
 
 template <class Spec, class Set>
 result<void> cluster_restorer::set_named(table which, const std::vector<saved_object<Spec>>& all, const Set& set) {
   for (const saved_object<Spec>& one : all) {
-    if (!tables_[which].offer(one.row)) return not_a_cluster("rows");
+    if (!tables_[which].offer(one.row)) return damaged("rows");
     if (auto made = set(one.spec); !made) return std::move(made).error();
   }
   return {};
@@ -195,7 +189,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::set_names() {
 GANGSCHED_INLINE result<void> cluster_restorer::add_queues() {
   for (const saved_object<queue_spec>& one : from_->queues) {
     if (one.spec.name.empty() || !tables_[queues].offer(one.row) || state().queued.expect(one.spec.name) != one.row)
-      return not_a_cluster("queues");
+      return damaged("queues");
   }
   for (const saved_object<queue_spec>& one : from_->queues) {
     if (one.expected) continue;
@@ -204,7 +198,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_queues() {
       more += quota.guaranteed.size() + quota.limit.size() + quota.borrowing_limit.size() + quota.lending_limit.size();
       more += quota.weights.size();
     }
-    if (!has_room(state().kinds.count() + more)) return not_a_cluster("queues");
+    if (!has_room(state().kinds.count() + more)) return damaged("queues");
     if (auto made = cluster_.queues().add(one.spec); !made) return std::move(made).error();
   }
   return {};
@@ -212,13 +206,13 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_queues() {
 
 GANGSCHED_INLINE result<void> cluster_restorer::add_nodes() {
   for (const saved_node& one : from_->nodes) {
-    if (!tables_[nodes].offer(one.row)) return not_a_cluster("nodes");
+    if (!tables_[nodes].offer(one.row)) return damaged("nodes");
     node_spec spec = one.spec;
     if (one.machine != 0) {
-      if (one.machine > from_->machines.size()) return not_a_cluster("machines");
+      if (one.machine > from_->machines.size()) return damaged("machines");
       spec.devices = from_->machines[one.machine - 1];
       const std::size_t devices = spec.devices.gpus.size() + spec.devices.others.size();
-      if (one.devices.size() != devices || one.unhealthy.size() != devices) return not_a_cluster("devices");
+      if (one.devices.size() != devices || one.unhealthy.size() != devices) return damaged("devices");
       for (std::size_t i = 0; i < devices; ++i) {
         const std::size_t other = i - spec.devices.gpus.size();
         (i < spec.devices.gpus.size() ? spec.devices.gpus[i].id : spec.devices.others[other].id) = one.devices[i];
@@ -230,7 +224,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_nodes() {
     if (spec.devices.numa) {
       for (const numa_cell& cell : spec.devices.numa->cells) more += cell.hugepages.size();
     }
-    if (!has_room(state().kinds.count() + more)) return not_a_cluster("nodes");
+    if (!has_room(state().kinds.count() + more)) return damaged("nodes");
     auto made = cluster_.add_node(spec);
     if (!made) return std::move(made).error();
     state().nodes.arrival.set(one.row, one.arrival);
@@ -251,7 +245,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_groups() {
     const symbol ns = all.names.intern(one.spec.ns);
     if (all.groups.names_of(one.spec.composite).find(ns, one.spec.name) != no_row || !tables_[groups].offer(one.row) ||
         (one.expected && one.spec.parent))
-      return not_a_cluster("groups");
+      return damaged("groups");
     if (auto wrong = gangsched::detail::check_tree(all, no_row, one.spec, object)) return std::move(*wrong);
     auto record = one.expected ? std::make_unique<const group_record>(group_record{one.spec, ns, true})
                                : gangsched::detail::make_group_record(all, one.spec, ns);
@@ -273,7 +267,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_groups() {
 
 GANGSCHED_INLINE result<void> cluster_restorer::add_claims() {
   for (const saved_claim& one : from_->claims) {
-    if (!tables_[claims].offer(one.row)) return not_a_cluster("claims");
+    if (!tables_[claims].offer(one.row)) return damaged("claims");
     resource_claim_spec spec = one.spec;
     spec.node = {};  // where it is now is said apart
     if (auto made = cluster_.add_resource_claim(spec); !made) return std::move(made).error();
@@ -291,13 +285,13 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_rooms() {
     std::vector<row_t> rows;
     row_t last = no_row;
     for (const saved_room::part& from : one.parts) {
-      if (!has_room(all.kinds.count() + from.amounts.size())) return not_a_cluster("held rooms");
-      if (!all.nodes.alive(from.node) || (last != no_row && from.node <= last)) return not_a_cluster("held rooms");
+      if (!has_room(all.kinds.count() + from.amounts.size())) return damaged("held rooms");
+      if (!all.nodes.alive(from.node) || (last != no_row && from.node <= last)) return damaged("held rooms");
       last = from.node;
       rows.push_back(from.row);
       integer_resources amounts;
       for (const auto& [name, value] : from.amounts) {
-        if (value <= 0 || !is_counted_resource(name) || amounts.contains(name)) return not_a_cluster("held rooms");
+        if (value <= 0 || !is_counted_resource(name) || amounts.contains(name)) return damaged("held rooms");
         amounts.emplace(name, value);
       }
       parts.push_back({from.node, no_row, to_amounts(all, amounts)});
@@ -305,14 +299,14 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_rooms() {
         std::int64_t sum = 0;
         for (const resource_kind kind : {held.kind, kinds::scored_cpu, kinds::scored_memory}) {
           if (__builtin_add_overflow(all.nodes.used.at(from.node, kind), held.value, &sum))
-            return not_a_cluster("held rooms");
+            return damaged("held rooms");
         }
       }
     }
-    if (one.name.empty()) return not_a_cluster("held rooms");
+    if (one.name.empty()) return damaged("held rooms");
     const symbol owner = all.names.intern(one.name);
     if (all.rooms.find(owner) != nullptr || !tables_[rooms].offer(one.row) || !tables_[room_parts].offer(rows))
-      return not_a_cluster("held rooms");
+      return damaged("held rooms");
     all.rooms.set(one.name, owner, std::move(parts), [](row_t, const auto&) {});
   }
   return {};
@@ -323,7 +317,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_queue_parts() {
   for (const saved_queue_part& one : from_->queue_parts) {
     if (!all.groups.alive(one.root) || all.groups.parent[one.root] != no_row || !all.queues.alive(one.queue) ||
         !tables_[queue_parts].offer(one.row) || all.queued.part_for(one.root, one.queue) != one.row)
-      return not_a_cluster("parts of queues");
+      return damaged("parts of queues");
   }
   return {};
 }
@@ -333,7 +327,7 @@ GANGSCHED_INLINE result<class_id> cluster_restorer::make_class(const pod_spec& s
   const gangsched::detail::object_label object{"pod", spec.ns, spec.name};
   if (auto wrong = check(spec)) return std::move(*wrong);
   if (auto wrong = gangsched::detail::check_references(all, spec, object)) return std::move(*wrong);
-  if (queue != no_row && !all.queues.alive(queue)) return not_a_cluster("classes");
+  if (queue != no_row && !all.queues.alive(queue)) return damaged("classes");
   std::size_t names = spec.overhead.size() + (spec.resources ? spec.resources->size() : 0);
   for (const std::vector<container>* some : {&spec.containers, &spec.init_containers}) {
     for (const container& one : *some) names += one.requests.size() + one.limits.size();
@@ -342,7 +336,7 @@ GANGSCHED_INLINE result<class_id> cluster_restorer::make_class(const pod_spec& s
   names += spec.topology_spread_constraints.size() + spec.affinity_to_pods.required.size() +
            spec.affinity_to_pods.preferred.size() + spec.anti_affinity_to_pods.required.size() +
            spec.anti_affinity_to_pods.preferred.size() + all.topologies.size();
-  if (!has_room(all.kinds.count() + names)) return not_a_cluster("classes");
+  if (!has_room(all.kinds.count() + names)) return damaged("classes");
   auto requests = requests_of(spec, all.semantics);
   if (!requests) return std::move(requests).error();
   const class_id plain = gangsched::make_class(all, spec, *requests, spec.priority.value_or(0), spec.preemption);
@@ -358,7 +352,7 @@ GANGSCHED_INLINE bool has_disks(const saved_disks& from) noexcept {
 
 GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   cluster_state& all = state();
-  if (from.cls >= from_->classes.size()) return not_a_cluster("classes of pods");
+  if (from.cls >= from_->classes.size()) return damaged("classes of pods");
   const saved_class& its = from_->classes[from.cls];
   pod_spec spec = its.spec;
   spec.name = from.name, spec.labels = from.labels;
@@ -372,11 +366,11 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   spec.cookie = from.cookie;
   spec.terminating = from.terminating, spec.preempted = from.preempted;
   if (from.group != no_row) {
-    if (!all.groups.alive(from.group)) return not_a_cluster("groups of pods");
+    if (!all.groups.alive(from.group)) return damaged("groups of pods");
     spec.group = {from.group, all.groups.rows.generation(from.group)};
   }
   const symbol ns = all.names.intern(spec.ns);
-  if (all.pods.by_name.find(ns, spec.name) != no_row || !tables_[pods].offer(from.row)) return not_a_cluster("pods");
+  if (all.pods.by_name.find(ns, spec.name) != no_row || !tables_[pods].offer(from.row)) return damaged("pods");
   known_class& known = known_[from.cls];
   const bool like_it = known.like != nullptr && known.epoch == all.classes.epoch() &&
                        known.like->labels == from.labels && known.like->controller.kind == from.controller.kind &&
@@ -394,10 +388,10 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   row_t own = no_row;
   if (!from.queue.empty()) {
     own = all.queues.by_name.find({}, from.queue);
-    if (own == no_row) return not_a_cluster("queues of pods");
+    if (own == no_row) return damaged("queues of pods");
   }
   spec.priority_class = from.priority_class;
-  if (!all.queued.fits(all.classes[known.made])) return not_a_cluster("amounts");
+  if (!all.queued.fits(all.classes[known.made])) return damaged("amounts");
   static_cast<void>(
       gangsched::detail::insert_pod(all, spec, all.pods.by_name.key_of(ns, spec.name), known.made, known.epoch, own));
   all.pods.arrival.set(from.row, from.arrival);
@@ -459,21 +453,21 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
   for (const saved_pod& one : from_->pods) {
     const bool placed = one.node != no_row;
     if (placed ? one.state != pod_state::assumed && one.state != pod_state::bound : one.state != pod_state::pending)
-      return not_a_cluster("states of pods");
-    if (placed ? !all.nodes.alive(one.node) : one.devices.has_value()) return not_a_cluster("places of pods");
+      return damaged("states of pods");
+    if (placed ? !all.nodes.alive(one.node) : one.devices.has_value()) return damaged("places of pods");
     with_node += placed ? 1 : 0;
   }
-  if (with_node != from_->placed.size()) return not_a_cluster("places of pods");
+  if (with_node != from_->placed.size()) return damaged("places of pods");
   for (const row_t pod : from_->placed) {
     const saved_pod* const from = pod < by_row_.size() ? by_row_[pod] : nullptr;
-    if (from == nullptr || from->node == no_row || all.pods.node[pod] != no_row) return not_a_cluster("places of pods");
-    if (!all.assigned.fits_in_words(from->node, all.classes[all.class_of(pod)])) return not_a_cluster("amounts");
+    if (from == nullptr || from->node == no_row || all.pods.node[pod] != no_row) return damaged("places of pods");
+    if (!all.assigned.fits_in_words(from->node, all.classes[all.class_of(pod)])) return damaged("amounts");
     if (from->devices) {
       auto has = devices(from->node, *from->devices);
-      if (has == nullptr) return not_a_cluster("devices of pods");
+      if (has == nullptr) return damaged("devices of pods");
       all.pods.claim.set(pod, std::move(has));
     }
-    all.assigned.put_on_node(pod, from->node);
+    all.assigned.put_on_node_again(pod, from->node);
     all.assigned.set_pod_state(pod, from->state);
     all.pods.attempt.set(pod, from->attempt);
     all.pods.times.set_started(pod, from->started);
@@ -486,7 +480,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::nominate() {
   for (const auto& [pod, node] : from_->nominated) {
     if (!all.pods.alive(pod) || all.pods.node[pod] != no_row || all.pods.nominated[pod] != no_row ||
         !all.nodes.alive(node))
-      return not_a_cluster("nominations");
+      return damaged("nominations");
     all.assigned.set_nominated_node(pod, node);
     all.pods.times.set_reserved_from(pod, by_row_[pod]->reserved_from);
   }
@@ -495,24 +489,21 @@ GANGSCHED_INLINE result<void> cluster_restorer::nominate() {
 
 GANGSCHED_INLINE result<void> cluster_restorer::settle_claims() {
   cluster_state& all = state();
-  resource_claim_table& shared = all.devices.resource_claims;
   for (const saved_claim& one : from_->claims) {
-    shared.kept.set(one.row, one.kept);
-    if ((one.node != no_row) != one.devices.has_value() || (one.kept && !one.devices)) return not_a_cluster("claims");
+    if ((one.node != no_row) != one.devices.has_value() || (one.kept && !one.devices)) return damaged("claims");
     if (!one.devices) continue;
-    if (!all.nodes.alive(one.node)) return not_a_cluster("claims");
+    if (!all.nodes.alive(one.node)) return damaged("claims");
     auto has = devices(one.node, *one.devices);
-    if (has == nullptr) return not_a_cluster("devices of claims");
-    all.devices.allocate(one.row, one.node, std::move(has));
+    if (has == nullptr) return damaged("devices of claims");
+    all.devices.allocate_again(one.row, one.node, std::move(has), one.kept);
   }
   return {};
 }
 
 GANGSCHED_INLINE result<void> cluster_restorer::finish() {
   cluster_state& all = state();
-  all.devices.restoring_ = true;
   const own_columns::extent everything{from_->columns.all.size(), from_->columns.scopes.size(), from_->columns.makers};
-  if (!make_columns(everything))
+  if (!all.columns.restore(from_->columns, everything))
     return error{errc::wrong_state, "snapshot", "profiles", "their plugins make other columns"};
   for (const auto step :
        {&cluster_restorer::set_names, &cluster_restorer::add_queues, &cluster_restorer::add_nodes,
@@ -521,9 +512,8 @@ GANGSCHED_INLINE result<void> cluster_restorer::finish() {
         &cluster_restorer::nominate, &cluster_restorer::settle_claims}) {
     if (auto made = (this->*step)(); !made) return made;
   }
-  all.devices.restoring_ = false;
   for (row_restorer& one : tables_) {
-    if (!one.finish()) return not_a_cluster("rows");
+    if (!one.finish()) return damaged("rows");
   }
   // A pod that gets its class anew may bring counters to life by which others do.
   for (std::uint32_t epoch = all.classes.epoch() + 1; epoch != all.classes.epoch();) {
@@ -541,9 +531,9 @@ GANGSCHED_INLINE result<void> cluster_restorer::finish() {
     if (!made) return std::move(made).error();
     classes_.push_back(*made);
   }
-  if (!fill_columns()) return not_a_cluster("columns");
+  if (!all.columns.restore_words(from_->columns)) return damaged("columns");
   all.arrivals.set(0, from_->arrivals);
-  if (!restore_log()) return not_a_cluster("log");
+  if (!restore_log()) return damaged("log");
   if (all.digest() != from_->digest)
     return error{errc::malformed, "snapshot", "digest", "what it says leads to another cluster"};
   return {};

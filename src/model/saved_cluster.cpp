@@ -2,18 +2,14 @@
 
 #include "gangsched/model/restored_cluster.hpp"
 
-namespace gangsched::inline GANGSCHED_ABI {
+namespace gangsched::inline GANGSCHED_ABI::model {
 
-GANGSCHED_INLINE model::saved_rows row_restorer::save(const slots& of) {
-  model::saved_rows made;
+GANGSCHED_INLINE saved_rows saved(const slots& of) {
+  saved_rows made;
   for (row_t row = 0; row < of.count(); ++row) made.generations.push_back(of.generation(row));
-  for (row_t row = of.head_[0]; row != no_row; row = of.next_free_[row]) made.free.push_back(row);
+  for (row_t row = of.first_free(); row != no_row; row = of.free_after(row)) made.free.push_back(row);
   return made;
 }
-
-}  // namespace gangsched::inline GANGSCHED_ABI
-
-namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE std::uint32_t cluster_saver::number_of(class_id cls, std::uint32_t generation) {
   if (cls >= state_->classes.size() || state_->classes.generation(cls) != generation) return none;
@@ -38,7 +34,7 @@ void cluster_saver::save_named(const Table& table, std::vector<saved_object<Spec
   for (row_t row = 0; row < table.rows.count(); ++row) {
     if (table.record[row] != nullptr) out.push_back({row, table.record[row]->spec, false});
   }
-  made_.tables.push_back(row_restorer::save(table.rows));
+  made_.tables.push_back(saved(table.rows));
 }
 
 GANGSCHED_INLINE saved_devices cluster_saver::devices_of(const device_claim& claim) const {
@@ -92,10 +88,7 @@ GANGSCHED_INLINE void cluster_saver::save_nodes() {
     one.devices = record.devices->ids;
     one.unhealthy.assign(record.devices->unhealthy.begin(), record.devices->unhealthy.end());
   };
-  const node_tree& tree = nodes.tree;
-  for (row_t zone = tree.order_of_zones_.first; zone != no_row; zone = tree.zones_[zone].at.after) {
-    for (row_t node = tree.zones_[zone].nodes.first; node != no_row; node = tree.places_[node].at.after) save(node);
-  }
+  for (const row_t node : nodes.tree.by_zone()) save(node);
 }
 
 GANGSCHED_INLINE saved_disks cluster_saver::disks_of(const pod_disks& from, symbol ns) const {
@@ -197,7 +190,7 @@ GANGSCHED_INLINE void cluster_saver::save_queues() {
 GANGSCHED_INLINE void cluster_saver::save_rooms() {
   state_->rooms.each([&](const held_room_record& record) {
     saved_room& one = made_.rooms.emplace_back();
-    one.row = state_->rooms.by_owner_.find(record.owner, {});
+    one.row = state_->rooms.row_of(record.owner);
     one.name = record.name;
     for (const held_room_record::part& from : record.parts) {
       saved_room::part& part = one.parts.emplace_back();
@@ -205,33 +198,6 @@ GANGSCHED_INLINE void cluster_saver::save_rooms() {
       for (const amount& held : from.amounts) part.amounts.emplace_back(state_->kinds.name(held.kind), held.value);
     }
   });
-}
-
-GANGSCHED_INLINE void cluster_saver::save_columns() {
-  const own_columns& from = state_->columns;
-  saved_columns& made = made_.columns;
-  for (std::uint32_t i = 0; i < from.columns_.size(); ++i) {
-    const auto& one = *from.columns_[i];
-    made.all.push_back({static_cast<std::uint32_t>(one.of), one.writer == column_writer::host, one.name,
-                        static_cast<std::uint32_t>(one.facet)});
-    for (row_t row = 0; row < from.rows_of(one.of).count(); ++row) {
-      if (one.words[row] != 0) made.words.push_back({i, row, one.words[row]});
-    }
-  }
-  made.scopes = from.scopes_;
-  made.makers = from.makers_;
-  made.rows = row_restorer::save(from.rows_);
-  for (row_t row = 0; row < from.rows_.count(); ++row) {
-    if (from.records_[row] == nullptr) continue;
-    made.names.push_back({row, static_cast<std::uint32_t>(from.records_[row]->scope), from.records_[row]->name});
-  }
-  for (row_t pod = 0; pod < from.noting_; ++pod) {
-    if (from.noted_[pod] == nullptr) continue;
-    saved_columns::note& note = made.notes.emplace_back();
-    note.pod = pod;
-    for (const column_use& use : from.noted_[pod]->all)
-      note.uses.push_back({use.column, use.row, use.generation, use.amount});
-  }
 }
 
 GANGSCHED_INLINE saved_change saved(const change& one) noexcept {
@@ -269,9 +235,9 @@ GANGSCHED_INLINE saved_cluster cluster_saver::save(std::uint64_t unread) && {
   for (resource_kind kind = kinds::first_other; kind < state.kinds.count(); ++kind) {
     if (!state.kinds.name(kind).empty()) made_.kinds.emplace_back(state.kinds.name(kind));
   }
-  made_.tables.push_back(row_restorer::save(state.nodes.rows));
-  made_.tables.push_back(row_restorer::save(state.pods.rows));
-  made_.tables.push_back(row_restorer::save(state.groups.rows));
+  made_.tables.push_back(saved(state.nodes.rows));
+  made_.tables.push_back(saved(state.pods.rows));
+  made_.tables.push_back(saved(state.groups.rows));
   save_named(state.named.namespaces, made_.namespaces);
   save_named(state.named.priority_classes, made_.priority_classes);
   save_named(state.named.budgets, made_.budgets);
@@ -280,8 +246,8 @@ GANGSCHED_INLINE saved_cluster cluster_saver::save(std::uint64_t unread) && {
   save_named(state.queues.flavors, made_.flavors);
   const resource_claim_table& claims = state.devices.resource_claims;
   for (const slots* rows :
-       {&state.queues.rows, &state.queues.parts.rows, &claims.rows, &state.rooms.rows_, &state.rooms.parts_})
-    made_.tables.push_back(row_restorer::save(*rows));
+       {&state.queues.rows, &state.queues.parts.rows, &claims.rows, &state.rooms.rows(), &state.rooms.part_rows()})
+    made_.tables.push_back(saved(*rows));
   save_queues();
   save_nodes();
   save_groups();
@@ -296,7 +262,7 @@ GANGSCHED_INLINE saved_cluster cluster_saver::save(std::uint64_t unread) && {
   }
   save_rooms();
   save_pods();
-  save_columns();
+  made_.columns = state.columns.save();
   save_log(unread);
   made_.arrivals = state.arrivals[0];
   made_.digest = state.digest();

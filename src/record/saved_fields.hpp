@@ -52,29 +52,43 @@ GANGSCHED_FIELDS(model::saved_cluster, log_bound, semantics, matches_devices, at
 GANGSCHED_FIELDS(engine_statistics, cycles, decisions, index_builds, rows_evaluated, opaque_evaluations, scans,
                  search_steps, wake_ups, observer_errors, reservations, late_reservations);
 GANGSCHED_FIELDS(counted_reason, plugin, text, nodes);
+GANGSCHED_FIELDS(engine::saved_past_node, node, spec);
+GANGSCHED_FIELDS(engine::saved_past_pod, pod, cls, labels, gated, disks);
+GANGSCHED_FIELDS(engine::saved_past, nodes, pods);
+GANGSCHED_FIELDS(engine::saved_event, record, what, old_node, new_node, old_pod, new_pod, subject, to, highest);
+GANGSCHED_FIELDS(engine::saved_note, pod, code, plugins, words);
+GANGSCHED_FIELDS(engine::saved_words, reasons, nodes, group, member, placed);
+GANGSCHED_FIELDS(engine::saved_notes, all, words);
+GANGSCHED_FIELDS(engine::saved_gates, rejected_members, open);
+GANGSCHED_FIELDS(engine::saved_entries, entered, count);
+GANGSCHED_FIELDS(engine::saved_unhelped_gang, group, cls);
 GANGSCHED_FIELDS(engine::saved_item, row, group, where, strict, was_gated, generation, ticket, attempts, failures,
                  errors, priority, since, entered, ready, arrival, round, tries);
+GANGSCHED_FIELDS(engine::saved_places, items, came, round, groups_left);
 GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arrival);
 GANGSCHED_FIELDS(engine::saved_rejection, unschedulable, pending, at_admission);
 GANGSCHED_FIELDS(engine::saved_line, cls, by_failure, filtered, rejectors, refusers, hears, pods);
 GANGSCHED_FIELDS(engine::saved_wake, row, cls, line, kind, position);
 GANGSCHED_FIELDS(engine::saved_waiting_group, group, classes, rejectors, since, reason, kind, pending, filtered,
                  refused, ready, place);
-GANGSCHED_FIELDS(engine::saved_past_node, node, spec);
-GANGSCHED_FIELDS(engine::saved_past_pod, pod, cls, labels, gated, disks);
-GANGSCHED_FIELDS(engine::saved_event, record, what, old_node, new_node, old_pod, new_pod, subject, to, highest);
+GANGSCHED_FIELDS(engine::saved_unschedulable, classes_moved, lines, woken, woken_groups, groups, rejections,
+                 groups_read);
 GANGSCHED_FIELDS(engine::saved_attempt, row, is_group, pod, group, from, requeue, joined, early, number);
+GANGSCHED_FIELDS(engine::saved_in_flight, attempts, events, first_event);
+GANGSCHED_FIELDS(engine::saved_dependents, starting, held_back);
+GANGSCHED_FIELDS(engine::saved_queue, places, unschedulable, in_flight, counted, dependents);
 GANGSCHED_FIELDS(engine::saved_waiting_pod, pod, attempt, score, plugins, overruled, deadline, rejected);
+GANGSCHED_FIELDS(engine::saved_waiting, all, changed_groups);
 GANGSCHED_FIELDS(engine::saved_reservation, pod, node, attempt);
+GANGSCHED_FIELDS(engine::saved_reported, all, ended);
 GANGSCHED_FIELDS(engine::saved_stale_gang, group, since, evicted);
-GANGSCHED_FIELDS(engine::saved_words, reasons, nodes, group, member, placed);
-GANGSCHED_FIELDS(engine::saved_note, pod, code, plugins, words);
-GANGSCHED_FIELDS(engine::saved_scheduler, options, columns, scopes, makers, statistics, now, torn, notes, words, said,
-                 rejected_members, open, first_node, entered, entries, unhelped_gang, unhelped_class, items, came,
-                 round, groups_left, classes_moved, lines, woken, woken_groups, groups, rejections, groups_read,
-                 attempts, events, first_event, counted, starting, held_back, waiting, changed_groups, reported, ended,
-                 maybe_stale, stale, any_drains, look_at_all, maybe_drain, told, next_told, author, position,
-                 truncations, known_end, known_nodes, known_pods, past_nodes, past_pods);
+GANGSCHED_FIELDS(engine::saved_stale, changed, all);
+GANGSCHED_FIELDS(engine::saved_draining, any, look_at_all, changed, told, next);
+GANGSCHED_FIELDS(engine::saved_binding, waiting, reported, stale, draining);
+GANGSCHED_FIELDS(engine::saved_known, nodes, pods);
+GANGSCHED_FIELDS(engine::saved_handlers, author, position, truncations, known_end, known);
+GANGSCHED_FIELDS(engine::saved_scheduler, options, columns, scopes, makers, statistics, now, torn, rejections, said,
+                 gates, first_node, entered, unhelped, queue, binding, events, past);
 
 /// The whole of a snapshot.
 struct snapshot_words {

@@ -17,6 +17,12 @@ namespace {
 struct plain_tree {
   std::vector<std::pair<std::string, std::vector<row_t>>> zones;
 
+  [[nodiscard]] std::string zone_of(row_t node) const {
+    for (const auto& [name, nodes] : zones) {
+      if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return name;
+    }
+    return "none";
+  }
   void remove(row_t node) {
     for (auto& [name, nodes] : zones) std::erase(nodes, node);
     std::erase_if(zones, [](const auto& zone) { return zone.second.empty(); });
@@ -68,7 +74,14 @@ struct trees {
   [[nodiscard]] bool agree() {
     digest made;
     tree.digest_into(made, 0);
-    return tree.rows() == plain.rows() && made.value() == plain.digest_of();
+    return tree.rows() == plain.rows() && made.value() == plain.digest_of() && comes_again();
+  }
+  /// Its nodes, added to another tree zone by zone, stand there in the same order.
+  [[nodiscard]] bool comes_again() {
+    undo_log none;
+    model::node_tree again{names, none};
+    for (const row_t node : tree.by_zone()) again.add(node, in_zone(plain.zone_of(node)));
+    return again.rows() == tree.rows();
   }
 };
 

@@ -167,4 +167,62 @@ TEST_CASE("sums wrap, so that what was added can be taken back", "[model][column
   CHECK(c.column_of(n, "used") == 0);
 }
 
+TEST_CASE("columns are saved and restored by themselves, and others are refused", "[model][columns][snapshot]") {
+  const auto objects = [](cluster& of) {
+    const node_id n = of.add_node(a_node("n").cpu(4)).value();
+    const pod_id p = of.add_pod(a_pod("p").cpu(1)).value();
+    REQUIRE(of.assume(p, n));
+    return std::pair{n, p};
+  };
+  cluster c;
+  const auto [n, p] = objects(c);
+  const scope_row_id gone = c.add_scope_row("racks", "r0").value(), row = c.add_scope_row("racks", "r1").value();
+  REQUIRE(c.add_node_column("watts"));
+  REQUIRE(c.add_scope_column("racks", "celsius"));
+  REQUIRE(c.set_column(n, "watts", 500));
+  REQUIRE(c.set_column(row, "celsius", 31));
+  REQUIRE(c.remove_scope_row(gone));
+  model::own_columns& from = inside(c).columns;
+  const std::uint32_t used = from.make(scope_number::nodes, "used", column_writer::reserve_hooks, from.new_facet());
+  from.note(p.row, {used, n.row, n.generation, 7});
+  const model::saved_columns saved = from.save();
+  const model::own_columns::extent all = from.mark();
+
+  cluster d;
+  objects(d);
+  model::own_columns& to = inside(d).columns;
+  REQUIRE(to.restore(saved, {1, 1, 0}));  // as plugins of one scheduler come after those of another
+  REQUIRE(to.restore(saved, all));
+  REQUIRE(to.restore_words(saved));
+  CHECK(d.column_of(n, "watts") == 500);
+  CHECK(d.column_of(row, "celsius") == 31);
+  CHECK(to.at(used, n.row) == 7);
+  CHECK(d.add_scope_row("racks", "r2").value().row == gone.row);
+  to.take_back(p.row);
+  CHECK(to.at(used, n.row) == 0);
+
+  const auto refused = [&](const auto& harm) {
+    cluster other;
+    objects(other);
+    model::saved_columns bad = saved;
+    harm(bad);
+    model::own_columns& into = inside(other).columns;
+    return !into.restore(bad, all) || !into.restore_words(bad);
+  };
+  CHECK_FALSE(refused([](auto&) {}));
+  CHECK(refused([](auto& bad) { bad.all.pop_back(); }));
+  CHECK(refused([](auto& bad) { bad.all[0].scope = 77; }));
+  CHECK(refused([](auto& bad) { bad.scopes.push_back("more"); }));
+  CHECK(refused([](auto& bad) { bad.names[0].at = 9; }));
+  CHECK(refused([](auto& bad) { bad.names.push_back(bad.names[0]); }));
+  CHECK(refused([](auto& bad) { bad.rows.free.clear(); }));
+  CHECK(refused([](auto& bad) { bad.rows.free = {0, 0}; }));
+  CHECK(refused([](auto& bad) { bad.words[0].column = 9; }));
+  CHECK(refused([](auto& bad) { bad.words[0].row = 9; }));
+  CHECK(refused([](auto& bad) { bad.notes[0].pod = 9; }));
+  CHECK(refused([](auto& bad) { bad.notes.push_back(bad.notes[0]); }));
+  CHECK(refused([](auto& bad) { bad.notes[0].uses[0].column = 9; }));
+  CHECK_FALSE(to.restore(saved, {0, 9, 0}));
+}
+
 }  // namespace gangsched::testing::own_columns_test

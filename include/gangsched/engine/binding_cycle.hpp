@@ -15,6 +15,7 @@
 #include "gangsched/engine/stale_gangs.hpp"
 #include "gangsched/engine/waiting_pods.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -83,9 +84,11 @@ class GANGSCHED_API binding_cycle {
   void recall() noexcept;
   void end_call() noexcept { waiting_.end_call(); }
 
+  /// What its parts hold, as plain data; and of a new one, that. Error: malformed, and some of it may be there.
+  [[nodiscard]] saved_binding save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_binding& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
   void ask_permit_again();
   void bind(row_t pod, std::int64_t score, bool waited);

@@ -13,6 +13,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/inside.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -57,9 +58,6 @@ class GANGSCHED_API core {
   void flush_unschedulable(instant now);
   void restore(row_t pod, const queue_position& position);
   void restore(const waiting_pod& as);
-  [[nodiscard]] std::optional<std::string> unknown_permit_plugin(const waiting_pod& as) const {
-    return binding_.unknown_permit_plugin(as);
-  }
   bool allow(row_t pod, std::string_view plugin);
   void reject(row_t pod);
   void note(row_t pod, std::string_view text) { explainer_.note(pod, text); }
@@ -76,27 +74,32 @@ class GANGSCHED_API core {
   /// Nothing if it was never rejected.
   [[nodiscard]] std::optional<why_rejected> why(pod_id pod) const;
   [[nodiscard]] std::vector<queued_entity> list_queue() const;
-  [[nodiscard]] std::vector<waiting_pod> list_waiting() const { return binding_.list_waiting(); }
   [[nodiscard]] std::vector<attempt> in_flight() const { return queue_.in_flight_attempts(); }
   [[nodiscard]] bool is_tried(pod_id pod) { return queue_.in_flight().find(pod) != nullptr; }
   [[nodiscard]] bool is_tried(group_id group) { return queue_.in_flight().find(group) != nullptr; }
-  /// Whether the pod waits in the permit room.
-  [[nodiscard]] bool waits(row_t pod) const noexcept { return binding_.waiting().has(pod); }
-  [[nodiscard]] std::vector<std::string> pending_plugins(row_t pod) const { return binding_.pending_plugins(pod); }
+  /// Who waits for permit.
+  [[nodiscard]] const binding_cycle& binding() const noexcept { return binding_; }
 
   [[nodiscard]] picker::position picks() const noexcept { return picker_.where(); }
   void picks_go_back(picker::position where) noexcept { picker_.go_back(where); }
   [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_.of_cycle(); }
-  [[nodiscard]] model::cluster_state& state() noexcept { return *state_; }
+  [[nodiscard]] model::cluster_state& state() const noexcept { return *state_; }
   [[nodiscard]] std::span<const kernel_table> profiles() const noexcept { return profiles_.all(); }
   [[nodiscard]] const engine_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
   /// What a hook ended the last cycle with, if anything.
   [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
+  // Snapshots.
+  /// On a cluster that is being made again: its plugins make their columns, and that is all. `restore` follows when the cluster is done.
+  [[nodiscard]] static std::unique_ptr<core> attached(cluster& on, std::vector<kernel_table> profiles,
+                                                      const scheduler_options& options);
+  /// What its parts hold, as plain data. @p classes: what saves the cluster afterwards. O(that).
+  [[nodiscard]] saved_scheduler save(model::cluster_saver& classes) const;
+  /// @p classes: by their numbers in the data. Error: malformed, and what is left is of no use.
+  [[nodiscard]] std::optional<error> restore(const saved_scheduler& from, std::span<const class_id> classes);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   core(model::cluster_state& on, profile_set profiles, const scheduler_options& options);
   class own_records;
 
@@ -149,4 +152,5 @@ class GANGSCHED_API core {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/core.cpp"
 #include "gangsched/src/engine/core_observed.cpp"
+#include "gangsched/src/engine/core_saved.cpp"
 #endif

@@ -1,9 +1,11 @@
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/group_limits.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -28,9 +30,11 @@ class GANGSCHED_API dependent_groups {
   /// Roots of trees with groups whose ratios allow more than when they were tried last; they are forgotten. O(groups kept back).
   [[nodiscard]] std::vector<row_t> take_released();
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_dependents save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_dependents& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct held_back {
     group_id group;
     std::uint64_t limit;  ///< of its members, when it was tried

@@ -5,6 +5,7 @@
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -40,9 +41,11 @@ class GANGSCHED_API draining_queues {
     look_at_all_ = true;
   }
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_draining save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_draining& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct told_pod {
     pod_id pod;
     instant at;

@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -22,9 +24,11 @@ class GANGSCHED_API entry_order {
     if (pod < entered_.size()) entered_[pod] = 0;
   }
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_entries save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_entries& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   peer<const model::cluster_state> state_;
   peer<pre_enqueue_gates> gates_;
   std::vector<std::uint64_t> entered_;  ///< by pod row: the number of its first entry, or 0

@@ -7,6 +7,7 @@
 #include "gangsched/engine/entry_order.hpp"
 #include "gangsched/engine/explainer.hpp"
 #include "gangsched/engine/object_cache.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -37,9 +38,11 @@ class GANGSCHED_API event_handlers {
   /// What has been written up to here is no news, though it has not been read; it may be more than the log keeps.
   void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed.
+  [[nodiscard]] saved_handlers save(past_saver& past) const;
+  [[nodiscard]] std::optional<error> restore(const saved_handlers& from, const past_objects& past);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   void handle(const change& record);
   void pod_updated(row_t pod);
   void pod_removed(const change& record);

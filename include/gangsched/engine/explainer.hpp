@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/unschedulable_pods.hpp"
 #include "gangsched/scheduling/explanation.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -39,9 +41,11 @@ class GANGSCHED_API explainer {
   /// Notes of the row's earlier owners go.
   void forget_row(row_t pod);
 
+  /// What the host said, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_host_words save() const { return {notes_.begin(), notes_.end()}; }
+  [[nodiscard]] std::optional<error> restore(const saved_host_words& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
   [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change,
                                      std::string& plugin);

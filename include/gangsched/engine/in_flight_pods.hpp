@@ -1,11 +1,14 @@
 #pragma once
 #include <deque>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/scheduling/attempt.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -68,9 +71,12 @@ class GANGSCHED_API in_flight_pods {
   }
   void recall() noexcept;
 
+  /// What it holds, as plain data; and of a new one, that. @p past: objects as they were; @p by_hints: events have what their kind has.
+  /// Error: malformed, and nothing is changed. O(attempts + events).
+  [[nodiscard]] saved_in_flight save(past_saver& past) const;
+  [[nodiscard]] std::optional<error> restore(const saved_in_flight& from, const past_objects& past, bool by_hints);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   [[nodiscard]] std::uint64_t end_of_events() const noexcept { return first_event_ + events_.size(); }
 
   peer<const model::cluster_state> state_;

@@ -1,11 +1,13 @@
 #pragma once
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/past.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -20,6 +22,14 @@ struct object_event {
   /// Only who is not more important than the subject was held up by it.
   std::int32_t highest = std::numeric_limits<std::int32_t>::max();
 };
+
+class past_objects;
+class past_saver;
+
+[[nodiscard]] saved_event saved(const object_event& happened, past_saver& past);
+/// Nothing if it is not what was saved; @p by_hints: with the objects that its kind has.
+[[nodiscard]] std::optional<object_event> restored(const model::cluster_state& state, const saved_event& from,
+                                                   const past_objects& past, bool by_hints);
 
 /// What @p was says of a node, in a copy of its cluster.
 [[nodiscard]] inline std::shared_ptr<const past_node> in_copy(const std::shared_ptr<const past_node>& was,
@@ -40,9 +50,12 @@ class GANGSCHED_API object_cache {
   /// Appends the events that the record is, in Kubernetes' order.
   void read(const change& record, std::vector<object_event>& out);
 
+  /// What it knows of objects that have changed since @p unread, a position in the log; of others it knows what there is. And of a new one,
+  /// that. Error: malformed, and nothing is changed. O(records); O(objects).
+  [[nodiscard]] saved_known save(std::uint64_t unread, past_saver& past) const;
+  [[nodiscard]] std::optional<error> restore(const saved_known& from, const past_objects& past);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   void read_node(const change& record, std::vector<object_event>& out);
   void read_pod_update(const change& record, std::vector<object_event>& out);
   [[nodiscard]] std::shared_ptr<const past_node> look_at_node(row_t row) const;

@@ -93,8 +93,6 @@ class GANGSCHED_API picker {
   [[nodiscard]] const plugin_entry* rejected_by() const noexcept { return rejected_by_; }
 
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct cached {
     class_id cls;
     std::uint64_t used;

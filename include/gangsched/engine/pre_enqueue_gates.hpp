@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -21,9 +23,11 @@ class GANGSCHED_API pre_enqueue_gates {
   [[nodiscard]] bool is_known_open(row_t group) const noexcept { return group == open_; }
   void forget_open() noexcept { open_ = no_row; }
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_gates save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_gates& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   [[nodiscard]] bool hooks_reject(row_t pod);
   [[nodiscard]] bool rejects_group(row_t root);
 

@@ -1,10 +1,13 @@
 #pragma once
+#include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
 #include "gangsched/engine/decision_list.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/preemption_trials.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -76,9 +79,12 @@ class GANGSCHED_API preemption final : public member_preemption {
     return *this;
   }
 
+  /// What was found of use to nobody, as plain data; and of a new one on a cluster that was made again, that. @p classes: what saves the
+  /// cluster; its classes, by number. Error: malformed, and nothing is changed.
+  [[nodiscard]] saved_unhelped_gang save(model::cluster_saver& classes) const;
+  [[nodiscard]] std::optional<error> restore(const saved_unhelped_gang& from, std::span<const class_id> classes);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   /// What members found for themselves, each by its own preemption, since `begin`.
   struct members_room {
     std::vector<preemption_result::eviction> victims;

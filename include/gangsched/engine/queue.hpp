@@ -7,6 +7,7 @@
 #include "gangsched/engine/active_queue.hpp"
 #include "gangsched/model/state.hpp"
 #include "gangsched/scheduling/options.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -149,9 +150,12 @@ class GANGSCHED_API queue {
   [[nodiscard]] queued describe(entity e, const queue_item& item) const;
   [[nodiscard]] const sort_order& sort() const noexcept { return active_.sort(); }
 
+  /// Who stands where, as plain data; and of a new one, that, and orders. Error: malformed, and nothing is changed. O(entities);
+  /// O(entities log entities).
+  [[nodiscard]] saved_places save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_places& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct remembered {
     remembered(entity e, const queue_item& it) noexcept : item(it), who(e) {}  // in its place
     queue_item item;

@@ -1,15 +1,17 @@
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/class_plan.hpp"
 #include "gangsched/engine/row_reasons.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Of each pod why its last attempt was rejected: by whom, and with which words if they are counted (`scheduler_options::count_reasons`).
-class rejection_notes {
+class GANGSCHED_API rejection_notes {
  public:
   struct note {
     pod_id of;
@@ -45,12 +47,18 @@ class rejection_notes {
   }
   void clear() noexcept { by_row_.clear(); }
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_notes save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_notes& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   peer<const model::cluster_state> state_;
   bool counting_ = false;
   std::vector<note> by_row_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/rejection_notes.cpp"
+#endif

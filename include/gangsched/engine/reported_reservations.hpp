@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/decision_list.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -30,9 +32,11 @@ class GANGSCHED_API reported_reservations {
   }
   void recall() noexcept;
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_reported save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_reported& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct reservation {
     pod_id pod;
     node_id node;

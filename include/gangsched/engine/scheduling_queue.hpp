@@ -13,6 +13,7 @@
 #include "gangsched/engine/unschedulable_pods.hpp"
 #include "gangsched/engine/waiting_members.hpp"
 #include "gangsched/scheduling/attempt.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -117,9 +118,13 @@ class GANGSCHED_API scheduling_queue {
   void remember();
   void recall() noexcept;
 
+  /// What its parts hold, as plain data; and of a new one on a cluster that was made again, that. Error: malformed,
+  /// and some of it may be there.
+  [[nodiscard]] saved_queue save(model::cluster_saver& classes, past_saver& past) const;
+  [[nodiscard]] std::optional<error> restore(const saved_queue& from, std::span<const class_id> classes,
+                                             const past_objects& past);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   void give_up(const in_flight_pods::entry* tried);
   void gate_if_rejected(entity e);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);

@@ -4,6 +4,7 @@
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/entity_view.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -36,9 +37,11 @@ class GANGSCHED_API stale_gangs {
   }
   void recall() noexcept { all_.swap(before_); }
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_stale save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_stale& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct stale_gang {
     group_id group;
     instant since;         ///< it is so, or since its eviction was decided

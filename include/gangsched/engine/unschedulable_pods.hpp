@@ -1,6 +1,8 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
@@ -10,6 +12,7 @@
 #include "gangsched/engine/requeue_judge.hpp"
 #include "gangsched/engine/waiting_groups.hpp"
 #include "gangsched/engine/waiting_line.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -129,9 +132,13 @@ class GANGSCHED_API unschedulable_pods {
     if (pod < woken_for_.size()) gangsched::detail::prefetch(&woken_for_[pod]);
   }
 
+  /// Who waits and why, as plain data; and of a new one on a cluster that was made again, that, once the queue has everybody in his place.
+  /// @p classes: what saves the cluster; its classes, by number. Error: malformed, and nobody is there. O(pods + groups + classes).
+  [[nodiscard]] saved_unschedulable save(model::cluster_saver& classes) const;
+  [[nodiscard]] std::optional<error> restore(const saved_unschedulable& from, std::span<const class_id> classes);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
+  class restoring;
   /// The pods of one class, and what rejected them.
   struct class_line : waiting_line {
     std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
@@ -165,13 +172,11 @@ class GANGSCHED_API unschedulable_pods {
   [[nodiscard]] bool admits(class_id cls, class_line& line, row_t pod);
   [[nodiscard]] bool admits(waiting_groups::slot at);
   void note_refusal(waiting_groups::slot at, const rejection& by);
-  [[nodiscard]] static rejection rejection_by(const kernel_table& profile, const refusal& why) noexcept;
   void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
   void wake_line(const wake& why);
   template <class Helps>
   void wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position, const Helps& helps);
-  [[nodiscard]] bool speaks_for_those_like_it(waiting_groups::slot at, std::uint64_t position) const noexcept;
   using lines = std::map<class_id, class_line>;
   [[nodiscard]] bool is_current(const lines::value_type& one) const noexcept {
     return one.second.generation == state_->classes.generation(one.first);
@@ -218,4 +223,5 @@ class GANGSCHED_API unschedulable_pods {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/unschedulable_pods.cpp"
+#include "gangsched/src/engine/unschedulable_pods_saved.cpp"
 #endif

@@ -44,6 +44,8 @@ class GANGSCHED_API waiting_groups {
   /// The same in the order in which the queue would try them.
   [[nodiscard]] slot first_to_try(std::uint64_t kind) const noexcept;
   [[nodiscard]] slot next_to_try(slot at) const noexcept { return slots_[at].in_turn.after; }
+  /// Whether it is the first that failed before @p position of the log, of those that are alike and stand alike. O(alike).
+  [[nodiscard]] bool is_first_alike(slot at, std::uint64_t position) const noexcept;
   /// The one with that row, or `none`. O(log n).
   [[nodiscard]] slot find(row_t group) const noexcept;
 

@@ -1,9 +1,11 @@
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "gangsched/core/id.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -37,9 +39,27 @@ class waiting_members {
   /// Where what is known of the pod stands; null if there is no room for it yet.
   [[nodiscard]] const row_t* place_of(row_t pod) const noexcept { return pod < root_.size() ? &root_[pod] : nullptr; }
 
+  /// Who is counted, as plain data; and that, with room for the rows of @p pods and @p groups. Error: malformed, and nothing is changed.
+  /// O(pods + groups).
+  [[nodiscard]] saved_members save() const {
+    saved_members made;
+    for (row_t pod = 0; pod < root_.size(); ++pod) {
+      if (root_[pod] != no_row) made.emplace_back(pod, root_[pod]);
+    }
+    return made;
+  }
+  [[nodiscard]] std::optional<error> restore(const saved_members& from, std::size_t pods, std::size_t groups) {
+    waiting_members made;
+    made.clear(pods, groups);
+    for (const auto& [pod, root] : from) {
+      if (pod >= pods || root >= groups || made.counts(pod)) return model::damaged("members that wait");
+      made.add(pod, root, groups);
+    }
+    *this = std::move(made);
+    return std::nullopt;
+  }
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   std::vector<row_t> root_;           ///< by pod row: of the tree in which it waits for a node
   std::vector<std::uint32_t> count_;  ///< by root
 };

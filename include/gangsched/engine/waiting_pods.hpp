@@ -5,6 +5,7 @@
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/model/state.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -81,9 +82,11 @@ class GANGSCHED_API waiting_pods {
   void recall() noexcept;
   void end_call() noexcept;
 
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_waiting save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_waiting& from);
+
  private:
-  friend class core_saver;
-  friend class core_restorer;
   struct standing {
     std::uint64_t plugins;
     const char* rejected;

@@ -110,8 +110,7 @@ class reservation {
 
   [[nodiscard]] cluster_view cluster() const noexcept { return cluster_view{*state_}; }
 
- private:
-  friend class new_reservation;
+ protected:
   model::viewed_tables* state_;
 };
 

@@ -56,6 +56,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   void bind(row_t pod);
   void release(row_t pod);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);
+  /// The same of a pod that is made again with the devices that it had (`device_ledger::pod_came_again`).
+  void put_on_node_again(row_t pod, row_t node);
   void take_off_node(row_t pod, removal how = removal::real);
   void set_pod_state(row_t pod, pod_state to);
 
@@ -81,6 +83,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   void digest_into(digest&, row_t) const override {}  // all of it is in other columns
 
  private:
+  template <class Devices>
+  void come(row_t pod, row_t node, removal how, const Devices& count_devices);
   /// What both count of each other: amounts, priorities, the node's list of pods.
   void put(row_t pod, row_t node);
   void take_off(row_t pod);

@@ -33,6 +33,11 @@ struct object_label {
 [[nodiscard]] inline bool names_group(const model::cluster_state& state, group_id group) noexcept {
   return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
 }
+/// Whether who has the id is there, or was.
+template <class Tag>
+[[nodiscard]] bool had(const slots& rows, const id<Tag>& one) noexcept {
+  return one.row < rows.count() && one.generation <= rows.generation(one.row);
+}
 /// Of a scheduler's calls: neither from inside a hook nor with a transaction open.
 [[nodiscard]] inline std::optional<error> refuse_busy(const model::cluster_state& state) {
   if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};

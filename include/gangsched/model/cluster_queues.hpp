@@ -50,7 +50,6 @@ class GANGSCHED_API queue_questions {
   [[nodiscard]] std::string_view flavor_of(node_id node) const noexcept;
 
  private:
-  friend class cluster_queues;
   const model::cluster_state* state_;
 };
 

@@ -85,6 +85,13 @@ class GANGSCHED_API device_ledger {
     }
     if (shares) count_users(cls, node, +1);
   }
+  /// The same of one that is made again and has just what it had (`pod_table::claim`), nothing included: nothing is chosen, and its claims
+  /// follow when all of their users are there (`allocate_again`).
+  void pod_came_again(row_t pod, const pod_class& cls, row_t node) {
+    count_devices(pod, node, +1);
+    for (const resource_claim_id claim : cls.claims)
+      resource_claims.users.set(claim.row, resource_claims.users[claim.row] + 1);
+  }
   void pod_leaves(row_t pod, const pod_class& cls, row_t node) {
     count_devices(pod, node, -1);
     if (!cls.claims.empty()) count_users(cls, node, -1);
@@ -105,6 +112,11 @@ class GANGSCHED_API device_ledger {
   /// Allocates the claim on @p node, with what the host says that it has there, before anybody uses it; and takes that back.
   void keep_claim(row_t claim, row_t node);
   void deallocate(row_t claim);
+  /// Allocates a claim that is made again as it was. @pre it is allocated nowhere
+  void allocate_again(row_t claim, row_t node, std::unique_ptr<const device_claim> devices, bool kept) {
+    resource_claims.kept.set(claim, kept);
+    allocate(claim, node, std::move(devices));
+  }
   /// The inventory that nodes with equal devices share, of which the host @p said that. O(inventories), for a new one also what the host is
   /// asked.
   [[nodiscard]] std::shared_ptr<const device_inventory> share(device_inventory&& inventory, const node_devices& said);
@@ -132,7 +144,6 @@ class GANGSCHED_API device_ledger {
   void sweep() noexcept;
 
  private:
-  friend class cluster_restorer;
   [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
@@ -157,7 +168,6 @@ class GANGSCHED_API device_ledger {
   std::vector<std::pair<symbol, symbol>>
       expressions_;  // that the host is asked about, and of which class of devices; no state
   std::size_t expressions_made_ = 0;
-  bool restoring_ = false;  ///< pods come with what they had, and claims with where they were
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -59,6 +59,8 @@ class GANGSCHED_API held_rooms {
   [[nodiscard]] const held_room_record* find(symbol owner) const noexcept;
   /// What is left of it on @p node. O(log parts + kinds held).
   [[nodiscard]] std::int64_t left(const held_room_record& room, row_t node, resource_kind kind) const noexcept;
+  /// Of a room that there is.
+  [[nodiscard]] row_t row_of(symbol owner) const noexcept { return by_owner_.find(owner, {}); }
   /// Calls visit(record) for all.
   template <class Visit>
   void each(Visit&& visit) const {
@@ -89,9 +91,18 @@ class GANGSCHED_API held_rooms {
 
   void digest_into(digest& out) const;
 
+  // Rows of rooms, and of what is drawn from their parts: for who saves them, or has given them to those that they were of; then `grow`.
+  [[nodiscard]] const slots& rows() const noexcept { return rows_; }
+  [[nodiscard]] slots& rows() noexcept { return rows_; }
+  [[nodiscard]] const slots& part_rows() const noexcept { return parts_; }
+  [[nodiscard]] slots& part_rows() noexcept { return parts_; }
+  /// Makes room for as many rows as there are.
+  void grow() {
+    record_.grow(rows_.count());
+    drawn_.grow(parts_.count(), 1);
+  }
+
  private:
-  friend class cluster_saver;
-  friend class cluster_restorer;
   row_t replace(std::string_view name, symbol owner, std::vector<held_room_record::part> parts);
   void draw_as_owner(const pod_class& cls, row_t node, std::int64_t sign);
   void count(const held_room_record& room, row_t node, std::int64_t sign);

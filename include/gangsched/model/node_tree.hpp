@@ -28,6 +28,8 @@ class GANGSCHED_API node_tree final : public column_base {
   void remove(row_t node);
   /// Node rows in order. O(nodes) after a change.
   [[nodiscard]] const std::vector<row_t>& rows();
+  /// Zone by zone: who adds them again in this order has them as they are. O(nodes).
+  [[nodiscard]] std::vector<row_t> by_zone() const;
   /// Forgets the numbers of zones that have no node. @pre nothing is left to be undone. O(nodes + zones).
   void sweep();
 
@@ -35,7 +37,6 @@ class GANGSCHED_API node_tree final : public column_base {
   void digest_into(digest& out, row_t rows) const override;
 
  private:
-  friend class cluster_saver;
   struct links {
     row_t before = no_row, after = no_row;
   };

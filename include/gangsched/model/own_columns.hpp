@@ -11,6 +11,7 @@
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/own_column.hpp"
+#include "gangsched/model/saved_tables.hpp"
 #include "gangsched/model/slots.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
@@ -120,9 +121,15 @@ class GANGSCHED_API own_columns {
   [[nodiscard]] extent mark() const noexcept { return {columns_.size(), scopes_.size(), makers_}; }
   void cut(const extent& to) noexcept;
 
+  // --- columns that are saved, and made again
+  /// O(columns · rows).
+  [[nodiscard]] saved_columns save() const;
+  /// Columns and scopes, up to there. Those that there are have to be the same ones. False if they are not, or it is not what was saved.
+  [[nodiscard]] bool restore(const saved_columns& from, const extent& upto);
+  /// Everything else, once pods and all columns are there. False if it is not what was saved, and then some of it may be there.
+  [[nodiscard]] bool restore_words(const saved_columns& from);
+
  private:
-  friend class cluster_saver;
-  friend class cluster_restorer;
   struct own_column {
     own_column(scope_number rows_of, std::string_view named, column_writer written_by, reads as, undo_log& undo)
         : of(rows_of), writer(written_by), facet(as), name(named), words(undo) {}
@@ -154,4 +161,5 @@ class GANGSCHED_API own_columns {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/own_columns.cpp"
+#include "gangsched/src/model/own_columns_saved.cpp"
 #endif

@@ -11,11 +11,9 @@
 /// A cluster to plain data and back.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Rows of a table, saved; and taken again, each by whoever it was of.
+/// Rows of a table that were saved: they are taken again, each by whoever it was of.
 class GANGSCHED_API row_restorer {
  public:
-  [[nodiscard]] static model::saved_rows save(const slots& of);
-
   /// All rows are there and none is to be had but by `offer`. @pre nothing was taken yet
   row_restorer(slots& of, const model::saved_rows& from);
   /// The next row that is taken is this one. False if it is out of bounds, offered already, or the one before was not taken.
@@ -35,9 +33,7 @@ class GANGSCHED_API row_restorer {
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What `restored` objects are refused for: the data is not what a cluster was saved as.
-[[nodiscard]] inline error not_a_cluster(const char* what) { return {errc::malformed, "snapshot", what, "is damaged"}; }
-
+[[nodiscard]] GANGSCHED_API saved_rows saved(const slots& of);
 [[nodiscard]] GANGSCHED_API saved_change saved(const change& one) noexcept;
 /// And back; nothing if the rows that it names are not within their tables. O(1).
 [[nodiscard]] GANGSCHED_API std::optional<change> restored(const cluster_state& state,
@@ -78,7 +74,6 @@ class GANGSCHED_API cluster_saver {
   void save_groups();
   void save_queues();
   void save_rooms();
-  void save_columns();
   void save_log(std::uint64_t unread);
   [[nodiscard]] saved_devices devices_of(const device_claim& claim) const;
   [[nodiscard]] std::string text(symbol name) const { return std::string{state_->names.text(name)}; }
@@ -140,8 +135,6 @@ class GANGSCHED_API cluster_restorer {
   [[nodiscard]] result<void> place_pods();
   [[nodiscard]] result<void> nominate();
   [[nodiscard]] result<void> settle_claims();
-  [[nodiscard]] bool make_columns(const own_columns::extent& upto);
-  [[nodiscard]] bool fill_columns();
   [[nodiscard]] bool restore_log();
   [[nodiscard]] std::unique_ptr<device_claim> devices(row_t node, const saved_devices& from);
 
@@ -163,6 +156,6 @@ class GANGSCHED_API cluster_restorer {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/restored_cluster.cpp"
-#include "gangsched/src/model/restored_columns.cpp"
+#include "gangsched/src/model/restored_log.cpp"
 #include "gangsched/src/model/saved_cluster.cpp"
 #endif

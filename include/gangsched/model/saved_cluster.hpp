@@ -9,16 +9,16 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/pod_state.hpp"
 #include "gangsched/model/queue_spec.hpp"
+#include "gangsched/model/saved_tables.hpp"
 
 /// A cluster as plain data: objects as their specs, in the rows that they have, and what of them is state. What follows from that is not in
 /// it. Names and resources stand by their texts, in the order of their numbers.
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// The rows of one table: generations by row, and the free ones in the order in which they are taken next.
-struct saved_rows {
-  std::vector<std::uint32_t> generations;
-  std::vector<row_t> free;
-};
+class cluster_saver;
+
+/// What data is refused for that is not what was saved.
+[[nodiscard]] inline error damaged(const char* what) { return {errc::malformed, "snapshot", what, "is damaged"}; }
 
 /// An object of a table that is nothing but names and specs. @p expected: nobody has added it yet.
 template <class Spec>
@@ -120,42 +120,6 @@ struct saved_room {
 /// The pods of one tree of groups in one queue, which count as one there.
 struct saved_queue_part {
   row_t row = no_row, root = no_row, queue = no_row;
-};
-
-struct saved_columns {
-  struct column {
-    std::uint32_t scope = 0;
-    bool by_host = false;
-    std::string name;
-    std::uint32_t facet = 0;
-  };
-  struct row {
-    gangsched::row_t at = no_row;
-    std::uint32_t scope = 0;
-    std::string name;
-  };
-  struct word {
-    std::uint32_t column = 0;
-    row_t row = no_row;
-    std::int64_t value = 0;
-  };
-  struct use {
-    std::uint32_t column = 0;
-    row_t row = no_row;
-    std::uint32_t generation = 0;
-    std::int64_t amount = 0;
-  };
-  struct note {
-    row_t pod = no_row;
-    std::vector<use> uses;
-  };
-  std::vector<column> all;
-  std::vector<std::string> scopes;
-  std::uint32_t makers = 0;
-  saved_rows rows;
-  std::vector<row> names;
-  std::vector<word> words;
-  std::vector<note> notes;
 };
 
 /// A record of the change log.

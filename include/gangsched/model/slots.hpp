@@ -38,6 +38,13 @@ class slots {
   }
   void give_back(row_t row) {
     generation_.set(row, generation_[row] + 1);
+    put_first(row);
+  }
+  // Of a table that is saved, and made again (`row_restorer`): free rows in order, up to no_row; and a row that nobody has is taken next.
+  [[nodiscard]] row_t first_free() const noexcept { return head_[0]; }
+  [[nodiscard]] row_t free_after(row_t row) const noexcept { return next_free_[row]; }
+  void set_generation(row_t row, std::uint32_t to) { generation_.set(row, to); }
+  void put_first(row_t row) {
     next_free_.set(row, head_[0]);
     head_.set(0, row);
   }
@@ -48,7 +55,6 @@ class slots {
   }
 
  private:
-  friend class row_restorer;
   column<std::uint32_t> generation_;
   column<row_t> next_free_;
   column<row_t> head_;

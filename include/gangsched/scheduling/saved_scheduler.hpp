@@ -12,10 +12,78 @@
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-/// What a scheduler knows beside its cluster, as plain data. Classes of pods stand by their numbers in the cluster that is saved with it;
-/// plugins by their bits. What is only remembered (orders, indexes, plans) is not in it.
+/// What a scheduler knows beside its cluster, as plain data: one struct for each part of the engine, which saves and restores it itself.
+/// Classes of pods stand by their numbers in the cluster that is saved with it; plugins by their bits. What is only remembered (orders,
+/// indexes, plans) is not in it.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+// --- objects as they were, which several parts have, for hints
+struct saved_past_node {
+  node_id node;
+  node_spec spec;
+};
+struct saved_past_pod {
+  pod_id pod;
+  std::uint32_t cls = 0;
+  label_map labels;
+  bool gated = false;
+  model::saved_disks disks;
+};
+/// Who names one says 1 + its place; 0: none.
+struct saved_past {
+  std::vector<saved_past_node> nodes;
+  std::vector<saved_past_pod> pods;
+};
+struct saved_event {
+  model::saved_change record;
+  std::uint32_t what = 0;
+  std::uint32_t old_node = 0, new_node = 0, old_pod = 0, new_pod = 0;
+  pod_id subject;
+  std::uint8_t to = 0;
+  std::int32_t highest = 0;
+};
+
+// --- `rejection_notes`
+struct saved_note {
+  pod_id pod;
+  std::uint8_t code = 0;
+  std::uint64_t plugins = 0;
+  std::uint32_t words = 0;  ///< 1 + their place; 0: none
+};
+struct saved_words {
+  std::vector<counted_reason> reasons;
+  std::uint64_t nodes = 0;
+  std::string group;
+  pod_id member;
+  std::uint64_t placed = 0;
+};
+struct saved_notes {
+  std::vector<saved_note> all;
+  std::vector<saved_words> words;
+};
+
+// --- `explainer`: what the host said of its failures
+using saved_host_words = std::vector<std::pair<pod_id, std::string>>;
+
+// --- `pre_enqueue_gates`
+struct saved_gates {
+  std::vector<std::pair<row_t, row_t>> rejected_members;  ///< by group
+  row_t open = no_row;
+};
+
+// --- `entry_order`
+struct saved_entries {
+  std::vector<std::pair<row_t, std::uint64_t>> entered;  ///< pods
+  std::uint64_t count = 0;
+};
+
+// --- `preemption`
+struct saved_unhelped_gang {
+  row_t group = no_row;
+  std::uint32_t cls = 0;
+};
+
+// --- `queue`
 struct saved_item {
   row_t row = no_row;
   bool group = false;
@@ -27,6 +95,14 @@ struct saved_item {
   std::uint64_t arrival = 0, round = 0;
   std::uint32_t tries = 0;
 };
+struct saved_places {
+  std::vector<saved_item> items;
+  std::array<std::uint64_t, 7> came{};
+  std::uint64_t round = 1;
+  std::vector<row_t> groups_left;
+};
+
+// --- `unschedulable_pods`
 /// As the queue sort saw somebody.
 struct saved_place {
   pod_id pod;
@@ -63,27 +139,16 @@ struct saved_waiting_group {
   instant ready{};
   saved_place place = {};
 };
-/// Objects as they were when something happened, for hints.
-struct saved_past_node {
-  node_id node;
-  node_spec spec;
+struct saved_unschedulable {
+  bool classes_moved = false;  ///< lines are of classes as they were, and are to be made anew
+  std::vector<saved_line> lines;
+  std::vector<saved_wake> woken, woken_groups;
+  std::vector<saved_waiting_group> groups;
+  std::vector<std::pair<row_t, saved_rejection>> rejections;
+  std::uint64_t groups_read = 0;
 };
-struct saved_past_pod {
-  pod_id pod;
-  std::uint32_t cls = 0;
-  label_map labels;
-  bool gated = false;
-  model::saved_disks disks;
-};
-/// Objects are 1 + their place; 0: none.
-struct saved_event {
-  model::saved_change record;
-  std::uint32_t what = 0;
-  std::uint32_t old_node = 0, new_node = 0, old_pod = 0, new_pod = 0;
-  pod_id subject;
-  std::uint8_t to = 0;
-  std::int32_t highest = 0;
-};
+
+// --- `in_flight_pods`
 struct saved_attempt {
   row_t row = no_row;
   bool is_group = false;
@@ -93,6 +158,31 @@ struct saved_attempt {
   bool requeue = false, joined = false, early = false;
   std::uint32_t number = 1;
 };
+struct saved_in_flight {
+  std::vector<saved_attempt> attempts;
+  std::vector<saved_event> events;
+  std::uint64_t first_event = 0;
+};
+
+// --- `waiting_members`: pods that wait, and the roots of their trees
+using saved_members = std::vector<std::pair<row_t, row_t>>;
+
+// --- `dependent_groups`
+struct saved_dependents {
+  std::vector<row_t> starting;
+  std::vector<std::pair<group_id, std::uint64_t>> held_back;
+};
+
+// --- `scheduling_queue`
+struct saved_queue {
+  saved_places places;
+  saved_unschedulable unschedulable;
+  saved_in_flight in_flight;
+  saved_members counted;
+  saved_dependents dependents;
+};
+
+// --- `waiting_pods`
 struct saved_waiting_pod {
   pod_id pod;
   bind_attempt attempt = bind_attempt::none;
@@ -101,86 +191,78 @@ struct saved_waiting_pod {
   std::vector<instant> deadline;
   std::optional<std::string> rejected;
 };
+struct saved_waiting {
+  std::vector<saved_waiting_pod> all;
+  std::vector<row_t> changed_groups;
+};
+
+// --- `reported_reservations`
 struct saved_reservation {
   pod_id pod;
   node_id node;
   bind_attempt attempt = bind_attempt::none;
 };
+struct saved_reported {
+  std::vector<saved_reservation> all, ended;
+};
+
+// --- `stale_gangs`
 struct saved_stale_gang {
   group_id group;
   instant since{};
   bool evicted = false;
 };
-struct saved_words {
-  std::vector<counted_reason> reasons;
-  std::uint64_t nodes = 0;
-  std::string group;
-  pod_id member;
-  std::uint64_t placed = 0;
-};
-struct saved_note {
-  pod_id pod;
-  std::uint8_t code = 0;
-  std::uint64_t plugins = 0;
-  std::uint32_t words = 0;  ///< 1 + their place; 0: none
+struct saved_stale {
+  std::vector<row_t> changed;
+  std::vector<saved_stale_gang> all;
 };
 
+// --- `draining_queues`
+struct saved_draining {
+  bool any = false, look_at_all = true;
+  std::vector<row_t> changed;
+  std::vector<std::pair<pod_id, instant>> told;
+  std::optional<instant> next;
+};
+
+// --- `binding_cycle`
+struct saved_binding {
+  saved_waiting waiting;
+  saved_reported reported;
+  saved_stale stale;
+  saved_draining draining;
+};
+
+// --- `object_cache`: of what has changed since the log was read, by row: past objects
+struct saved_known {
+  std::vector<std::pair<row_t, std::uint32_t>> nodes, pods;
+};
+
+// --- `event_handlers`
+struct saved_handlers {
+  std::uint32_t author = 0;
+  std::uint64_t position = 0, truncations = 0, known_end = 0;
+  saved_known known;
+};
+
+// --- `core`
 struct saved_scheduler {
-  // What it was made with, and where in the cluster's columns.
   scheduler_options options;
-  std::uint64_t columns = 0, scopes = 0;
+  std::uint64_t columns = 0, scopes = 0;  ///< before those of its plugins
   std::uint32_t makers = 0;
-
   engine_statistics statistics;
   instant now{};
   bool torn = false;
-  std::vector<saved_note> notes;
-  std::vector<saved_words> words;
-  std::vector<std::pair<pod_id, std::string>> said;       ///< by the host, of its failures
-  std::vector<std::pair<row_t, row_t>> rejected_members;  ///< by group
-  row_t open = no_row;
-  std::uint64_t first_node = 0;                          ///< that the next pick examines
-  std::vector<std::pair<row_t, std::uint64_t>> entered;  ///< pods
-  std::uint64_t entries = 0;
-  row_t unhelped_gang = no_row;
-  std::uint32_t unhelped_class = 0;
-
-  // The queue.
-  std::vector<saved_item> items;
-  std::array<std::uint64_t, 7> came{};
-  std::uint64_t round = 1;
-  std::vector<row_t> groups_left;
-  bool classes_moved = false;  ///< lines are of classes as they were, and are to be made anew
-  std::vector<saved_line> lines;
-  std::vector<saved_wake> woken, woken_groups;
-  std::vector<saved_waiting_group> groups;
-  std::vector<std::pair<row_t, saved_rejection>> rejections;
-  std::uint64_t groups_read = 0;
-  std::vector<saved_attempt> attempts;
-  std::vector<saved_event> events;
-  std::uint64_t first_event = 0;
-  std::vector<std::pair<row_t, row_t>> counted;  ///< pods that wait, and the roots of their trees
-  std::vector<row_t> starting;
-  std::vector<std::pair<group_id, std::uint64_t>> held_back;
-
-  // What follows on reservations.
-  std::vector<saved_waiting_pod> waiting;
-  std::vector<row_t> changed_groups;
-  std::vector<saved_reservation> reported, ended;
-  std::vector<row_t> maybe_stale;
-  std::vector<saved_stale_gang> stale;
-  bool any_drains = false, look_at_all = true;
-  std::vector<row_t> maybe_drain;
-  std::vector<std::pair<pod_id, instant>> told;
-  std::optional<instant> next_told;
-
-  // The log.
-  std::uint32_t author = 0;
-  std::uint64_t position = 0, truncations = 0, known_end = 0;
-  /// Of nodes and pods that have changed since it read the log: as it knows them, by row.
-  std::vector<std::pair<row_t, std::uint32_t>> known_nodes, known_pods;
-  std::vector<saved_past_node> past_nodes;
-  std::vector<saved_past_pod> past_pods;
+  saved_notes rejections;
+  saved_host_words said;
+  saved_gates gates;
+  std::uint64_t first_node = 0;  ///< that the next pick examines
+  saved_entries entered;
+  saved_unhelped_gang unhelped;
+  saved_queue queue;
+  saved_binding binding;
+  saved_handlers events;
+  saved_past past;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

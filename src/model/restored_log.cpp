@@ -5,7 +5,7 @@
 #include "gangsched/model/restored_cluster.hpp"
 #include "gangsched/model/validate.hpp"
 
-// Columns, the log, and objects as they were once.
+// The log, and objects as they were once.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 // What calls of `cluster` do once they have checked what the host says.
@@ -18,63 +18,6 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
 
 namespace gangsched::inline GANGSCHED_ABI::model {
-
-GANGSCHED_INLINE bool cluster_restorer::make_columns(const own_columns::extent& upto) {
-  const saved_columns& from = from_->columns;
-  own_columns& to = state().columns;
-  if (upto.columns > from.all.size() || upto.scopes > from.scopes.size()) return false;
-  while (to.scopes_.size() < upto.scopes) to.scopes_.push_back(from.scopes[to.scopes_.size()]);
-  for (std::size_t i = 0; i < upto.columns; ++i) {
-    const saved_columns::column& one = from.all[i];
-    const auto scope = static_cast<scope_number>(one.scope);
-    if (one.scope >= static_cast<std::uint32_t>(scope_number::first_named) + to.scopes_.size()) return false;
-    const column_writer writer = one.by_host ? column_writer::host : column_writer::reserve_hooks;
-    if (i == to.columns_.size()) {
-      static_cast<void>(to.make(scope, one.name, writer, static_cast<reads>(one.facet)));
-    } else if (const auto& there = *to.columns_[i]; there.of != scope || there.writer != writer ||
-                                                    there.name != one.name ||
-                                                    there.facet != static_cast<reads>(one.facet)) {
-      return false;
-    }
-  }
-  if (to.columns_.size() > from.all.size() || to.scopes_.size() > from.scopes.size()) return false;
-  to.makers_ = upto.makers;
-  return true;
-}
-
-GANGSCHED_INLINE bool cluster_restorer::fill_columns() {
-  const saved_columns& from = from_->columns;
-  cluster_state& all = state();
-  own_columns& to = all.columns;
-  if (!std::equal(to.scopes_.begin(), to.scopes_.end(), from.scopes.begin(), from.scopes.end())) return false;
-  row_restorer rows{to.rows_, from.rows};
-  to.records_.grow(to.rows_.count());
-  for (std::size_t i = 0; i < to.columns_.size(); ++i)
-    to.columns_[i]->words.grow(to.rows_of(to.columns_[i]->of).count());
-  for (const saved_columns::row& one : from.names) {
-    const auto first = static_cast<std::uint32_t>(scope_number::first_named);
-    const auto scope = static_cast<scope_number>(one.scope);
-    if (one.scope < first || one.scope - first >= to.scopes_.size() || one.name.empty() ||
-        to.find_row(scope, one.name) != no_row || !rows.offer(one.at) || to.row(scope, one.name) != one.at)
-      return false;
-  }
-  if (!rows.finish()) return false;
-  for (const saved_columns::word& one : from.words) {
-    if (one.column >= to.columns_.size() || one.row >= to.rows_of(to.columns_[one.column]->of).count()) return false;
-    to.columns_[one.column]->words.set(one.row, one.value);
-  }
-  for (const saved_columns::note& one : from.notes) {
-    if (!all.pods.alive(one.pod) || to.has_notes(one.pod)) return false;
-    auto noted = std::make_unique<noted_uses>();
-    for (const saved_columns::use& use : one.uses) {
-      if (use.column >= to.columns_.size() || use.row >= to.rows_of(to.columns_[use.column]->of).count()) return false;
-      noted->all.push_back({use.column, use.row, use.generation, use.amount});
-    }
-    if (one.pod >= to.noting_) to.noted_.grow(one.pod + 1), to.noting_ = one.pod + 1;
-    to.noted_.set(one.pod, std::move(noted));
-  }
-  return true;
-}
 
 /// Whether its rows are within their tables.
 GANGSCHED_INLINE bool fits(const cluster_state& state, const change& record) noexcept {
