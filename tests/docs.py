@@ -24,6 +24,7 @@ MAX_EXAMPLE_LINES = 20
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
 BLOCK = re.compile(r"^(?:<!-- (?P<kind>file|output): (?P<name>[^>]+?) -->\n+)?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```$",
                    re.MULTILINE | re.DOTALL)
+INCLUDE = re.compile(r"^#include [^\n]*$", re.MULTILINE)
 PLUGIN = re.compile(r"^struct (\w+) {[^\n]*\n  static constexpr std::string_view name =", re.MULTILINE)
 
 
@@ -121,15 +122,32 @@ def check_points(root):
                 yield f"{page}:{line}: an example has at most {MAX_EXAMPLE_LINES} lines, this one {text.count(chr(10))}"
 
 
-def compiles(page, line, text, command):
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder) / "block.cpp"
-        checks = "".join(f"static_assert(gangsched::detail::keeps_contract<{plugin}>());\n" for plugin in PLUGIN.findall(text))
+def translation_unit(group):
+    """Blocks that include the same, each in a namespace of its own; one alone as it stands, but for the order of what it includes."""
+    includes = sorted(set(INCLUDE.findall(group[0][2])), key=lambda line: ("gangsched/gangsched.hpp" not in line, line))
+    parts = [*includes]  # what is precompiled comes first
+    checks = ["#include <gangsched/framework/contract.hpp>"]
+    for number, (page, line, text) in enumerate(group):
+        opening, closing, scope = (f"namespace block_{number} {{", "}", f"block_{number}::") if len(group) > 1 else ("", "", "")
         # With #line the compiler's messages name the page and its lines.
-        source.write_text(f'#line {line + 1} "{page}"\n{text}\n#include <gangsched/framework/contract.hpp>\n{checks}',
-                          encoding="utf-8")
+        parts += [opening, f'#line {line + 1} "{page}"', INCLUDE.sub("", text), closing]
+        checks += [f"static_assert(gangsched::detail::keeps_contract<{scope}{plugin}>());" for plugin in PLUGIN.findall(text)]
+    return "\n".join(parts + checks) + "\n"
+
+
+def compile_error(group, command):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "blocks.cpp"
+        source.write_text(translation_unit(group), encoding="utf-8")
         run = subprocess.run([*command, "-fsyntax-only", str(source)], capture_output=True, text=True)
         return None if run.returncode == 0 else run.stderr
+
+
+def compile_errors(group, command):
+    """Of blocks that include the same: what they include is compiled once, and if that fails each counts by itself."""
+    if compile_error(group, command) is None:
+        return []
+    return [error for error in (compile_error([one], command) for one in group) if error]
 
 
 def compiles_as_c(page, line, text, command):
@@ -149,7 +167,11 @@ def main(root, examples, compiler, *flags):
         problems += check_copies(page, root, examples)
     sources = [(page, line, text) for page in pages for line, language, text, _, _ in blocks(page) if language == "cpp"]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        problems += filter(None, pool.map(lambda source: compiles(*source, [compiler, *flags, *WARNINGS]), sources))
+        groups = {}
+        for source in sources:
+            groups.setdefault(frozenset(INCLUDE.findall(source[2])), []).append(source)
+        for errors in pool.map(lambda group: compile_errors(group, [compiler, *flags, *WARNINGS]), groups.values()):
+            problems += errors
         in_c = [(page, line, text) for page in pages for line, language, text, _, _ in blocks(page) if language == "c"]
         as_c = [compiler, "-x", "c", "-std=c11", *(flag for flag in flags if not flag.startswith("-std=")), *WARNINGS]
         problems += filter(None, pool.map(lambda source: compiles_as_c(*source, as_c), in_c))

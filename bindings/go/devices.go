@@ -114,7 +114,7 @@ type OtherDevice struct {
 	Shared     bool // by pods, as long as its capacities last
 }
 
-// NodeDevices is all devices of a node: at most 16 GPUs, which are of one model, and 1,024 others.
+// NodeDevices is all devices of a node: at most 16 GPUs, which are of one model, and 1,024 others; with NUMA 256 of each class.
 type NodeDevices struct {
 	Model             string // "NVIDIA-A100-SXM4-40GB"
 	MemoryMiB         int64  // of each GPU; 0: not known
@@ -127,6 +127,8 @@ type NodeDevices struct {
 	HonorPartitions   bool // GPUs are never taken apart from partitions; else when none of the size is free
 	Others            []OtherDevice
 	Counters          []NamedCount
+	MIGTable          *MIGTable // nil: that of Model, if it is known
+	NUMA              *NodeNUMA // pods get CPUs, memory and devices as kubelet would give them; nil: it is not known
 }
 
 // AttributeOperator compares an attribute.

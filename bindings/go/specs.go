@@ -182,6 +182,9 @@ type PodSpec struct {
 	HeldDevices                []HeldDevice      // with Node: what it holds there; nil: the library's guess
 	Volumes                    *PodVolumes       // nil: none that say where it can run
 	ImageVolumes               []string          // images that it mounts
+	CPUBind                    CPUBind           // CPUs of its own for the pod as one, where NUMA cells are known
+	CPUBindRequired            bool              // false: if it can be
+	CPUExclusive               CPUExclusive
 	Cookie                     uint64
 }
 
@@ -395,6 +398,7 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	to.held_devices, to.held_device_count = a.held(from.HeldDevices)
 	to.volumes = a.volumes(from.Volumes)
 	to.image_volumes = a.texts(from.ImageVolumes)
+	to.cpu_bind, to.cpu_bind_required, to.cpu_exclusive = C.int32_t(from.CPUBind), C.bool(from.CPUBindRequired), C.int32_t(from.CPUExclusive)
 	to.cookie = C.uint64_t(from.Cookie)
 	return to
 }

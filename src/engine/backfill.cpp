@@ -324,4 +324,30 @@ GANGSCHED_INLINE void backfill::offer() {
   }
 }
 
+GANGSCHED_INLINE saved_backfill backfill::save() const {
+  saved_backfill made{
+      offers_.held, offers_.moved, offers_.stale, offers_.seen, offers_.ends, offers_.looked, offers_.next_end, {}, {}};
+  for (const auto& [who, from] : offers_.again) made.again.push_back({{who.row, who.group}, from});
+  for (const entity who : offers_.next) made.next.emplace_back(who.row, who.group);
+  return made;
+}
+
+GANGSCHED_INLINE std::optional<error> backfill::restore(const saved_backfill& from) {
+  const auto there = [&](const std::pair<row_t, bool>& one) {
+    return one.first < (one.second ? state_->groups.rows : state_->pods.rows).count();
+  };
+  offers made{from.held, from.moved, from.stale, from.seen, from.ends, from.looked, from.next_end, {}, {}};
+  for (const auto& [who, when] : from.again) {
+    if (!there(who)) return model::damaged("whose reservations are looked for again");
+    made.again.emplace_back(entity{who.first, who.second}, when);
+  }
+  for (const auto& who : from.next) {
+    if (!there(who)) return model::damaged("who is to be offered a reservation");
+    made.next.push_back({who.first, who.second});
+  }
+  if (from.seen > state_->log.end()) return model::damaged("where reservations stand in the log");
+  offers_ = std::move(made);
+  return std::nullopt;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

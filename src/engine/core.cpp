@@ -49,12 +49,12 @@ GANGSCHED_INLINE core::core(model::cluster_state& on, profile_set profiles, cons
                  queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
       holdings_(*state_, entities_, picker_, parts_, search_, queue_, binding_, options_, statistics_, now_),
-      pod_cycle_(
-          {*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},
-          picker_),
-      group_cycle_(
-          {*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},
-          parts_, search_),
+      cycles_{
+          {{*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},
+           picker_},
+          {{*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},
+           parts_,
+           search_}},
       events_(*state_, entities_, gates_, entered_, queue_, binding_, explainer_, now_) {
   GANGSCHED_ASSERT(!profile_set::difference(profiles_.all()));
   search_.let_members_preempt(preemption_);
@@ -222,7 +222,7 @@ GANGSCHED_INLINE bool core::try_entity(const queue::popped& next) {
     picked failed;
     failed.said = said;
     decisions_.rejections().keep(e.row, entities_.profile_of(e.row), nullptr, said);
-    pod_cycle_.reject(e.row, failed);
+    cycles_.of_pod.reject(e.row, failed);
     queue_.unschedulable().pass_on(e.row);
     return true;
   }
@@ -242,12 +242,12 @@ GANGSCHED_INLINE bool core::try_entity(const queue::popped& next) {
 GANGSCHED_INLINE bool core::run(entity e) {
   if (e.group) {
     if (!state_->groups.alive(e.row)) return false;
-    group_cycle_.run(e.row);
+    cycles_.of_group.run(e.row);
     return decisions_.size() != 0 || error_.reason() != nullptr;
   }
   const model::pod_table& pods = state_->pods;
   if (!pods.alive(e.row) || pods.state[e.row] != pod_state::pending || pods.terminating[e.row]) return false;
-  pod_cycle_.run(e.row);
+  cycles_.of_pod.run(e.row);
   return true;
 }
 

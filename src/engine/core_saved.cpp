@@ -27,6 +27,7 @@ GANGSCHED_INLINE saved_scheduler core::save(model::cluster_saver& classes) const
   made.entered = entered_.save();
   made.unhelped = preemption_.save(classes);
   made.queue = queue_.save(classes, past);
+  made.backfilling = backfill_.save();
   made.events = events_.save(past);
   made.binding = binding_.save();
   made.rejections = decisions_.rejections().save();
@@ -47,6 +48,7 @@ GANGSCHED_INLINE std::optional<error> core::restore(const saved_scheduler& from,
   if (auto wrong = entered_.restore(from.entered)) return wrong;
   if (auto wrong = preemption_.restore(from.unhelped, classes)) return wrong;
   if (auto wrong = queue_.restore(from.queue, classes, past)) return wrong;
+  if (auto wrong = backfill_.restore(from.backfilling)) return wrong;
   if (auto wrong = events_.restore(from.events, past)) return wrong;
   if (auto wrong = binding_.restore(from.binding)) return wrong;
   if (auto wrong = decisions_.rejections().restore(from.rejections)) return wrong;

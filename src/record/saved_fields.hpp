@@ -87,8 +87,9 @@ GANGSCHED_FIELDS(engine::saved_draining, any, look_at_all, changed, told, next);
 GANGSCHED_FIELDS(engine::saved_binding, waiting, reported, stale, draining);
 GANGSCHED_FIELDS(engine::saved_known, nodes, pods);
 GANGSCHED_FIELDS(engine::saved_handlers, author, position, truncations, known_end, known);
+GANGSCHED_FIELDS(engine::saved_backfill, held, moved, stale, seen, ends, looked, next_end, again, next);
 GANGSCHED_FIELDS(engine::saved_scheduler, options, columns, scopes, makers, statistics, now, torn, rejections, said,
-                 gates, first_node, entered, unhelped, queue, binding, events, past);
+                 gates, first_node, entered, unhelped, queue, backfilling, binding, events, past);
 
 /// The whole of a snapshot.
 struct snapshot_words {

@@ -8,6 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI::what_if {
 namespace detail {
 
 using amounts = std::vector<std::int64_t>;
+__extension__ using wide_price = __int128;  // products
 
 [[nodiscard]] inline bool fits_into(const amounts& needs, const amounts& room) noexcept {
   for (std::size_t i = 0; i < needs.size(); ++i) {
@@ -23,7 +24,7 @@ inline void take_from(amounts& room, const amounts& needs, std::int64_t sign) no
 [[nodiscard]] inline std::int64_t share_of(std::int64_t needs, std::int64_t of) noexcept {
   if (needs <= 0) return 0;
   if (of <= 0) return 1'000'000;
-  return static_cast<std::int64_t>(static_cast<__int128>(needs) * 1'000'000 / of);
+  return static_cast<std::int64_t>(static_cast<wide_price>(needs) * 1'000'000 / of);
 }
 
 enum class size_rule : std::uint8_t { first_two, largest };
@@ -187,8 +188,8 @@ class packer {
       for (std::size_t kind = 0; kind < what_.bins.size(); ++kind) {
         const bin_kind& bin = what_.bins[kind];
         if (!allowed_[kind] || bin.room[r] <= 0) continue;
-        const __int128 price = (static_cast<__int128>(lacks) * bin.price + bin.room[r] - 1) / bin.room[r];
-        least = std::min(least, static_cast<std::int64_t>(std::min<__int128>(price, least)));
+        const wide_price price = (static_cast<wide_price>(lacks) * bin.price + bin.room[r] - 1) / bin.room[r];
+        least = std::min(least, static_cast<std::int64_t>(std::min<wide_price>(price, least)));
       }
       most = std::max(most, least);
     }

@@ -22,26 +22,26 @@ void run(const soak_options& options, std::size_t operations) {
 }
 
 TEST_CASE("a small cluster is bit-identical after every roll-back, and as the plain rules say", "[model][soak]") {
-  run({.seed = 1}, 500'000);
+  run({.seed = 1}, 120'000);
 }
 
 TEST_CASE("a cluster of very few objects reuses its rows and names", "[model][soak]") {
-  run({.seed = 2, .nodes = 2, .pods = 6, .groups = 2, .log_bound = 16}, 300'000);
+  run({.seed = 2, .nodes = 2, .pods = 6, .groups = 2, .log_bound = 16}, 100'000);
 }
 
 TEST_CASE("a larger cluster and a log that forgets nothing", "[model][soak]") {
-  run({.seed = 3, .nodes = 25, .pods = 150, .groups = 12, .log_bound = 1 << 20, .compare_every = 200}, 100'000);
+  run({.seed = 3, .nodes = 25, .pods = 150, .groups = 12, .log_bound = 1 << 20, .compare_every = 200}, 25'000);
 }
 
 TEST_CASE("a log too short for its reader makes it rebuild", "[model][soak]") {
   soak one{{.seed = 4, .log_bound = 4, .compare_every = 100}};
-  REQUIRE_NOTHROW(one.run(100'000));
+  REQUIRE_NOTHROW(one.run(30'000));
   CHECK(one.follower().rebuilds() > 100);
 }
 
 TEST_CASE("one transaction deep or many, the outcome is the same kind of cluster", "[model][soak]") {
-  run({.seed = 5, .depth = 1}, 50'000);
-  run({.seed = 6, .depth = 12}, 50'000);
+  run({.seed = 5, .depth = 1}, 20'000);
+  run({.seed = 6, .depth = 12}, 20'000);
 }
 
 TEST_CASE("what nobody names any more goes at every change, or stays: the state is the same, and so is its digest",

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <type_traits>
 
 #include "arrays.hpp"
 #include "common.hpp"
@@ -126,6 +127,20 @@ class trial {
   std::size_t depth_ = 0;
 };
 
+/// A call whose spec may name groups that are expected from then on: nothing stays of it if it is refused.
+template <class Call>
+auto whole(cluster& on, const Call& call) {
+  transaction all{on};
+  if constexpr (std::is_void_v<decltype(call(on))>) {
+    call(on);
+    all.commit();
+  } else {
+    auto made = call(on);
+    all.commit();
+    return made;
+  }
+}
+
 // The words of a column, by whose it is.
 template <class Ref>
 auto set_word = [](py_cluster& of, const Ref& ref, const std::string& column, std::int64_t value) {
@@ -192,15 +207,13 @@ void add_pods(class_of_cluster& to) {
   to.def(
         "_add_pod",
         [](py_cluster& of, nb::handle spec) {
-          const pod_spec made = to_pod_spec(of.open(), spec);
-          return must(of.open().add_pod(made));
+          return whole(of.open(), [&](cluster& in) { return must(in.add_pod(to_pod_spec(in, spec))); });
         },
         "spec"_a)
       .def(
           "_update_pod",
           [](py_cluster& of, const pod_ref& pod, nb::handle spec) {
-            const pod_spec made = to_pod_spec(of.open(), spec);
-            must(of.open().update_pod(find(of.open(), pod), made));
+            whole(of.open(), [&](cluster& in) { must(in.update_pod(find(in, pod), to_pod_spec(in, spec))); });
           },
           "pod"_a, "spec"_a)
       .def(
@@ -265,15 +278,13 @@ void add_groups_and_names(class_of_cluster& to) {
   to.def(
         "_add_group",
         [](py_cluster& of, nb::handle spec) {
-          const group_spec made = to_group_spec(of.open(), spec);
-          return must(of.open().add_group(made));
+          return whole(of.open(), [&](cluster& in) { return must(in.add_group(to_group_spec(in, spec))); });
         },
         "spec"_a)
       .def(
           "_update_group",
           [](py_cluster& of, const group_ref& group, nb::handle spec) {
-            const group_spec made = to_group_spec(of.open(), spec);
-            must(of.open().update_group(find(of.open(), group), made));
+            whole(of.open(), [&](cluster& in) { must(in.update_group(find(in, group), to_group_spec(in, spec))); });
           },
           "group"_a, "spec"_a)
       .def(
@@ -408,8 +419,10 @@ void add_rest(class_of_cluster& to) {
       .def("pod_column", get_word<pod_ref>, "pod"_a, "column"_a, "A pod's word; None if there is no such column.")
       .def(
           "digest", [](py_cluster& of) { return of.open().digest(); }, "Equal states, equal digests.")
-      .def("_fork_into", [](py_cluster& of,
-                            py_cluster& to) { to.open() = must(of.away([](const cluster& in) { return in.fork(); })); })
+      .def("_fork_into",
+           [](py_cluster& of, py_cluster& into) {
+             into.open() = must(of.away([](const cluster& in) { return in.fork(); }));
+           })
       .def("_trial", [](shared_cluster of) { return trial{std::move(of)}; });
 }
 

@@ -93,7 +93,7 @@ using claim_ref = std::variant<gangsched::resource_claim_id, std::string>;
 [[nodiscard]] gangsched::instant to_instant(nb::handle seconds);
 [[nodiscard]] double to_seconds(gangsched::instant time);
 
-// Dataclasses of _specs.py.
+// Dataclasses of _specs.py, of nodes and pods also dicts of Kubernetes' shape.
 [[nodiscard]] gangsched::node_spec to_node_spec(nb::handle from);
 /// Groups that are named and not there are expected from then on.
 [[nodiscard]] gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from);

@@ -33,5 +33,9 @@ Choice one_of(const std::string& word, std::initializer_list<std::pair<const cha
 [[nodiscard]] std::vector<gangsched::device_request> to_device_requests(nb::handle from, const std::string& object);
 [[nodiscard]] std::vector<gangsched::device_constraint> to_device_constraints(nb::handle from);
 [[nodiscard]] gangsched::pod_volumes to_volumes(nb::handle from);
+[[nodiscard]] gangsched::node_numa to_numa(nb::handle from, const std::string& object);
+[[nodiscard]] gangsched::mig_table to_mig_table(nb::handle from, const std::string& object);
+/// The CPUs that a Pod of _specs.py wants bound.
+[[nodiscard]] gangsched::cpu_binding to_cpu_binding(nb::handle pod, const std::string& object);
 
 }  // namespace bindings

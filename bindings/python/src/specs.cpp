@@ -106,6 +106,7 @@ bool has_some(nb::handle of) { return !of.is_none() && PyObject_Size(of.ptr()) >
 }  // namespace
 
 gangsched::node_spec to_node_spec(nb::handle from) {
+  if (PyMapping_Check(from.ptr())) return must(gangsched::kube::read_node(to_value(from), "python")).spec;
   gangsched::node_spec made{.name = field<std::string>(from, "name")};
   const std::string object = "node " + made.name;
   made.allocatable = to_amounts(from.attr("amounts")(), object, "allocatable");
@@ -130,6 +131,8 @@ gangsched::node_spec to_node_spec(nb::handle from) {
 }
 
 gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
+  if (PyMapping_Check(from.ptr()))
+    return must(gangsched::kube::spec_for(in, must(gangsched::kube::read_pod(to_value(from), "python"))));
   gangsched::pod_spec made;
   made.name = field<std::string>(from, "name");
   made.ns = field<std::string>(from, "namespace");
@@ -153,6 +156,8 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
     made.topology_spread_constraints = std::move(read.topology_spread_constraints);
   }
   made.containers.push_back({.requests = to_amounts(from.attr("amounts")(), object, "requests")});
+  made.guaranteed = field<bool>(from, "guaranteed");
+  made.bind_cpus = to_cpu_binding(from, object);
   made.node_selector = to_labels(from.attr("node_selector"), object, "node_selector");
   made.priority = field<std::optional<std::int32_t>>(from, "priority");
   made.priority_class = field<std::string>(from, "priority_class");

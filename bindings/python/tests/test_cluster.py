@@ -242,3 +242,25 @@ def test_groups_and_queues_can_be_changed_and_removed(cluster):
         cluster.add_queue(gs.Queue("r", state="ajar"))
     removed = cluster.remove_node("node-a")
     assert {pod.name for pod in removed} <= {"p0", "p1"} and all(pod.namespace == "default" for pod in removed)
+
+
+def test_specs_are_replaced_by_dicts(cluster):
+    cluster.add_node({"metadata": {"name": "late"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}})
+    cluster.update_node("late", {"metadata": {"name": "late"}, "spec": {"unschedulable": True}, "status": {"allocatable": {"cpu": "6", "pods": "10"}}})
+    assert cluster.allocatable("late", "cpu") == 6000
+    cluster.add_pod({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}})
+    cluster.update_pod("p", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "nodeName": "late"}})
+    assert cluster.state_of("p") == "bound"
+    before = cluster.digest()
+    for spec in ({"metadata": {"name": "other"}}, {"metadata": {"name": "late"}, "status": {"allocatable": {"cpu": "many"}}}):
+        with pytest.raises(gs.Error):
+            cluster.update_node("late", spec)
+    assert cluster.digest() == before
+
+
+def test_who_is_refused_leaves_no_group_that_is_expected(cluster):
+    before = cluster.digest()
+    for spec in (gs.Pod("p", group="new", priority_class="none-such"), gs.Pod("p", group="new", cpu=-1)):
+        with pytest.raises(gs.Error):
+            cluster.add_pod(spec)
+    assert cluster.find_group("new") is None and cluster.digest() == before

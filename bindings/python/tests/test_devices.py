@@ -92,6 +92,107 @@ def test_volumes_say_where_a_pod_can_be():
     assert [decided[name][0] for name in "qrs"] == ["reject"] * 3
 
 
+def two_cells(**more):
+    """A node with two cells of two cores of two threads each."""
+    cells = [
+        gs.NUMACell(cell, [(4 * cell + i, 2 * cell + i // 2, cell, cell) for i in range(4)], 8 << 30, distances=[10 + 10 * cell, 20 - 10 * cell])
+        for cell in range(2)
+    ]
+    return gs.Node("n", cpu=8, memory="16Gi", devices=gs.NodeDevices(numa=gs.NUMA(cells, **more)))
+
+
+def guaranteed(name, cpus):
+    return {
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": cpus, "memory": "1Gi"}}}]},
+    }
+
+
+@pytest.mark.parametrize(("policy", "first", "second"), [("none", "bind", "reject"), ("single-numa-node", "reject", "bind")])
+def test_pods_stay_in_one_cell(policy, first, second):
+    cluster = gs.Cluster()
+    cluster.add_node(two_cells(policy=policy, scope="pod", static_cpus=True, reserved_cpus=[0]))
+    cluster.add_pod(guaranteed("five", 5))  # of three and four that are not the system's
+    cluster.add_pod(gs.Pod("four", cpu=4, memory="1Gi", guaranteed=True))
+    assert [d.kind for d in gs.Scheduler(cluster).run(0)] == [first, second]
+
+
+def test_cpus_are_bound():
+    cluster = gs.Cluster()
+    cluster.add_node(two_cells(cells_first="most"))
+    cluster.add_pod(gs.Pod("bound", cpu="1500m", cpu_bind="full_cores", cpu_bind_required=True))  # no whole number of CPUs can be
+    cluster.add_pod(gs.Pod("free", cpu="1500m"))
+    assert {d.pod_name: d.kind for d in gs.Scheduler(cluster).run(0)} == {"bound": "reject", "free": "bind"}
+
+
+def test_what_is_told_of_numa_is_the_clusters():
+    def digest(more, change=lambda cells: None, **pod):
+        cluster, spec = gs.Cluster(), two_cells(**more)
+        change(spec.devices.numa.cells)
+        cluster.add_node(spec)
+        cluster.add_pod(gs.Pod("p", cpu=1, **pod))
+        return cluster.digest()
+
+    def cache(cells):
+        cells[1].cpus = [cpu[:3] if cpu[0] < 6 else (*cpu[:3], 5) for cpu in cells[1].cpus]
+
+    def far(cells):
+        cells[0].distances, cells[1].distances = [10, 30], [30, 10]
+
+    plain = {"static_cpus": True}
+    ways = [digest(plain), digest({"static_cpus": False}), digest({**plain, "scope": "pod"})]
+    ways += [digest({**plain, "policy": policy}) for policy in ("best-effort", "restricted")]
+    flags = ["prefer_closest", "full_pcpus_only", "distribute_cpus_across_numa", "align_by_socket", "distribute_cpus_across_cores"]
+    flags += ["strict_cpu_reservation", "prefer_align_cpus_by_uncorecache", "static_memory"]
+    ways += [digest({**plain, flag: True}) for flag in flags]
+    ways += [digest({**plain, "reserved_cpus": [0, 1]}), digest({**plain, "cpu_bind": "spread_by_cores"})]
+    ways += [digest({**plain, "cells_first": "most"}), digest({**plain, "cpu_amplification_percent": 150})]
+    ways += [digest(plain, cache), digest(plain, far)]
+    ways += [digest(plain, lambda cells: setattr(cells[1], *what)) for what in (("id", 7), ("memory_bytes", 1), ("hugepages", {2 << 20: 64 << 20}))]
+    bound = {"cpu_bind": "full_cores"}
+    ways += [digest(plain, **bound), digest(plain, **bound, cpu_bind_required=True)]
+    ways += [digest(plain, **bound, cpu_exclusive=apart) for apart in ("core", "cell")]
+    assert len(set(ways)) == len(ways)
+
+
+def test_the_hosts_mig_table():
+    profiles = [gs.MIGProfile("1g.9gb", 1, 1, range(4)), gs.MIGProfile("4g.36gb", 4, 4, [0], media="all", max_instances=1)]
+    inside = gs.NodeDevices(model="Example X900", gpus=[gs.GPUDevice("G0", mig="dynamic")], mig_table=gs.MIGTable("X900", 4, 4, profiles))
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("n", cpu=8, devices=inside))
+    cluster.add_pod(gs.Pod("small", devices=[gs.DeviceRequest(mig_profile="1g.9gb")]))
+    cluster.add_pod(gs.Pod("large", devices=[gs.DeviceRequest(mig_profile="4g.36gb")]))
+    assert {d.pod_name: d.kind for d in gs.Scheduler(cluster).run(0)} == {"small": "bind", "large": "reject"}
+    assert cluster.devices_of("small") == ["G0"]
+    profiles[1].name = "1g.9gb"
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_node(gs.Node("m", devices=inside))
+    assert refused.value.field == "mig_table" and refused.value.object == "node m"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        (two_cells(policy="strict"), "policy"),
+        (two_cells(scope="node"), "scope"),
+        (two_cells(cpu_bind="FullPCPUs"), "cpu_bind"),
+        (two_cells(cells_first="any"), "cells_first"),
+        (two_cells(reserved_cpus=[-1]), "reserved_cpus"),
+        (gs.Node("n", devices=gs.NodeDevices(numa=gs.NUMA([gs.NUMACell(0, [(0, 0)])]))), "cpus"),  # type: ignore[list-item]
+        (gs.Node("n", devices=gs.NodeDevices(mig_table=gs.MIGTable("X", 4, 4, [gs.MIGProfile("1g", 1, 1, [8])]))), "starts"),
+        (gs.Node("n", devices=gs.NodeDevices(mig_table=gs.MIGTable("X", 4, 4, [gs.MIGProfile("1g", 1, 1, [0], media="some")]))), "media"),
+    ],
+)
+def test_what_is_wrong_with_cells_and_tables_is_said_by_field(wrong, field):
+    cluster = gs.Cluster()
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_node(wrong)
+    assert refused.value.field == field
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod(gs.Pod("p", cpu_exclusive="socket"))
+    assert refused.value.field == "cpu_exclusive"
+
+
 @pytest.mark.parametrize(
     ("request_", "why"),
     [

@@ -8,6 +8,7 @@
 #include "gangsched/engine/decision_list.hpp"
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/queue.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -47,6 +48,19 @@ class GANGSCHED_API backfill {
   /// moved. O(records of the log since the last call + pods nominated); O(waiting · log waiting) when one did.
   void offer();
 
+  [[nodiscard]] saved_backfill save() const;
+  /// Into one that has nothing yet. Error: what is given cannot be of this cluster.
+  [[nodiscard]] std::optional<error> restore(const saved_backfill& from);
+
+  // For a call that may be abandoned.
+  void remember() {
+    if (on()) before_ = offers_;
+  }
+  void recall() noexcept {
+    if (on()) std::swap(before_, offers_);
+  }
+
+ private:
   struct offers {
     bool held = false;   ///< somebody had a reservation when this was looked at last
     bool moved = false;  ///< one ended or moved since
@@ -59,18 +73,6 @@ class GANGSCHED_API backfill {
             next_end = instant::max();  ///< the first of those after the time when they were looked at last
     std::vector<entity> next;           ///< who is to be tried, the next one last
   };
-  [[nodiscard]] const offers& offered() const noexcept { return offers_; }
-  void restore(offers from) noexcept { offers_ = std::move(from); }
-
-  // For a call that may be abandoned.
-  void remember() {
-    if (on()) before_ = offers_;
-  }
-  void recall() noexcept {
-    if (on()) std::swap(before_, offers_);
-  }
-
- private:
   struct found {
     instant from{};
     std::vector<assignment> places;

@@ -134,8 +134,10 @@ class GANGSCHED_API core {
   explainer explainer_;
   binding_cycle binding_;
   gang_holdings holdings_;
-  pod_cycle pod_cycle_;
-  group_cycle group_cycle_;
+  struct {
+    pod_cycle of_pod;
+    group_cycle of_group;
+  } cycles_;
   event_handlers events_;
   watched_call notes_;
   /// What could not be told from the cluster, as it was when the call began; and whether one was abandoned since.

@@ -245,6 +245,16 @@ struct saved_handlers {
   saved_known known;
 };
 
+// --- `backfill`; entities by row, and whether that is of a group
+struct saved_backfill {
+  bool held = false, moved = false, stale = false;
+  std::uint64_t seen = 0;
+  std::vector<instant> ends;
+  instant looked = instant::min(), next_end = instant::max();
+  std::vector<std::pair<std::pair<row_t, bool>, instant>> again;
+  std::vector<std::pair<row_t, bool>> next;
+};
+
 // --- `core`
 struct saved_scheduler {
   scheduler_options options;
@@ -260,6 +270,7 @@ struct saved_scheduler {
   saved_entries entered;
   saved_unhelped_gang unhelped;
   saved_queue queue;
+  saved_backfill backfilling;
   saved_binding binding;
   saved_handlers events;
   saved_past past;

@@ -44,7 +44,20 @@ from ._core import (
     restore,
 )
 from ._cluster import Cluster
-from ._devices import Capacity, Device, DeviceConstraint, DeviceRequest, GPUDevice, NodeDevices, ResourceClaim, Volumes
+from ._devices import (
+    NUMA,
+    Capacity,
+    Device,
+    DeviceConstraint,
+    DeviceRequest,
+    GPUDevice,
+    MIGProfile,
+    MIGTable,
+    NodeDevices,
+    NUMACell,
+    ResourceClaim,
+    Volumes,
+)
 from ._errors import Error
 from ._experiments import OPENB_POLICIES, Replay, Simulation, openb, openb_trace, replay, simulate
 from ._fork import Fork
@@ -75,6 +88,10 @@ __all__ = [
     "Group",
     "GroupExplanation",
     "GroupId",
+    "MIGProfile",
+    "MIGTable",
+    "NUMA",
+    "NUMACell",
     "Node",
     "NodeDevices",
     "NodeId",

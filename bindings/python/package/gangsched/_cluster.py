@@ -78,8 +78,8 @@ class Cluster(ClusterBase):
         added: NodeId = self._add_node(node)
         return added
 
-    def update_node(self, node: Union[NodeId, str], spec: Node) -> None:
-        """Replaces the whole spec; the name must stay. Pods on it stay."""
+    def update_node(self, node: Union[NodeId, str], spec: Union[Node, Kubernetes]) -> None:
+        """Replaces the whole spec, also by a node of Kubernetes' shape; the name must stay. Pods on it stay."""
         self._update_node(node, spec)
 
     def add_pod(self, pod: Union[Pod, Kubernetes]) -> PodId:
@@ -92,8 +92,11 @@ class Cluster(ClusterBase):
         added: PodId = self._add_pod(pod)
         return added
 
-    def update_pod(self, pod: Union[PodId, str], spec: Pod) -> None:
-        """Replaces the spec; name, namespace and group must stay. A pending pod given a node is bound there, by others."""
+    def update_pod(self, pod: Union[PodId, str], spec: Union[Pod, Kubernetes]) -> None:
+        """Replaces the spec, also by a pod of Kubernetes' shape; name, namespace and group must stay.
+
+        A pending pod given a node is bound there, by others.
+        """
         self._update_pod(pod, spec)
 
     def add_nodes(self, table: Any) -> List[NodeId]:

@@ -56,8 +56,85 @@ class Device:
 
 
 @dataclasses.dataclass
+class MIGProfile:
+    """A kind of MIG instance, as ``nvidia-smi mig -lgip`` and ``-lgipp`` list them."""
+
+    #: ``1g.5gb``, of which the g is ``compute_slices``.
+    name: str
+    compute_slices: int
+    #: Adjacent ones.
+    memory_slices: int
+    #: The memory slices that an instance may begin at.
+    starts: Sequence[int]
+    #: Of its GPU's video engines ``none`` that another one could miss, ``any`` share, the ``one`` set that there is, or ``all``.
+    media: str = "none"
+    #: On an empty GPU; 0: as many as the rest allows.
+    max_instances: int = 0
+    #: 0: not known.
+    multiprocessors: int = 0
+    memory_mib: int = 0
+
+
+@dataclasses.dataclass
+class MIGTable:
+    """The instances that a GPU can be divided into, of a product that the library does not know by its model. Slices: 1 to 8."""
+
+    name: str
+    compute_slices: int
+    memory_slices: int
+    profiles: Sequence[MIGProfile]
+
+
+@dataclasses.dataclass
+class NUMACell:
+    """One NUMA cell as the node reports it."""
+
+    id: int
+    #: Logical CPUs: id, core, socket, and, unless it is the socket's number, the last-level cache that it shares. Numbers of cores are
+    #: different across the whole node. Empty: memory only.
+    cpus: Sequence[Union[Tuple[int, int, int], Tuple[int, int, int, int]]] = ()
+    #: What containers may have, without huge pages.
+    memory_bytes: int = 0
+    #: By bytes of a page the bytes that containers may have.
+    hugepages: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    #: To every cell by ascending id, 10 to 254; all cells have them or none.
+    distances: Sequence[int] = ()
+
+
+@dataclasses.dataclass
+class NUMA:
+    """A node's NUMA cells, and how its kubelet gives them out: what its configuration has, and koord-scheduler's words on bound CPUs."""
+
+    cells: Sequence[NUMACell]
+    #: topologyManagerPolicy: ``none``, ``best-effort``, ``restricted`` or ``single-numa-node``.
+    policy: str = "none"
+    #: topologyManagerScope: ``container`` or ``pod``.
+    scope: str = "container"
+    #: prefer-closest-numa-nodes: the cells must have distances.
+    prefer_closest: bool = False
+    #: cpuManagerPolicy static; what follows are its options.
+    static_cpus: bool = False
+    full_pcpus_only: bool = False
+    distribute_cpus_across_numa: bool = False
+    align_by_socket: bool = False
+    distribute_cpus_across_cores: bool = False
+    strict_cpu_reservation: bool = False
+    prefer_align_cpus_by_uncorecache: bool = False
+    #: memoryManagerPolicy Static.
+    static_memory: bool = False
+    #: reservedSystemCPUs.
+    reserved_cpus: Sequence[int] = ()
+    #: As ``Pod.cpu_bind``; required of Guaranteed pods and those that bind CPUs anyway.
+    cpu_bind: str = "none"
+    #: Bound CPUs come from the cells with the fewest free ones (``most``) or with the most (``least``).
+    cells_first: str = "least"
+    #: Allocatable CPU is so much of what there is.
+    cpu_amplification_percent: int = 100
+
+
+@dataclasses.dataclass
 class NodeDevices:
-    """All devices of a node: at most 16 GPUs, which are of one model, and 1,024 others."""
+    """All devices of a node: at most 16 GPUs, which are of one model, and 1,024 others; with ``numa`` 256 of each class."""
 
     model: str = ""
     memory_mib: int = 0
@@ -73,6 +150,10 @@ class NodeDevices:
     others: Sequence[Device] = ()
     #: "set/counter" and how much of it there is.
     counters: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    #: ``None``: that of ``model``, if it is known.
+    mig_table: Optional[MIGTable] = None
+    #: Pods get CPUs, memory and devices as kubelet would give them; ``None``: it is not known.
+    numa: Optional[NUMA] = None
 
 
 @dataclasses.dataclass
@@ -152,4 +233,18 @@ class Volumes:
     attachments: Sequence[Tuple[str, str]] = ()
 
 
-__all__ = ["Attribute", "Capacity", "Device", "DeviceConstraint", "DeviceRequest", "GPUDevice", "NodeDevices", "ResourceClaim", "Volumes"]
+__all__ = [
+    "NUMA",
+    "Attribute",
+    "Capacity",
+    "Device",
+    "DeviceConstraint",
+    "DeviceRequest",
+    "GPUDevice",
+    "MIGProfile",
+    "MIGTable",
+    "NUMACell",
+    "NodeDevices",
+    "ResourceClaim",
+    "Volumes",
+]

@@ -91,6 +91,13 @@ class Pod:
     #: Claims that it shares with others, of its namespace, each once.
     resource_claims: Sequence[Union[ResourceClaimId, str]] = ()
     volumes: Optional[Volumes] = None
+    #: ``status.qosClass`` is Guaranteed: where NUMA cells are known kubelet gives it CPUs and memory of its own.
+    guaranteed: bool = False
+    #: There, CPUs from the scheduler: ``none``, ``full_cores`` or ``spread_by_cores`` (one of each core), ``cpu_bind_required`` or if it
+    #: can be; kept apart by ``core`` or ``cell`` from those of pods that say the same.
+    cpu_bind: str = "none"
+    cpu_bind_required: bool = False
+    cpu_exclusive: str = "none"
     cookie: int = 0
 
     def amounts(self) -> Dict[str, Quantity]:
