@@ -147,10 +147,6 @@ GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores&
   return broken(plugin, rows.broken);
 }
 
-GANGSCHED_INLINE bool picker::withheld(row_t row) const noexcept {
-  return std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
-}
-
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   if (goes_on(pod, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
@@ -323,7 +319,7 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
         options_.seed, decision, count, state_->nodes.rows.count(),
         [&](row_t row) {
           return rows.verdict[row] == passes && rows.score[row] == buffers_.best_of_group[rows.group[row]] &&
-                 !withheld(row);
+                 !std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
         },
         each, mixed_rows());
   }

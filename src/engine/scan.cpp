@@ -312,7 +312,11 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
                                      const std::vector<row_t>* among, bool sample) {
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
-  if (!buffers_.withheld.empty()) std::erase_if(buffers_.candidates, [&](row_t row) { return withheld(row); });
+  const std::vector<row_t>& withheld = buffers_.withheld;
+  if (!withheld.empty()) {
+    std::erase_if(buffers_.candidates,
+                  [&](row_t row) { return std::binary_search(withheld.begin(), withheld.end(), row); });
+  }
   if (plan.opaque) {
     opaque_filters(plan, pod, result);
     opaque_key_filters(plan, pod, result);

@@ -15,6 +15,16 @@ GANGSCHED_INLINE rejection rejection_by(const kernel_table& profile, const refus
   return made;
 }
 
+/// A line whose class is the one that it was made for.
+template <class Line>
+[[nodiscard]] bool is_current(const model::cluster_state& state, const Line& one) noexcept {
+  return one.second.generation == state.classes.generation(one.first);
+}
+
+[[nodiscard]] inline bool room_ends_backoff(const scheduler_options& options, const waiting_group& one) noexcept {
+  return options.wake != wake_rule::hints && !one.refused.at_admission;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) const noexcept {
@@ -32,7 +42,7 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
 /// Of a group that an event helps: whether it backs off still, and the event does not end that. Such a group goes on hearing of events.
 GANGSCHED_INLINE bool unschedulable_pods::still_backs_off(waiting_groups::slot at) {
   const entity e{groups_[at].group.row, true};
-  if (!room_ends_backoff(groups_[at]) || !queue_->backs_off(queue_->item(e), *now_)) return false;
+  if (!detail::room_ends_backoff(*options_, groups_[at]) || !queue_->backs_off(queue_->item(e), *now_)) return false;
   if (parts_->may_fit(parts_->room_for(e.row))) {
     queue_->end_backoff(e);
     return false;
@@ -68,7 +78,8 @@ GANGSCHED_INLINE void unschedulable_pods::hear(class_id cls, class_line& line, r
 
 GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t since) {
   const class_id cls = state_->class_of(pod);
-  if (const auto known = lines_.find(cls); known != lines_.end() && !is_current(*known)) disband(known);
+  if (const auto known = lines_.find(cls); known != lines_.end() && !detail::is_current(*state_, *known))
+    disband(known);
   const auto [at, fresh] = lines_.try_emplace(cls);
   class_line& line = at->second;
   line.generation = state_->classes.generation(cls);
@@ -259,7 +270,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   if (lines_.empty()) return;
   const auto found = lines_.find(why.cls);
   if (found == lines_.end()) return;
-  if (!is_current(*found)) return disband(found);
+  if (!detail::is_current(*state_, *found)) return disband(found);
   class_line& line = found->second;
   for (std::size_t i = line.front; i < line.pods.size(); ++i) {
     const class_line::entry next = line.pods[i];
@@ -351,7 +362,7 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
 GANGSCHED_INLINE help_condition unschedulable_pods::condition_of(const lines::value_type& one) {
   const auto& [cls, line] = one;
   if (options_->wake == wake_rule::hints) return {.hears = line.hears};
-  if (!is_current(one)) return {.anything = true};
+  if (!detail::is_current(*state_, one)) return {.anything = true};
   return judge_->condition_of(cls, line.filtered, line.rejectors, line.refusers);
 }
 
@@ -398,7 +409,7 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   std::vector<class_id> helped;
   for (const class_id cls : by_class_.candidates(*state_, what)) {
     const auto found = lines_.find(cls);
-    if (!is_current(*found)) {
+    if (!detail::is_current(*state_, *found)) {
       disband(found);
       continue;
     }
@@ -455,7 +466,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why)
   instant ready{};
   for (auto at = groups_.first_to_try(why.kind); at != waiting_groups::none; at = groups_.next_to_try(at)) {
     const waiting_group& one = groups_[at];
-    const instant its = room_ends_backoff(one) ? *now_ : std::max(one.ready, *now_);
+    const instant its = detail::room_ends_backoff(*options_, one) ? *now_ : std::max(one.ready, *now_);
     if (one.since > why.position || (next != waiting_groups::none && its >= ready) || !waits(one)) continue;
     next = at, ready = its;
     if (ready == *now_) break;
@@ -500,7 +511,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_groups::slot at) {
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
     const auto line = lines_.find(state_->pods.cls[e.row]);  // its class may have changed
-    const bool known = line != lines_.end() && is_current(*line);
+    const bool known = line != lines_.end() && detail::is_current(*state_, *line);
     queue_->park(e, *now_);
     if (known)
       line_up(e.row, state_->log.end());
@@ -524,7 +535,7 @@ GANGSCHED_INLINE bool unschedulable_pods::nobody_by_hints() const noexcept {
 GANGSCHED_INLINE std::vector<class_id> unschedulable_pods::hearers(std::uint64_t told) {
   learn_conditions();
   std::vector<class_id> found = by_class_.candidates(told);
-  const auto gone = [&](class_id cls) { return !is_current(*lines_.find(cls)); };
+  const auto gone = [&](class_id cls) { return !detail::is_current(*state_, *lines_.find(cls)); };
   if (std::none_of(found.begin(), found.end(), gone)) return found;
   for (const class_id cls : found) {
     if (gone(cls)) disband(lines_.find(cls));

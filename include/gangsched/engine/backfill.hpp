@@ -62,16 +62,16 @@ class GANGSCHED_API backfill {
 
  private:
   struct offers {
-    bool held = false;   ///< somebody had a reservation when this was looked at last
-    bool moved = false;  ///< one ended or moved since
-    bool stale = false;  ///< room came or went otherwise than expected
-    std::vector<std::pair<entity, instant>>
-        again;                  ///< whose reservations are to be looked for again, and from when on they were
+    bool held = false;          ///< somebody had a reservation when this was looked at last
+    bool moved = false;         ///< one ended or moved since
+    bool stale = false;         ///< room came or went otherwise than expected
     std::uint64_t seen = 0;     ///< position in the log: what changed before is known
     std::vector<instant> ends;  ///< by pod row: when who runs is expected to end
-    instant looked = instant::min(),
-            next_end = instant::max();  ///< the first of those after the time when they were looked at last
-    std::vector<entity> next;           ///< who is to be tried, the next one last
+    instant looked = instant::min();
+    instant next_end = instant::max();  ///< the first of those after the time when they were looked at last
+    /// Whose reservations are to be looked for again, and from when on they were.
+    std::vector<std::pair<entity, instant>> again;
+    std::vector<entity> next;  ///< who is to be tried, the next one last
   };
   struct found {
     instant from{};

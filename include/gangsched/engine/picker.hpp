@@ -127,7 +127,6 @@ class GANGSCHED_API picker {
   picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
   /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `buffers::withheld`.
   void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
-  [[nodiscard]] bool withheld(row_t row) const noexcept;
   void count_reasons(const class_plan& plan, const planned& hook, row_t pod, row_t node, const status& said);
   void count_narrowed_reasons(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
                               const std::vector<row_t>& rows);

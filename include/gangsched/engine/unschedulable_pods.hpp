@@ -159,9 +159,6 @@ class GANGSCHED_API unschedulable_pods {
   };
   [[nodiscard]] bool waits(const class_line::entry& one) const noexcept;
   [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
-  [[nodiscard]] bool room_ends_backoff(const waiting_group& one) const noexcept {
-    return options_->wake != wake_rule::hints && !one.refused.at_admission;
-  }
   [[nodiscard]] bool still_backs_off(waiting_groups::slot at);
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
                                                   row_t pod, std::uint64_t rejectors);
@@ -178,9 +175,6 @@ class GANGSCHED_API unschedulable_pods {
   template <class Helps>
   void wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position, const Helps& helps);
   using lines = std::map<class_id, class_line>;
-  [[nodiscard]] bool is_current(const lines::value_type& one) const noexcept {
-    return one.second.generation == state_->classes.generation(one.first);
-  }
   void erase_line(lines::iterator at);
   void disband(lines::iterator at);
   void hear(class_id cls, class_line& line, row_t pod);
