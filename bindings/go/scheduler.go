@@ -53,7 +53,18 @@ type Options struct {
 	TraceRecords         int  // kept at most, then the oldest go: 192 bytes each, taken at once; 0: 32,768
 	EventsKept           int  // that wait to be taken, at most, then the oldest go; 0: there are no events
 	CountReasons         bool // rejects say how many nodes gave which reason, in notes of events, without asking again
+	Backfill             BackfillRule
+	MaxOvertake          int64 // who has waited longer than these nanoseconds gets nodes reserved at once; 0: nobody does
 }
+
+// BackfillRule says for whom nodes are reserved that have no room yet, by how long pods are expected to run.
+type BackfillRule int32
+
+const (
+	BackfillNone         BackfillRule = C.GANGSCHED_BACKFILL_NONE         // nobody
+	BackfillEASY         BackfillRule = C.GANGSCHED_BACKFILL_EASY         // the first in the queue of those that found no room
+	BackfillConservative BackfillRule = C.GANGSCHED_BACKFILL_CONSERVATIVE // everybody who found no room
+)
 
 // DecisionKind is what the host is to do.
 type DecisionKind int32
@@ -159,6 +170,7 @@ func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
 	given.initial_backoff, given.max_backoff = C.int64_t(options.InitialBackoff), C.int64_t(options.MaxBackoff)
 	given.unschedulable_timeout = C.int64_t(options.UnschedulableTimeout)
 	given.check_hooks = C.bool(options.CheckHooks)
+	given.backfill, given.max_overtake = C.int32_t(options.Backfill), C.int64_t(options.MaxOvertake)
 	on.own.mu.Lock()
 	defer on.own.mu.Unlock()
 	on.own.settle()

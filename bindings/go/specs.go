@@ -175,6 +175,7 @@ type PodSpec struct {
 	Terminating, Preempted     bool
 	Guaranteed                 bool            // status.qosClass is Guaranteed
 	StartTime                  *int64          // nanoseconds
+	ExpectedRunTime            int64           // nanoseconds, for backfill; 0: nobody knows
 	Controller                 Controller      // what spreading by default goes by
 	Devices                    []DeviceRequest // beside the resources that containers request by number
 	DeviceConstraints          []DeviceConstraint
@@ -388,6 +389,7 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	to.node.value, to.nominated_node.value = C.uint64_t(from.Node), C.uint64_t(from.NominatedNode)
 	to.terminating, to.preempted = C.bool(from.Terminating), C.bool(from.Preempted)
 	to.guaranteed = C.bool(from.Guaranteed)
+	to.expected_run_time = C.int64_t(from.ExpectedRunTime)
 	if from.StartTime != nil {
 		to.has_start_time, to.start_time = true, C.int64_t(*from.StartTime)
 	}

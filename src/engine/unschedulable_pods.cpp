@@ -15,12 +15,10 @@ GANGSCHED_INLINE rejection rejection_by(const kernel_table& profile, const refus
   return made;
 }
 
-/// A line whose class is the one that it was made for.
-template <class Line>
-[[nodiscard]] bool is_current(const model::cluster_state& state, const Line& one) noexcept {
-  return one.second.generation == state.classes.generation(one.first);
+/// Whether a line's class is the one that it was made for.
+[[nodiscard]] bool is_current(const model::cluster_state& state, const auto& line) noexcept {
+  return line.second.generation == state.classes.generation(line.first);
 }
-
 [[nodiscard]] inline bool room_ends_backoff(const scheduler_options& options, const waiting_group& one) noexcept {
   return options.wake != wake_rule::hints && !one.refused.at_admission;
 }
@@ -43,10 +41,7 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
 GANGSCHED_INLINE bool unschedulable_pods::still_backs_off(waiting_groups::slot at) {
   const entity e{groups_[at].group.row, true};
   if (!detail::room_ends_backoff(*options_, groups_[at]) || !queue_->backs_off(queue_->item(e), *now_)) return false;
-  if (parts_->may_fit(parts_->room_for(e.row))) {
-    queue_->end_backoff(e);
-    return false;
-  }
+  if (parts_->may_fit(parts_->room_for(e.row))) return queue_->end_backoff(e), false;
   if (queue_->item(e).where != place::backoff) wake_up(e);
   return true;
 }

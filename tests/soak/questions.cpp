@@ -62,6 +62,8 @@ void host::ask(const step& one) {
     called<"cluster::priority_of">();
     agree(cluster_.priority_of(id) == pod->second.priority, "priority_of");
     if (pod->second.placed()) agree(!cluster_.nominated_node_of(id), "nominated_node_of");
+    called<"cluster::reserved_from">();
+    agree(!cluster_.reserved_from(id) || cluster_.nominated_node_of(id), "reserved_from");
     called<"scheduler::explain(pod_id)">();
     const auto why = scheduler_->explain(id);
     unchanged("explain(pod)");

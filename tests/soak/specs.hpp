@@ -77,6 +77,7 @@ enum class pod_trait : std::uint8_t {
   by_others,  ///< bound by somebody else
   terminating,
   preempted,
+  run_time,
   count
 };
 enum class group_trait : std::uint8_t {

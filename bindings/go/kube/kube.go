@@ -3,6 +3,7 @@ package kube
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -106,6 +107,9 @@ func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error
 	}
 	if spec.Affinity != nil {
 		affinity(spec.Affinity, made)
+	}
+	if deadline := from.Spec.ActiveDeadlineSeconds; deadline != nil {
+		made.ExpectedRunTime = *deadline * int64(time.Second)
 	}
 	if from.Status.StartTime != nil {
 		started := from.Status.StartTime.UnixNano()
