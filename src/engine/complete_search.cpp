@@ -1,11 +1,23 @@
 #include "gangsched/engine/complete_search.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <set>
 
+#include "gangsched/core/hash.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// A part whose members look at each other.
+struct complete_search::any_order {
+  const group_part& what;
+  const std::vector<row_t>* within;
+  const continuation& rest;
+  std::vector<std::vector<row_t>> kinds = {};  ///< their members, in order
+  std::vector<std::size_t> placed = {};        ///< of each kind, the first ones
+  std::size_t count = 0;                       ///< of all kinds
+  std::set<arrangement> seen = {};             ///< which members are where, in vain
+};
 
 GANGSCHED_INLINE status complete_search::feasible(row_t group, const group_progress& progress) const {
   return engine::feasible(with_.state, with_.entities.profile_of_group(group), group, progress);
@@ -88,7 +100,15 @@ GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::v
   if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
   group_part sorted = what;
   alike_together(sorted.members);
-  return place(sorted, 0, member_progress{with_.state, what.group, what.members}, 0, within, rest);
+  const member_progress nobody{with_.state, what.group, what.members};
+  if (symmetric_) return place(sorted, 0, nobody, 0, within, rest);
+  any_order all{sorted, within, rest};
+  for (const row_t pod : sorted.members) {
+    if (all.kinds.empty() || kind_of(all.kinds.back().front()) != kind_of(pod)) all.kinds.emplace_back();
+    all.kinds.back().push_back(pod);
+  }
+  all.placed.assign(all.kinds.size(), 0);
+  return place_in_any_order(all, nobody, {});
 }
 
 /// A slice is all or nothing, and the group's minimum counts its members. Those inside a slice are all needed.
@@ -126,6 +146,31 @@ GANGSCHED_INLINE bool complete_search::fill_parts(const group_part& what, std::s
   return !waiting.empty() && step() && fill_parts(what, at + 1, without, within, rest);
 }
 
+/// The node for the pod in a trial of its own, which stays if what comes then succeeds.
+template <class Then>
+bool complete_search::place_one(row_t pod, row_t node, const Then& then) {
+  const std::size_t mark = with_.placed.size();
+  transaction one{with_.state};
+  picked found;
+  found.node = node;
+  status said;
+  if (with_.placed.place(pod, found, said) && then()) {
+    one.commit();
+    return true;
+  }
+  with_.placed.discard(mark);
+  return false;
+}
+
+/// Where the pod may go as things stand, in ascending order.
+GANGSCHED_INLINE std::vector<row_t> complete_search::open_to(row_t pod, const std::vector<row_t>* within) {
+  const row_t group = with_.state.pods.group[pod];
+  const group_topology& topology = with_.state.groups.record[group]->spec.topology;
+  if (topology.spread_key.empty()) return with_.picks.feasible_rows(pod, within);
+  spread_limit limit{with_.state, with_.candidates.domains().of(topology.spread_key), group, topology.spread_most};
+  return with_.picks.feasible_rows(pod, &limit.open(within));
+}
+
 GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t at, const member_progress& progress,
                                              row_t lowest, const std::vector<row_t>* within, const continuation& rest) {
   const bool enough = what.is_slice() ? at == what.members.size() : feasible(what.group, progress.now()).ok();
@@ -135,32 +180,46 @@ GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t
   const row_t pod = what.members[at];
   std::size_t next = at + 1;  // the first that is not like it
   while (next < what.members.size() && kind_of(what.members[next]) == kind_of(pod)) ++next;
-  const bool again = symmetric_ && next != at + 1;
-  const group_topology& topology = with_.state.groups.record[what.group]->spec.topology;
-  std::optional<spread_limit> limit;
-  if (!topology.spread_key.empty()) {
-    limit.emplace(with_.state, with_.candidates.domains().of(topology.spread_key), what.group, topology.spread_most);
-  }
+  const bool again = next != at + 1;
   member_progress with = progress;
   with.count(pod, true);
-  for (const row_t node : with_.picks.feasible_rows(pod, limit ? &limit->open(within) : within)) {
+  for (const row_t node : open_to(pod, within)) {
     if (node < lowest) continue;
     if (!step()) return false;
-    const std::size_t mark = with_.placed.size();
-    transaction one{with_.state};
-    picked found;
-    found.node = node;
-    status said;
-    if (with_.placed.place(pod, found, said) && place(what, at + 1, with, again ? node : 0, within, rest)) {
-      one.commit();
-      return true;
-    }
-    with_.placed.discard(mark);
+    if (place_one(pod, node, [&] { return place(what, at + 1, with, again ? node : 0, within, rest); })) return true;
   }
   if (what.is_slice()) return false;
   member_progress without = progress;
   for (std::size_t i = at; i < next; ++i) without.count(what.members[i], false);
   return place(what, next, without, 0, within, rest);
+}
+
+/// Whose turn it is, and where it goes. @p where: what is placed, as sums that know no order.
+GANGSCHED_INLINE bool complete_search::place_in_any_order(any_order& of, const member_progress& progress,
+                                                          const arrangement& where) {
+  if (of.what.is_slice()) {
+    if (of.count == of.what.members.size()) return of.rest();
+  } else {
+    const status said = feasible(of.what.group, progress.now());
+    if (said.ok()) return of.rest();
+    if (said.code != code::wait) return false;
+  }
+  for (std::size_t kind = 0; kind < of.kinds.size(); ++kind) {
+    if (of.placed[kind] == of.kinds[kind].size()) continue;
+    const row_t pod = of.kinds[kind][of.placed[kind]];
+    member_progress with = progress;
+    with.count(pod, true);
+    for (const row_t node : open_to(pod, of.within)) {
+      const std::uint64_t here = mix64((std::uint64_t{kind} << 32) + node);
+      const arrangement then{where.first + here, where.second + mix64(here)};
+      if (!of.seen.insert(then).second) continue;
+      if (!step()) return false;
+      ++of.placed[kind], ++of.count;
+      if (place_one(pod, node, [&] { return place_in_any_order(of, with, then); })) return true;
+      --of.placed[kind], --of.count;
+    }
+  }
+  return false;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

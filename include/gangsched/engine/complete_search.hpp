@@ -12,6 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
 /// part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
 /// Alike members take nodes in ascending order, if nothing depends on the order; and if one goes without, so do the alike ones after it.
+/// Where filters look at other members, each order of a part's members is tried, and what is where is looked at once, whatever order
+/// led there. Parts of a tree, and slices, are tried in their order.
 class GANGSCHED_API complete_search {
  public:
   /// What it asks, and where it places.
@@ -52,6 +54,14 @@ class GANGSCHED_API complete_search {
                   const continuation& rest);
   bool place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest,
              const std::vector<row_t>* within, const continuation& rest);
+  struct any_order;
+  /// Which members are where: two sums of hashes, so that the order of members does not show. (Two that differ have the same sums once in
+  /// 2^128 times.)
+  using arrangement = std::pair<std::uint64_t, std::uint64_t>;
+  bool place_in_any_order(any_order& of, const member_progress& progress, const arrangement& where);
+  [[nodiscard]] std::vector<row_t> open_to(row_t pod, const std::vector<row_t>* within);
+  template <class Then>
+  bool place_one(row_t pod, row_t node, const Then& then);
 
   tools with_;
   const group_part* whole_;
