@@ -1,6 +1,7 @@
 #include "gangsched/engine/complete_search.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "gangsched/core/hash.hpp"
@@ -8,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// A part whose members look at each other.
-struct complete_search::any_order {
+/// A part without parts, whose members are to be placed.
+struct complete_search::leaf {
   const group_part& what;
   const std::vector<row_t>* within;
   const continuation& rest;
@@ -100,15 +101,14 @@ GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::v
   if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
   group_part sorted = what;
   alike_together(sorted.members);
-  const member_progress nobody{with_.state, what.group, what.members};
-  if (symmetric_) return place(sorted, 0, nobody, 0, within, rest);
-  any_order all{sorted, within, rest};
+  leaf all{sorted, within, rest};
   for (const row_t pod : sorted.members) {
     if (all.kinds.empty() || kind_of(all.kinds.back().front()) != kind_of(pod)) all.kinds.emplace_back();
     all.kinds.back().push_back(pod);
   }
   all.placed.assign(all.kinds.size(), 0);
-  return place_in_any_order(all, nobody, {});
+  if (&what == whole_) whole_members_ = &sorted;
+  return place_by_kind(all);
 }
 
 /// A slice is all or nothing, and the group's minimum counts its members. Those inside a slice are all needed.
@@ -171,39 +171,170 @@ GANGSCHED_INLINE std::vector<row_t> complete_search::open_to(row_t pod, const st
   return with_.picks.feasible_rows(pod, &limit.open(within));
 }
 
-GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t at, const member_progress& progress,
-                                             row_t lowest, const std::vector<row_t>* within, const continuation& rest) {
-  const bool enough = what.is_slice() ? at == what.members.size() : feasible(what.group, progress.now()).ok();
-  if (enough) return rest();
-  if (at == what.members.size() || (!what.is_slice() && feasible(what.group, progress.now()).code != code::wait))
-    return false;
-  const row_t pod = what.members[at];
+/// Whether so many of the part have a place that it stands. Says why it does not.
+GANGSCHED_INLINE bool complete_search::enough(const group_part& what, std::size_t count,
+                                              const member_progress& progress, status& said) const {
+  if (what.is_slice()) {
+    said = status::wait();
+    return count == what.members.size();
+  }
+  said = feasible(what.group, progress.now());
+  if (said.ok() && &what == whole_members_ && count < members_) said = status::wait();
+  return said.ok();
+}
+
+GANGSCHED_INLINE bool complete_search::place(const leaf& of, std::size_t at, std::size_t count,
+                                             const member_progress& progress, row_t lowest) {
+  status said;
+  if (enough(of.what, count, progress, said)) return of.rest();
+  if (at == of.what.members.size() || said.code != code::wait) return false;
+  const row_t pod = of.what.members[at];
   std::size_t next = at + 1;  // the first that is not like it
-  while (next < what.members.size() && kind_of(what.members[next]) == kind_of(pod)) ++next;
+  while (next < of.what.members.size() && kind_of(of.what.members[next]) == kind_of(pod)) ++next;
   const bool again = next != at + 1;
   member_progress with = progress;
   with.count(pod, true);
-  for (const row_t node : open_to(pod, within)) {
+  for (const row_t node : open_to(pod, of.within)) {
     if (node < lowest) continue;
     if (!step()) return false;
-    if (place_one(pod, node, [&] { return place(what, at + 1, with, again ? node : 0, within, rest); })) return true;
+    if (place_one(pod, node, [&] { return place(of, at + 1, count + 1, with, again ? node : 0); })) return true;
   }
-  if (what.is_slice()) return false;
+  if (of.what.is_slice()) return false;
   member_progress without = progress;
-  for (std::size_t i = at; i < next; ++i) without.count(what.members[i], false);
-  return place(what, next, without, 0, within, rest);
+  for (std::size_t i = at; i < next; ++i) without.count(of.what.members[i], false);
+  return place(of, next, count, without, 0);
+}
+
+/// Members one after another where a packing has them; false if filters, or what comes then, will not have it.
+GANGSCHED_INLINE bool complete_search::place_listed(const leaf& of, const std::vector<std::pair<row_t, row_t>>& all,
+                                                    std::size_t at, const member_progress& progress) {
+  if (at == all.size()) {
+    status said;
+    return enough(of.what, at, progress, said) && of.rest();
+  }
+  const auto& [pod, node] = all[at];
+  const std::vector<row_t> only{node};
+  if (!step() || open_to(pod, &only).empty()) return false;
+  member_progress with = progress;
+  with.count(pod, true);
+  return place_one(pod, node, [&] { return place_listed(of, all, at + 1, with); });
+}
+
+/// Members of the part that have to find a place: so many that the group's hooks will not do with fewer. 0: that is not to be told.
+GANGSCHED_INLINE std::size_t complete_search::least_of(const group_part& what) const {
+  if (what.is_slice()) return what.members.size();
+  const std::size_t wanted = &what == whole_members_ ? members_ : 0;
+  const std::size_t least = static_cast<std::size_t>(with_.parts.least_members(what));
+  if (least == 0 || least > what.members.size()) return wanted;
+  member_progress fewer{with_.state, what.group, what.members};
+  for (std::size_t i = 0; i < what.members.size(); ++i) fewer.count(what.members[i], i + 1 < least);
+  return std::max(wanted, feasible(what.group, fewer.now()).ok() ? 0 : least);
+}
+
+/// The part as a question of amounts: what its members need of that which nodes have, and where each may be at all. What it has no answer
+/// to has no place; but there may be none where it has one.
+GANGSCHED_INLINE std::optional<complete_search::packed> complete_search::pack(const leaf& of, std::uint64_t& steps) {
+  const std::size_t least = least_of(of.what);
+  if (least < 2) return std::nullopt;
+  model::cluster_state& state = with_.state;
+  constexpr std::size_t most_nodes = 256;
+  std::vector<row_t> rows;
+  if (of.within != nullptr) {
+    rows = *of.within;
+  } else {
+    for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
+      if (state.nodes.alive(row)) rows.push_back(row);
+    }
+  }
+  if (rows.size() > most_nodes) return std::nullopt;
+  std::vector<resource_kind> resources;
+  std::vector<std::vector<amount>> needs;  // by kind of member
+  std::vector<class_id> classes;
+  for (const std::vector<row_t>& alike : of.kinds) {
+    classes.push_back(state.class_of(alike.front()));
+    const pod_class& cls = state.classes[classes.back()];
+    if (cls.held_room) return std::nullopt;
+    std::vector<amount>& its = needs.emplace_back();
+    const class_plan& plan = with_.picks.plan_of(classes.back());
+    for (const planned& hook : plan.local_filters) {
+      if (hook.plugin->filter.least_free == nullptr) continue;
+      for (const amount& one :
+           hook.plugin->filter.least_free(hook.plugin->self.get(), plan.context(state, hook, no_row))) {
+        // (Amounts that must be free without being used up are for the filters to judge.)
+        if (one.value <= 0 || one.value != (one.kind == kinds::pods ? 1 : cls.request(one.kind))) continue;
+        if (std::find_if(its.begin(), its.end(), [&](const amount& known) { return known.kind == one.kind; }) ==
+            its.end())
+          its.push_back(one);
+        if (std::find(resources.begin(), resources.end(), one.kind) == resources.end()) resources.push_back(one.kind);
+      }
+    }
+  }
+  packed made;
+  std::vector<member_packing::amounts> free;
+  for (const row_t row : rows) {
+    member_packing::amounts& here = free.emplace_back();
+    for (const resource_kind kind : resources) {
+      const std::int64_t left = state.nodes.allocatable.at(row, kind) - state.nodes.used.at(row, kind);
+      here.push_back(std::max<std::int64_t>(left, 0));
+    }
+  }
+  std::vector<member_packing::kind> kinds;
+  for (std::size_t k = 0; k < needs.size(); ++k) {
+    member_packing::kind& one = kinds.emplace_back();
+    one.count = static_cast<std::uint32_t>(of.kinds[k].size());
+    for (const resource_kind kind : resources) {
+      const auto its =
+          std::find_if(needs[k].begin(), needs[k].end(), [&](const amount& need) { return need.kind == kind; });
+      one.needs.push_back(its == needs[k].end() ? 0 : its->value);
+    }
+    for (const row_t row : rows) one.may.push_back(with_.picks.passes_locally(classes[k], row) ? 1 : 0);
+  }
+  member_packing packing{std::move(free), std::move(kinds), static_cast<std::uint32_t>(least), steps};
+  made.said = packing.solve();
+  steps = packing.steps_left();
+  for (std::size_t k = 0; made.said == member_packing::answer::found && k < of.kinds.size(); ++k) {
+    std::size_t next = 0;
+    for (std::size_t node = 0; node < rows.size(); ++node) {
+      for (std::uint32_t i = packing.on(k, node); i > 0; --i) made.where.emplace_back(of.kinds[k][next++], rows[node]);
+    }
+  }
+  return made;
+}
+
+/// What is simple is soon found by trying; then the question of amounts says that there is nothing, or where; else trying goes on.
+GANGSCHED_INLINE bool complete_search::place_by_kind(leaf& of) {
+  constexpr std::uint64_t few = 1000, packing_steps = 256;  // of trying; of packing, in one of trying
+  const member_progress nobody{with_.state, of.what.group, of.what.members};
+  const auto attempt = [&] { return symmetric_ ? place(of, 0, 0, nobody, 0) : place_in_any_order(of, nobody, {}); };
+  const std::uint64_t kept = left_ - std::min(left_, few);
+  left_ -= kept;
+  if (attempt()) {
+    left_ += kept;
+    return true;
+  }
+  if (left_ != 0 || kept == 0) {  // there is nothing left to try, or no step
+    left_ += kept;
+    return false;
+  }
+  const std::uint64_t share = kept / 2 * packing_steps;
+  std::uint64_t steps = share;
+  const std::optional<packed> found = pack(of, steps);
+  left_ = kept - (share - steps) / packing_steps;
+  if (found && found->said == member_packing::answer::none) return false;
+  if (symmetric_ && found && found->said == member_packing::answer::found && place_listed(of, found->where, 0, nobody))
+    return true;
+  std::fill(of.placed.begin(), of.placed.end(), 0);
+  of.count = 0;
+  of.seen.clear();
+  return attempt();
 }
 
 /// Whose turn it is, and where it goes. @p where: what is placed, as sums that know no order.
-GANGSCHED_INLINE bool complete_search::place_in_any_order(any_order& of, const member_progress& progress,
+GANGSCHED_INLINE bool complete_search::place_in_any_order(leaf& of, const member_progress& progress,
                                                           const arrangement& where) {
-  if (of.what.is_slice()) {
-    if (of.count == of.what.members.size()) return of.rest();
-  } else {
-    const status said = feasible(of.what.group, progress.now());
-    if (said.ok()) return of.rest();
-    if (said.code != code::wait) return false;
-  }
+  status said;
+  if (enough(of.what, of.count, progress, said)) return of.rest();
+  if (said.code != code::wait) return false;
   for (std::size_t kind = 0; kind < of.kinds.size(); ++kind) {
     if (of.placed[kind] == of.kinds[kind].size()) continue;
     const row_t pod = of.kinds[kind][of.placed[kind]];

@@ -43,7 +43,8 @@ struct scheduler_options {
   timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
-  /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once.
+  /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once. Of
+  /// asking which members' amounts go together on which nodes 256 steps count as one node tried.
   std::uint64_t search_budget = 10'000;
   std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
   /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
