@@ -2,10 +2,23 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
+#include "gangsched/core/hash.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// A part without parts, whose members are to be placed.
+struct complete_search::leaf {
+  const group_part& what;
+  const std::vector<row_t>* within;
+  const continuation& rest;
+  std::vector<std::vector<row_t>> kinds = {};  ///< their members, in order
+  std::vector<std::size_t> placed = {};        ///< of each kind, the first ones
+  std::size_t count = 0;                       ///< of all kinds
+  std::set<arrangement> seen = {};             ///< which members are where, in vain
+};
 
 GANGSCHED_INLINE status complete_search::feasible(row_t group, const group_progress& progress) const {
   return engine::feasible(with_.state, with_.entities.profile_of_group(group), group, progress);
@@ -88,7 +101,14 @@ GANGSCHED_INLINE bool complete_search::fill(const group_part& what, const std::v
   if (!what.parts.empty()) return fill_parts(what, 0, {0, static_cast<std::uint32_t>(what.parts.size())}, within, rest);
   group_part sorted = what;
   alike_together(sorted.members);
-  return place(sorted, 0, member_progress{with_.state, what.group, what.members}, 0, within, rest);
+  leaf all{sorted, within, rest};
+  for (const row_t pod : sorted.members) {
+    if (all.kinds.empty() || kind_of(all.kinds.back().front()) != kind_of(pod)) all.kinds.emplace_back();
+    all.kinds.back().push_back(pod);
+  }
+  all.placed.assign(all.kinds.size(), 0);
+  if (&what == whole_) whole_members_ = &sorted;
+  return place_by_kind(all);
 }
 
 /// A slice is all or nothing, and the group's minimum counts its members. Those inside a slice are all needed.
@@ -126,41 +146,211 @@ GANGSCHED_INLINE bool complete_search::fill_parts(const group_part& what, std::s
   return !waiting.empty() && step() && fill_parts(what, at + 1, without, within, rest);
 }
 
-GANGSCHED_INLINE bool complete_search::place(const group_part& what, std::size_t at, const member_progress& progress,
-                                             row_t lowest, const std::vector<row_t>* within, const continuation& rest) {
-  const bool enough = what.is_slice() ? at == what.members.size() : feasible(what.group, progress.now()).ok();
-  if (enough) return rest();
-  if (at == what.members.size() || (!what.is_slice() && feasible(what.group, progress.now()).code != code::wait))
-    return false;
-  const row_t pod = what.members[at];
-  std::size_t next = at + 1;  // the first that is not like it
-  while (next < what.members.size() && kind_of(what.members[next]) == kind_of(pod)) ++next;
-  const bool again = symmetric_ && next != at + 1;
-  const group_topology& topology = with_.state.groups.record[what.group]->spec.topology;
-  std::optional<spread_limit> limit;
-  if (!topology.spread_key.empty()) {
-    limit.emplace(with_.state, with_.candidates.domains().of(topology.spread_key), what.group, topology.spread_most);
+/// The node for the pod in a trial of its own, which stays if what comes then succeeds.
+template <class Then>
+bool complete_search::place_one(row_t pod, row_t node, const Then& then) {
+  const std::size_t mark = with_.placed.size();
+  transaction one{with_.state};
+  picked found;
+  found.node = node;
+  status said;
+  if (with_.placed.place(pod, found, said) && then()) {
+    one.commit();
+    return true;
   }
+  with_.placed.discard(mark);
+  return false;
+}
+
+/// Where the pod may go as things stand, in ascending order.
+GANGSCHED_INLINE std::vector<row_t> complete_search::open_to(row_t pod, const std::vector<row_t>* within) {
+  const row_t group = with_.state.pods.group[pod];
+  const group_topology& topology = with_.state.groups.record[group]->spec.topology;
+  if (topology.spread_key.empty()) return with_.picks.feasible_rows(pod, within);
+  spread_limit limit{with_.state, with_.candidates.domains().of(topology.spread_key), group, topology.spread_most};
+  return with_.picks.feasible_rows(pod, &limit.open(within));
+}
+
+/// Whether so many of the part have a place that it stands. Says why it does not.
+GANGSCHED_INLINE bool complete_search::enough(const group_part& what, std::size_t count,
+                                              const member_progress& progress, status& said) const {
+  if (what.is_slice()) {
+    said = status::wait();
+    return count == what.members.size();
+  }
+  said = feasible(what.group, progress.now());
+  if (said.ok() && &what == whole_members_ && count < members_) said = status::wait();
+  return said.ok();
+}
+
+GANGSCHED_INLINE bool complete_search::place(const leaf& of, std::size_t at, std::size_t count,
+                                             const member_progress& progress, row_t lowest) {
+  status said;
+  if (enough(of.what, count, progress, said)) return of.rest();
+  if (at == of.what.members.size() || said.code != code::wait) return false;
+  const row_t pod = of.what.members[at];
+  std::size_t next = at + 1;  // the first that is not like it
+  while (next < of.what.members.size() && kind_of(of.what.members[next]) == kind_of(pod)) ++next;
+  const bool again = next != at + 1;
   member_progress with = progress;
   with.count(pod, true);
-  for (const row_t node : with_.picks.feasible_rows(pod, limit ? &limit->open(within) : within)) {
+  for (const row_t node : open_to(pod, of.within)) {
     if (node < lowest) continue;
     if (!step()) return false;
-    const std::size_t mark = with_.placed.size();
-    transaction one{with_.state};
-    picked found;
-    found.node = node;
-    status said;
-    if (with_.placed.place(pod, found, said) && place(what, at + 1, with, again ? node : 0, within, rest)) {
-      one.commit();
-      return true;
-    }
-    with_.placed.discard(mark);
+    if (place_one(pod, node, [&] { return place(of, at + 1, count + 1, with, again ? node : 0); })) return true;
   }
-  if (what.is_slice()) return false;
+  if (of.what.is_slice()) return false;
   member_progress without = progress;
-  for (std::size_t i = at; i < next; ++i) without.count(what.members[i], false);
-  return place(what, next, without, 0, within, rest);
+  for (std::size_t i = at; i < next; ++i) without.count(of.what.members[i], false);
+  return place(of, next, count, without, 0);
+}
+
+/// Members one after another where a packing has them; false if filters, or what comes then, will not have it.
+GANGSCHED_INLINE bool complete_search::place_listed(const leaf& of, const std::vector<std::pair<row_t, row_t>>& all,
+                                                    std::size_t at, const member_progress& progress) {
+  if (at == all.size()) {
+    status said;
+    return enough(of.what, at, progress, said) && of.rest();
+  }
+  const auto& [pod, node] = all[at];
+  const std::vector<row_t> only{node};
+  if (!step() || open_to(pod, &only).empty()) return false;
+  member_progress with = progress;
+  with.count(pod, true);
+  return place_one(pod, node, [&] { return place_listed(of, all, at + 1, with); });
+}
+
+/// Members of the part that have to find a place: so many that the group's hooks will not do with fewer. 0: that is not to be told.
+GANGSCHED_INLINE std::size_t complete_search::least_of(const group_part& what) const {
+  if (what.is_slice()) return what.members.size();
+  const std::size_t wanted = &what == whole_members_ ? members_ : 0;
+  const std::size_t least = static_cast<std::size_t>(with_.parts.least_members(what));
+  if (least == 0 || least > what.members.size()) return wanted;
+  member_progress fewer{with_.state, what.group, what.members};
+  for (std::size_t i = 0; i < what.members.size(); ++i) fewer.count(what.members[i], i + 1 < least);
+  return std::max(wanted, feasible(what.group, fewer.now()).ok() ? 0 : least);
+}
+
+/// The part as a question of amounts: what its members need of that which nodes have, and where each may be at all. What it has no answer
+/// to has no place; but there may be none where it has one.
+GANGSCHED_INLINE std::optional<complete_search::packed> complete_search::pack(const leaf& of, std::uint64_t& steps) {
+  const std::size_t least = least_of(of.what);
+  if (least < 2) return std::nullopt;
+  model::cluster_state& state = with_.state;
+  constexpr std::size_t most_nodes = 256;
+  std::vector<row_t> rows;
+  if (of.within != nullptr) {
+    rows = *of.within;
+  } else {
+    for (row_t row = 0; row < state.nodes.rows.count(); ++row) {
+      if (state.nodes.alive(row)) rows.push_back(row);
+    }
+  }
+  if (rows.size() > most_nodes) return std::nullopt;
+  std::vector<resource_kind> resources;
+  std::vector<std::vector<amount>> needs;  // by kind of member
+  std::vector<class_id> classes;
+  for (const std::vector<row_t>& alike : of.kinds) {
+    classes.push_back(state.class_of(alike.front()));
+    const pod_class& cls = state.classes[classes.back()];
+    if (cls.held_room) return std::nullopt;
+    std::vector<amount>& its = needs.emplace_back();
+    const class_plan& plan = with_.picks.plan_of(classes.back());
+    for (const planned& hook : plan.local_filters) {
+      if (hook.plugin->filter.least_free == nullptr) continue;
+      for (const amount& one :
+           hook.plugin->filter.least_free(hook.plugin->self.get(), plan.context(state, hook, no_row))) {
+        // (Amounts that must be free without being used up are for the filters to judge.)
+        if (one.value <= 0 || one.value != (one.kind == kinds::pods ? 1 : cls.request(one.kind))) continue;
+        if (std::find_if(its.begin(), its.end(), [&](const amount& known) { return known.kind == one.kind; }) ==
+            its.end())
+          its.push_back(one);
+        if (std::find(resources.begin(), resources.end(), one.kind) == resources.end()) resources.push_back(one.kind);
+      }
+    }
+  }
+  packed made;
+  std::vector<member_packing::amounts> free;
+  for (const row_t row : rows) {
+    member_packing::amounts& here = free.emplace_back();
+    for (const resource_kind kind : resources) {
+      const std::int64_t left = state.nodes.allocatable.at(row, kind) - state.nodes.used.at(row, kind);
+      here.push_back(std::max<std::int64_t>(left, 0));
+    }
+  }
+  std::vector<member_packing::kind> kinds;
+  for (std::size_t k = 0; k < needs.size(); ++k) {
+    member_packing::kind& one = kinds.emplace_back();
+    one.count = static_cast<std::uint32_t>(of.kinds[k].size());
+    for (const resource_kind kind : resources) {
+      const auto its =
+          std::find_if(needs[k].begin(), needs[k].end(), [&](const amount& need) { return need.kind == kind; });
+      one.needs.push_back(its == needs[k].end() ? 0 : its->value);
+    }
+    for (const row_t row : rows) one.may.push_back(with_.picks.passes_locally(classes[k], row) ? 1 : 0);
+  }
+  member_packing packing{std::move(free), std::move(kinds), static_cast<std::uint32_t>(least), steps};
+  made.said = packing.solve();
+  steps = packing.steps_left();
+  for (std::size_t k = 0; made.said == member_packing::answer::found && k < of.kinds.size(); ++k) {
+    std::size_t next = 0;
+    for (std::size_t node = 0; node < rows.size(); ++node) {
+      for (std::uint32_t i = packing.on(k, node); i > 0; --i) made.where.emplace_back(of.kinds[k][next++], rows[node]);
+    }
+  }
+  return made;
+}
+
+/// What is simple is soon found by trying; then the question of amounts says that there is nothing, or where; else trying goes on.
+GANGSCHED_INLINE bool complete_search::place_by_kind(leaf& of) {
+  constexpr std::uint64_t few = 1000, packing_steps = 256;  // of trying; of packing, in one of trying
+  const member_progress nobody{with_.state, of.what.group, of.what.members};
+  const auto attempt = [&] { return symmetric_ ? place(of, 0, 0, nobody, 0) : place_in_any_order(of, nobody, {}); };
+  const std::uint64_t kept = left_ - std::min(left_, few);
+  left_ -= kept;
+  if (attempt()) {
+    left_ += kept;
+    return true;
+  }
+  if (left_ != 0 || kept == 0) {  // there is nothing left to try, or no step
+    left_ += kept;
+    return false;
+  }
+  const std::uint64_t share = kept / 2 * packing_steps;
+  std::uint64_t steps = share;
+  const std::optional<packed> found = pack(of, steps);
+  left_ = kept - (share - steps) / packing_steps;
+  if (found && found->said == member_packing::answer::none) return false;
+  if (symmetric_ && found && found->said == member_packing::answer::found && place_listed(of, found->where, 0, nobody))
+    return true;
+  std::fill(of.placed.begin(), of.placed.end(), 0);
+  of.count = 0;
+  of.seen.clear();
+  return attempt();
+}
+
+/// Whose turn it is, and where it goes. @p where: what is placed, as sums that know no order.
+GANGSCHED_INLINE bool complete_search::place_in_any_order(leaf& of, const member_progress& progress,
+                                                          const arrangement& where) {
+  status said;
+  if (enough(of.what, of.count, progress, said)) return of.rest();
+  if (said.code != code::wait) return false;
+  for (std::size_t kind = 0; kind < of.kinds.size(); ++kind) {
+    if (of.placed[kind] == of.kinds[kind].size()) continue;
+    const row_t pod = of.kinds[kind][of.placed[kind]];
+    member_progress with = progress;
+    with.count(pod, true);
+    for (const row_t node : open_to(pod, of.within)) {
+      const std::uint64_t here = mix64((std::uint64_t{kind} << 32) + node);
+      const arrangement then{where.first + here, where.second + mix64(here)};
+      if (!of.seen.insert(then).second) continue;
+      if (!step()) return false;
+      ++of.placed[kind], ++of.count;
+      if (place_one(pod, node, [&] { return place_in_any_order(of, with, then); })) return true;
+      --of.placed[kind], --of.count;
+    }
+  }
+  return false;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -35,11 +35,14 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
                                                                std::uint64_t& budget) {
   const picker::position first = picks_->where();
   const std::vector<row_t> members = whole.all_members();
-  const bool symmetric = std::all_of(members.begin(), members.end(), [&](row_t pod) {
+  bool symmetric = true, all_orders = true;
+  for (const row_t pod : members) {
     const class_plan& plan = picks_->plan_of(state_->class_of(pod));
-    return plan.opaque_filters.empty() && plan.keyed_filters.empty() && plan.cycle_hooks.empty();
-  });
+    all_orders = all_orders && plan.opaque_filters.empty() && plan.cycle_hooks.empty();
+    symmetric = symmetric && all_orders && plan.keyed_filters.empty();
+  }
   const group_part plain = without_plans(whole);
+  all_orders = all_orders && (symmetric || plain.parts.empty());
   complete_search search{{*state_, *entities_, *parts_, candidates_, *picks_, placed}, plain, tier, budget, symmetric};
   transaction trial{*state_};
   const bool found = search.run();
@@ -55,10 +58,10 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
     return refused;
   }
   placed.discard();
-  refused.verdict =
-      status::unschedulable(search.exhausted() ? "no place was found for the group's minimum within the search budget"
-                            : symmetric        ? "there is no place for the group's minimum"
-                                        : "no place was found for the group's minimum in the order of its members");
+  refused.verdict = status::unschedulable(
+      search.exhausted() ? "no place was found for the group's minimum within the search budget"
+      : all_orders       ? "there is no place for the group's minimum"
+                         : "no place was found for the group's minimum in the orders of its members that were tried");
   refused.rejectors = unknown_rejectors;
   return refused;
 }

@@ -192,6 +192,7 @@ template <>
 inline constexpr timer_rule last_of<timer_rule> = timer_rule::by_host;
 template <>
 inline constexpr hold_rule last_of<hold_rule> = hold_rule::timers_only;
+template <>
 inline constexpr backfill_rule last_of<backfill_rule> = backfill_rule::conservative;
 template <>
 inline constexpr kube_release last_of<kube_release> = kube_release::v1_37;

@@ -221,16 +221,26 @@ TEST_CASE("what the search finds is in order of rank, too", "[engine][group][ran
   CHECK(nodes_of(w, "t", 2) == words{"a2", "b2"});
 }
 
-TEST_CASE("a refusal is not called proved when the order of members matters", "[engine][group][search]") {
+TEST_CASE(
+    "a refusal is called proved if all orders of members were tried, and not for a tree whose parts mind each other",
+    "[engine][group][search]") {
+  const bool tree = GENERATE(false, true);
   world w;
   w.add(a_node{"n1"}.cpu(1).label("zone", "a"));
-  const group_id group = w.add(a_group("g", 2));
+  group_spec whole = a_group("g", 2);
+  whole.composite = tree;
+  const group_id group = w.add(whole);
   // Never two of them in one zone, and there is one zone.
-  for (const char* name : {"p0", "p1"}) w.add(a_pod{name}.cpu(1).label("app", "g").avoid("app", "g", "zone").in(group));
+  for (const char* name : {"p0", "p1"}) {
+    group_spec part = a_group(std::string{"g-"} + name, 1);
+    part.parent = group;
+    w.add(a_pod{name}.cpu(1).label("app", "g").avoid("app", "g", "zone").in(tree ? w.add(part) : group));
+  }
   const cycle done = w.scheduler.schedule_cycle(w.now);
   REQUIRE(done.decisions().size() == 2);
   CHECK(std::string{done.decisions()[0].reason} ==
-        "no place was found for the group's minimum in the order of its members");
+        (tree ? "no place was found for the group's minimum in the orders of its members that were tried"
+              : "there is no place for the group's minimum"));
 }
 
 TEST_CASE("members spread over zones by their own constraints are placed though the nodes come zone by zone",

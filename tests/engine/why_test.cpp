@@ -184,17 +184,17 @@ TEST_CASE("a gang's rejection names the member that found no node, who rejected 
   for (const char* name : {"m1", "m2", "m3"}) {
     const why_rejected why = world::must(w.scheduler.why(w.pod(name)));
     CHECK(why.plugins == words{"OwnLicences"});
-    CHECK(why.group == "no place was found for the group's minimum in the order of its members");
+    CHECK(why.group == "there is no place for the group's minimum");
     CHECK(why.member == w.pod("m3"));
     CHECK(why.placed == 2);
     CHECK(why.reasons == std::vector<counted_reason>{{"OwnLicences", "no licence left for matlab: 2 taken", 2}});
     CHECK(why.text() ==
-          "no place was found for the group's minimum in the order of its members: 2 found a node, then m3: "
+          "there is no place for the group's minimum: 2 found a node, then m3: "
           "0/2 nodes are available: 2 no licence left for matlab: 2 taken.");
   }
   const explanation told = world::must(w.scheduler.explain(w.pod("m3")));
   CHECK(told.summary ==
-        "2/2 nodes are available. Its group: no place was found for the group's minimum in the order of its members; "
+        "2/2 nodes are available. Its group: there is no place for the group's minimum; "
         "2 of 3 members fit, m3: no licence left for matlab: 2 taken (n1)");
   REQUIRE(told.lacks.size() == 1);
   CHECK(told.lacks[0].pod == w.pod("m3"));

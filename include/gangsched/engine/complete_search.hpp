@@ -1,9 +1,11 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "gangsched/engine/member_packing.hpp"
 #include "gangsched/engine/member_progress.hpp"
 #include "gangsched/engine/placement_candidates.hpp"
 
@@ -12,6 +14,11 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
 /// part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
 /// Alike members take nodes in ascending order, if nothing depends on the order; and if one goes without, so do the alike ones after it.
+/// Where filters look at other members, each order of a part's members is tried, and what is where is looked at once, whatever order
+/// led there. Parts of a tree, and slices, are tried in their order.
+///
+/// What a part needs is a question of amounts, too (`member_packing`): where that has no answer there is no place, and where going
+/// through the nodes of members one after another takes long, its answer is tried.
 class GANGSCHED_API complete_search {
  public:
   /// What it asks, and where it places.
@@ -24,13 +31,18 @@ class GANGSCHED_API complete_search {
     placed_members& placed;
   };
   /// @p symmetric: members' filters look at one node only, so that the order of members does not matter.
-  /// @p whole: only its placements of the level @p tier are tried.
-  complete_search(const tools& with, const group_part& whole, std::uint32_t tier, std::uint64_t budget, bool symmetric)
-      : with_(with), whole_(&whole), tier_(tier), left_(budget), symmetric_(symmetric) {}
+  /// @p whole: only its placements of the level @p tier are tried. @p members: of a group of pods so many find a place at least.
+  complete_search(const tools& with, const group_part& whole, std::uint32_t tier, std::uint64_t budget, bool symmetric,
+                  std::size_t members = 0)
+      : with_(with), whole_(&whole), tier_(tier), left_(budget), symmetric_(symmetric), members_(members) {}
 
   /// Whether the whole found its places, inside the caller's transaction.
   [[nodiscard]] bool run() {
     return solve(*whole_, nullptr, [] { return true; });
+  }
+  /// Among these nodes, whatever placements there are.
+  [[nodiscard]] bool run_within(const std::vector<row_t>& rows) {
+    return fill(*whole_, &rows, [] { return true; });
   }
   [[nodiscard]] bool exhausted() const noexcept { return left_ == 0; }
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
@@ -50,14 +62,34 @@ class GANGSCHED_API complete_search {
                    const std::vector<row_t>* within, const continuation& rest);
   bool fill_parts(const group_part& what, std::size_t at, group_progress groups, const std::vector<row_t>* within,
                   const continuation& rest);
-  bool place(const group_part& what, std::size_t at, const member_progress& progress, row_t lowest,
-             const std::vector<row_t>* within, const continuation& rest);
+  struct leaf;
+  bool place_by_kind(leaf& of);
+  [[nodiscard]] bool enough(const group_part& what, std::size_t count, const member_progress& progress,
+                            status& said) const;
+  bool place(const leaf& of, std::size_t at, std::size_t count, const member_progress& progress, row_t lowest);
+  /// Which members are where: two sums of hashes, so that the order of members does not show. (Two that differ have the same sums once in
+  /// 2^128 times.)
+  using arrangement = std::pair<std::uint64_t, std::uint64_t>;
+  bool place_in_any_order(leaf& of, const member_progress& progress, const arrangement& where);
+  struct packed {
+    member_packing::answer said = member_packing::answer::unknown;
+    std::vector<std::pair<row_t, row_t>> where = {};  ///< member, node
+  };
+  [[nodiscard]] std::optional<packed> pack(const leaf& of, std::uint64_t& steps);
+  [[nodiscard]] std::size_t least_of(const group_part& what) const;
+  bool place_listed(const leaf& of, const std::vector<std::pair<row_t, row_t>>& all, std::size_t at,
+                    const member_progress& progress);
+  [[nodiscard]] std::vector<row_t> open_to(row_t pod, const std::vector<row_t>* within);
+  template <class Then>
+  bool place_one(row_t pod, row_t node, const Then& then);
 
   tools with_;
   const group_part* whole_;
   std::uint32_t tier_;
   std::uint64_t left_;
   bool symmetric_;
+  std::size_t members_;
+  const group_part* whole_members_ = nullptr;  ///< of the whole, alike ones together
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

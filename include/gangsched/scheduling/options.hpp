@@ -51,7 +51,8 @@ struct scheduler_options {
   timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
-  /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once.
+  /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once. Of
+  /// asking which members' amounts go together on which nodes 256 steps count as one node tried.
   std::uint64_t search_budget = 10'000;
   /// Who finds no room, and would by what is expected to end until then (`pod_spec::expected_run_time`), gets the nodes that it fits on
   /// first reserved from then on, as nominations (`cluster::reserved_from`). Others start there only if they are expected to end before,
