@@ -229,6 +229,31 @@ TEST_CASE("conservative: everybody who finds no room has a reservation, and nobo
   CHECK(w.cluster.reserved_from(w.pod("second")) == 100s);
 }
 
+TEST_CASE("room for all of a gang ends its backoff, and who comes in that instant does not take it",
+          "[backfill][wake]") {
+  for (const bool one_by_one : {true, false}) {
+    world w{profiles::bin_packing(), {.ties = tie_rule::lowest_row}};
+    w.add(a_node{"n"}.cpu(100).gpus(8));
+    for (int i = 0; i < 8; ++i) w.add(a_pod{"old" + std::to_string(i)}.gpus(1));
+    w.run(true);
+    const auto add = [&](const std::string& name, int size) {
+      const group_id gang = w.add(a_gang{name, size});
+      for (int i = 0; i < size; ++i) w.add(a_pod{name + std::to_string(i)}.gpus(1).in(gang));
+    };
+    add("big", 8);
+    w.run(true);
+    for (int i = 0; i < 7; ++i) {
+      if (one_by_one) w.now += 3s;  // it is tried in vain, and backs off longer and longer
+      w.remove(w.pod("old" + std::to_string(i)));
+      if (one_by_one) w.run(true);
+    }
+    w.now += 100ms;
+    w.remove(w.pod("old7"));
+    add("new", 2);
+    CHECK(count(w.run(true), "bind big") == 8);
+  }
+}
+
 TEST_CASE("who has waited longer than max_overtake is overtaken by nobody any more", "[backfill]") {
   world w{by_age(), with(backfill_rule::none, 100s)};
   for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(4));
