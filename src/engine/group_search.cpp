@@ -20,23 +20,52 @@ GANGSCHED_INLINE status group_search::ask_pre_filters(row_t group) const {
 }
 
 GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete) {
-  group_placement made{{}, nobody()};
   std::uint64_t budget = budget_;
+  return place(whole, search_effort{complete ? &budget : nullptr});
+}
+
+GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, const search_effort& how) {
+  group_placement made{{}, nobody()};
   lack_ = {};
   if (evictions_ != nullptr) evictions_->begin();
-  static_cast<group_outcome&>(made) = choose(whole, nullptr, made.members, complete ? &budget : nullptr);
+  static_cast<group_outcome&>(made) = choose(whole, nullptr, made.members, how);
   if (made.verdict.ok() && made.members.empty()) made.verdict = status::unschedulable("no pods were schedulable");
   return made;
 }
 
-GANGSCHED_INLINE group_placement group_search::place_within(const group_part& whole, const std::vector<row_t>& rows) {
+GANGSCHED_INLINE group_placement group_search::place_within(const group_part& whole, const std::vector<row_t>& rows,
+                                                            const search_effort& how) {
   group_placement made{{}, nobody()};
   group_outcome& outcome = made;
   outcome.verdict = ask_pre_filters(whole.group);
   std::vector<row_t> beside;
   const std::vector<row_t>* const inside = candidates_.beside_others(whole.group, &rows, beside);
-  if (outcome.verdict.ok())
-    outcome = whole.planned ? place_planned(whole, inside, made.members) : fill(whole, inside, made.members);
+  if (!outcome.verdict.ok()) return made;
+  if (whole.planned) {
+    outcome = place_planned(whole, inside, made.members);
+    return made;
+  }
+  outcome = enough(how, made.members, [&] { return fill(whole, inside, made.members); });
+  if (how.budget != nullptr && outcome.verdict.code == code::unschedulable && worth_searching(whole)) {
+    made.members.undo(0);
+    outcome = search_completely(whole, outcome, 0, made.members, how, inside);
+  }
+  return made;
+}
+
+/// An attempt that has placed fewer than are wanted comes to nothing.
+template <class Attempt>
+group_outcome group_search::enough(const search_effort& how, placed_members& placed, const Attempt& attempt) {
+  if (how.members == 0) return attempt();
+  transaction commitment{*state_};
+  const std::size_t from = placed.size();
+  group_outcome made = attempt();
+  if (made.verdict.ok() && placed.size() - from < how.members)
+    made.verdict = status::unschedulable("fewer members fit than found room before");
+  if (made.verdict.ok())
+    commitment.commit();
+  else
+    placed.discard(from);
   return made;
 }
 
@@ -48,7 +77,7 @@ GANGSCHED_INLINE group_placement group_search::place_members(const group_part& w
 
 /// In the best placement of the lowest tier that has a feasible one. `placed_` grows by the members placed.
 GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, const std::vector<row_t>* within,
-                                                    placed_members& placed, std::uint64_t* budget) {
+                                                    placed_members& placed, const search_effort& how) {
   group_outcome outcome;
   if (!what.is_slice()) outcome.verdict = ask_pre_filters(what.group);
   if (!outcome.verdict.ok()) return outcome;
@@ -79,10 +108,9 @@ GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, cons
   tiers.erase(std::unique(tiers.begin(), tiers.end()), tiers.end());
   outcome.verdict = status::unschedulable("no placement is left for the group");
   for (std::size_t i = 0; i < tiers.size(); ++i) {
-    group_outcome here = choose_among(what, list, tiers[i], within, placed);
-    if (budget != nullptr && here.verdict.code == code::unschedulable && worth_searching(what)) {
-      here = search_completely(what, here, tiers[i], placed, *budget);
-    }
+    group_outcome here = enough(how, placed, [&] { return choose_among(what, list, tiers[i], within, placed); });
+    if (how.budget != nullptr && here.verdict.code == code::unschedulable && worth_searching(what))
+      here = search_completely(what, here, tiers[i], placed, how);
     here.rejectors |= i == 0 ? 0 : outcome.rejectors;
     outcome = here;
     if (outcome.verdict.code != code::unschedulable) break;
@@ -282,7 +310,7 @@ GANGSCHED_INLINE group_outcome group_search::try_parts(const group_part& what, c
   out.verdict = verdict();
   for (std::size_t i = 0; i < what.parts.size() && (out.verdict.ok() || out.verdict.code == code::wait); ++i) {
     const group_part& one = what.parts[i];
-    const group_outcome tried = choose(one, within, placed);
+    const group_outcome tried = choose(one, within, placed, {});
     out.rejectors |= tried.rejectors;
     if (tried.verdict.code == code::error) {
       out.verdict = tried.verdict;

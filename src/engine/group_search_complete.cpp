@@ -29,10 +29,12 @@ GANGSCHED_INLINE group_part group_search::without_plans(group_part of) const {
   return of;
 }
 
-/// What greedy placing refused on a level, tried there in full. Says why not: proved, or out of budget, which is left for the next one.
+/// What greedy placing refused on a level (or among the nodes @p only), tried there in full. Says why not: proved, or out of budget, which
+/// is left for the next one.
 GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part& whole, group_outcome refused,
                                                                std::uint32_t tier, placed_members& placed,
-                                                               std::uint64_t& budget) {
+                                                               const search_effort& how,
+                                                               const std::vector<row_t>* only) {
   const picker::position first = picks_->where();
   const std::vector<row_t> members = whole.all_members();
   bool symmetric = true, all_orders = true;
@@ -43,11 +45,12 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
   }
   const group_part plain = without_plans(whole);
   all_orders = all_orders && (symmetric || plain.parts.empty());
-  complete_search search{{*state_, *entities_, *parts_, candidates_, *picks_, placed}, plain, tier, budget, symmetric};
+  complete_search search{
+      {*state_, *entities_, *parts_, candidates_, *picks_, placed}, plain, tier, *how.budget, symmetric, how.members};
   transaction trial{*state_};
-  const bool found = search.run();
-  statistics_->search_steps += budget - search.left();
-  budget = search.left();
+  const bool found = only != nullptr ? search.run_within(*only) : search.run();
+  statistics_->search_steps += *how.budget - search.left();
+  *how.budget = search.left();
   picks_->go_back(first);
   if (found && !placed.empty()) {
     refused.verdict = order_all_by_rank(plain, placed);

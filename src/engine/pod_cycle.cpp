@@ -97,7 +97,10 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
 
 /// The result only nominates. False if nobody was helped.
 GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors) {
-  const preemption_result found = with_.makes_room.for_pod(pod, rejectors);
+  const row_t group = with_.state.pods.group[pod];
+  std::vector<row_t> held;
+  if (with_.entities.incomplete(group)) held = with_.binding.waiting().members_of(group);
+  const preemption_result found = with_.makes_room.for_pod(pod, rejectors, held);
   if (found.broken.code == code::error) {
     picked failed;
     failed.said = found.broken;
@@ -105,6 +108,16 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     return true;
   }
   found.add_to(with_.decisions);
+  for (const assignment& one : found.back) {
+    with_.binding.send_back(one.pod.row, "its node was given to another member of its gang", false);
+    if (!one.node) continue;
+    with_.state.assigned.nominate(one.pod.row, one.node.row);
+    with_.decisions.nominate(one.pod.row, one.node);
+  }
+  for (const row_t member : found.again) {
+    const queue_item* const its = with_.queue.places().find({member, false});
+    if (its == nullptr || its->where != place::active) with_.queue.retry_pod(member);
+  }
   for (const auto& [waiting, by] : found.waits)
     with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
   for (const auto& [victim, why] : found.victims) with_.binding.evict(victim, why);

@@ -60,10 +60,12 @@ GANGSCHED_INLINE victim_plan preemption::ask_group_hooks(row_t group, bool& keep
                    });
 }
 
-GANGSCHED_INLINE preemption_result preemption::room_for_pod(row_t pod, std::uint64_t rejectors) {
+GANGSCHED_INLINE preemption_result preemption::room_for_pod(row_t pod, std::uint64_t rejectors,
+                                                            std::span<const row_t> held) {
   preemption_result out;
   if (entities_->profile_of(pod).at(point::post_filter).empty()) return out;
-  if (!entities_->members_enter_singly() && entities_->incomplete(state_->pods.group[pod])) return for_minimum(pod);
+  if (!entities_->members_enter_singly() && entities_->incomplete(state_->pods.group[pod]))
+    return for_minimum(pod, held);
   bool keep = true;
   victim_plan plan = ask_post_filters(pod, keep);
   if (plan.verdict.code == code::error) {

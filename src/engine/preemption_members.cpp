@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Nobody goes unless all whom the minimum lacks find a node so, be it where they are nominated already. The others are nominated with it.
 /// Unlike members of a group that enters the queue as one, they are tried as if victims of those before them were gone.
-GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
+GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<const row_t> held) {
   preemption_result out;
   const row_t group = state_->pods.group[pod];
   if (unhelped_gang_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return out;
@@ -19,6 +19,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   std::vector<row_t> members = parts_->pending_members(group);
   std::erase_if(members, [&](row_t other) { return other == pod || gates_->rejects_pod(other); });
   members.insert(members.begin(), pod);
+  if (together(group, members, held)) return for_mixed_minimum(pod, held);
   std::size_t missing = state_->groups.min_count(group) - state_->groups.assumed[group] - state_->groups.bound[group];
   const picker::position stood = picks_->where();
   begin();
@@ -78,6 +79,76 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod) {
   for (const assignment& one : places) nominate(one.pod.row, one.node, out);
   for (std::size_t i = 0; i < room.made.size(); ++i) out.waits.push_back({room.made[i].pod.row, rejectors[i]});
   out.victims = std::move(room.victims);
+  return out;
+}
+
+/// Whether the members that lack a node are tried together: they differ, so that it matters who of them goes where, and the group's hooks
+/// can say who goes for all of them.
+GANGSCHED_INLINE bool preemption::together(row_t group, std::span<const row_t> members, std::span<const row_t> held) {
+  if (entities_->profile_of_group(group).at(point::group_preempt).empty()) return false;
+  const class_id cls = state_->class_of(members.front());
+  const auto differs = [&](row_t pod) { return state_->class_of(pod) != cls; };
+  if (std::none_of(members.begin(), members.end(), differs) && std::none_of(held.begin(), held.end(), differs))
+    return false;
+  // (Who stands behind a gate is no part of it.)
+  const std::vector<row_t> all = parts_->of(group).all_members();
+  return all.size() == members.size() && std::is_permutation(all.begin(), all.end(), members.begin());
+}
+
+/// With the nodes of members that wait for it free again: if the minimum has room then nobody goes, and who stands in the way of others
+/// gives its node back; else those go whom the group's hooks say.
+GANGSCHED_INLINE preemption_result preemption::for_mixed_minimum(row_t pod, std::span<const row_t> held) {
+  preemption_result out;
+  const row_t group = state_->pods.group[pod];
+  const picker::position stood = picks_->where();
+  std::vector<row_t> homes;
+  for (const row_t member : held) homes.push_back(state_->pods.node[member]);
+  victim_plan plan;
+  bool keep = true;
+  {
+    transaction attempt{*state_};
+    for (const row_t member : held) state_->assigned.release(member);
+    {
+      transaction trial{*state_};
+      group_placement found = search_->place(parts_->of(group));
+      if (found.verdict.ok()) plan.verdict = found.verdict, plan.nominations = found.members.assignments();
+      found.members.discard();
+    }
+    if (!plan.verdict.ok()) plan = ask_group_hooks(group, keep);
+  }
+  picks_->go_back(stood);
+  if (plan.verdict.code == code::error) out.broken = plan.verdict;
+  if (!plan.verdict.ok() || plan.nominations.empty()) {
+    if (!keep) state_->assigned.nominate(pod, no_row);
+    unhelped_gang_ = {group, state_->class_of(pod), state_->log.end()};
+    return out;
+  }
+  const auto named = [&](row_t member) {
+    return std::any_of(plan.nominations.begin(), plan.nominations.end(),
+                       [&](const assignment& one) { return one.pod.row == member; });
+  };
+  if (!plan.victims.empty() && !named(pod)) return out;  // it is for those of them to ask
+  std::vector<row_t> cleared;
+  for (const pod_id victim : plan.victims) cleared.push_back(state_->pods.node[victim.row]);
+  for (const assignment& one : plan.nominations) {
+    const row_t member = one.pod.row;
+    const auto home = std::find(held.begin(), held.end(), member);
+    if (home == held.end()) {
+      out.helped = out.helped || member == pod;
+      nominate(member, one.node, out);
+      const bool waits = std::find(cleared.begin(), cleared.end(), one.node.row) != cleared.end();
+      if (waits || (member == pod && !cleared.empty()))
+        out.waits.push_back({member, unknown_rejectors});
+      else
+        out.again.push_back(member);
+    } else if (homes[static_cast<std::size_t>(home - held.begin())] != one.node.row) {
+      out.back.push_back(one);
+    }
+  }
+  for (const row_t member : held) {  // who is not among them has its node no more
+    if (!named(member)) out.back.push_back({{member, state_->pods.rows.generation(member)}, {}});
+  }
+  take_victims(plan, out);
   return out;
 }
 

@@ -17,6 +17,7 @@ class preemption_trials::open_trial final : public trial {
         plugin_(plugin),
         nested_(state_->undo.trying()),
         group_(for_group),
+        budget_(searches * with.search_->budget()),
         whole_(*state_),
         put_(with.search_->nobody()) {
     now_.emplace(*state_);
@@ -76,6 +77,7 @@ class preemption_trials::open_trial final : public trial {
     put_.undo(left);
   }
   void reset() override {
+    wanted_ = 0;
     if (homes_.empty() && !taken_ && put_.empty()) return;
     if (!put_.empty()) begun_ = no_row;
     put_.discard();
@@ -110,6 +112,7 @@ class preemption_trials::open_trial final : public trial {
   }
   void suppose(std::span<const assignment> placed) override {
     placed_.assign(placed.begin(), placed.end());
+    wanted_ = placed.size();
     by_node_alone_ = fit_by_node(placed);
     by_node_.clear();
     for (std::size_t i = 0; i < placed.size(); ++i) by_node_.emplace_back(placed[i].node.row, i);
@@ -184,15 +187,19 @@ class preemption_trials::open_trial final : public trial {
     const std::vector<row_t> members = whole.all_members();
     transaction attempt{*state_};
     group_placement found{{}, with_->search_->nobody()};
+    std::uint64_t budget = std::min(budget_, with_->search_->budget());
+    const std::uint64_t before = budget;
+    const search_effort how{&budget, whole.parts.empty() ? wanted_ : 0};
     if (members.empty()) {
       found.verdict = status::unschedulable("the group has as many members as it desires");
     } else if (within == nullptr || within->all) {
-      found = with_->search_->place(whole, false);
+      found = with_->search_->place(whole, how);
     } else {
       std::vector<row_t> rows;
       for (const node_id node : within->nodes) rows.push_back(node.row);
-      found = with_->search_->place_within(whole, rows);
+      found = with_->search_->place_within(whole, rows, how);
     }
+    budget_ -= before - budget;
     if (found.verdict.ok()) placed = found.members.assignments();
     found.members.discard();
     attempt.roll_back();
@@ -235,9 +242,13 @@ class preemption_trials::open_trial final : public trial {
   model::cluster_state* state_;
   preemption_trials* with_;
   std::uint16_t plugin_;
-  bool nested_;         ///< in a group's cycle
-  bool group_;          ///< for a group
-  bool taken_ = false;  ///< somebody's node, by take_node
+  static constexpr std::uint64_t searches = 8;  ///< complete ones that may use up their budget
+
+  bool nested_;             ///< in a group's cycle
+  bool group_;              ///< for a group
+  std::uint64_t budget_;    ///< of all complete searches of the trial
+  std::size_t wanted_ = 0;  ///< members that were supposed to be somewhere last
+  bool taken_ = false;      ///< somebody's node, by take_node
   row_t begun_ = no_row;
   status said_;
   transaction whole_;

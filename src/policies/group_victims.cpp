@@ -25,6 +25,7 @@ struct group_victim_search {
   const bool alpha = group.semantics().release() < kube_release::v1_37;
   victim_units units{attempt, alpha};
   std::vector<assignment> placed = {};
+  std::size_t effort = std::size_t{1} << 16;  ///< members that may be placed to find better victims
 
   [[nodiscard]] bool may_preempt() const {
     if (const auto& own = group.root().spec().preemption; own && !alpha) return *own != preemption_policy::never;
@@ -49,21 +50,114 @@ struct group_victim_search {
     attempt.suppose(placed);
     units.reprieve([&](const victim_unit& one) { return attempt.still_fits(one.pods); });
   }
+  /// Whether as many members have room with the unit there: where they are supposed to go, or else elsewhere.
+  bool fits_with(const victim_unit& one) {
+    if (attempt.still_fits(one.pods)) return true;
+    if (effort < placed.size()) return false;
+    effort -= placed.size();
+    std::vector<assignment> other;
+    if (!attempt.place(group, other).ok() || other.size() < placed.size()) return false;
+    placed = std::move(other);
+    attempt.suppose(placed);
+    return true;
+  }
   /// Until nobody can be put back, wherever the members would go then.
   void reprieve_elsewhere() {
-    std::size_t effort = std::size_t{1} << 16;  // members that may be placed for it
-    const auto fits = [&](const victim_unit& one) {
-      if (attempt.still_fits(one.pods)) return true;
-      if (effort < placed.size()) return false;
-      effort -= placed.size();
-      std::vector<assignment> other;
-      if (!attempt.place(group, other).ok() || other.size() < placed.size()) return false;
-      placed = std::move(other);
-      attempt.suppose(placed);
-      return true;
-    };
     attempt.suppose(placed);
-    while (units.reprieve(fits)) {
+    while (units.reprieve([&](const victim_unit& one) { return fits_with(one); })) {
+    }
+  }
+
+  /// Whether its members differ: then it matters who of them goes where, and the first victims found are often not the best.
+  [[nodiscard]] bool mixed() const {
+    const pod_class* first = nullptr;
+    bool differ = false;
+    group.root().each_pod_below([&](const pod_info& pod) {
+      if (pod.state() != pod_state::pending || pod.terminating()) return;
+      if (first == nullptr) first = &pod.spec();
+      differ = differ || &pod.spec() != first;
+    });
+    return differ;
+  }
+  /// Branch and bound over who goes: what victims cost never falls when one more goes, and the members have no more room when one more
+  /// stays. Those that cost most are decided on first.
+  struct cheapest_victims {
+    group_victim_search& with;
+    std::vector<std::size_t> order = {};  ///< of those to decide on
+    cost best = {};
+    std::vector<bool> gone = {};  ///< of the best, by unit
+    std::vector<assignment> where = {};
+
+    [[nodiscard]] std::vector<victim_unit>& all() const { return with.units.all(); }
+    [[nodiscard]] cost price_of_decided(std::size_t decided) const {
+      std::vector<std::size_t> open;
+      for (std::size_t i = decided; i < order.size(); ++i) {
+        if (all()[order[i]].gone) open.push_back(order[i]);
+      }
+      for (const std::size_t i : open) all()[i].gone = false;
+      const cost made = with.price();
+      for (const std::size_t i : open) all()[i].gone = true;
+      return made;
+    }
+    /// A gang's surplus does not stay without the rest of it.
+    [[nodiscard]] bool consistent() const {
+      return std::none_of(all().begin(), all().end(), [&](const victim_unit& stays) {
+        return !stays.gone && stays.goes_with && std::any_of(all().begin(), all().end(), [&](const victim_unit& rest) {
+          return rest.gone && rest.group == stays.goes_with;
+        });
+      });
+    }
+    /// @pre The members have room at `with.placed`, those from @p at on being gone.
+    void decide(std::size_t at) {
+      if (with.effort == 0 || !(price_of_decided(at) < best)) return;
+      if (at == order.size()) {
+        if (!consistent()) return;
+        best = with.price(), where = with.placed;
+        for (std::size_t i = 0; i < all().size(); ++i) gone[i] = all()[i].gone;
+        return;
+      }
+      --with.effort;
+      victim_unit& one = all()[order[at]];
+      const std::vector<assignment> before = with.placed;
+      with.units.give_back(one);
+      with.attempt.suppose(before);
+      if (with.fits_with(one)) decide(at + 1);
+      with.placed = before;
+      with.units.take(one);
+      decide(at + 1);
+    }
+  };
+  void find_cheapest() {
+    constexpr std::size_t most = 24;  // units to decide on
+    cheapest_victims search{*this};
+    search.best = price(), search.where = placed;
+    for (const victim_unit& one : units.all()) search.gone.push_back(one.gone);
+    // Nobody goes who is worse than the worst of the best victims so far.
+    const cost& known = search.best;
+    for (std::size_t i = 0; i < units.all().size(); ++i) {
+      const victim_unit& one = units.all()[i];
+      if (known.violations == 0 && one.violating) continue;
+      if (known.violations == 0 && one.rank.priority > known.highest) continue;
+      search.order.push_back(i);
+    }
+    if (search.order.size() <= most) {
+      std::stable_sort(search.order.begin(), search.order.end(), [&](std::size_t a, std::size_t b) {
+        return units.all()[a].violating && !units.all()[b].violating;
+      });
+      for (const std::size_t i : search.order) {
+        if (!units.all()[i].gone) units.take(units.all()[i]);
+      }
+      search.decide(0);
+    }
+    set_gone(search.gone);
+    placed = std::move(search.where);
+  }
+  void set_gone(const std::vector<bool>& gone) {
+    for (std::size_t i = 0; i < units.all().size(); ++i) {
+      if (units.all()[i].gone && !gone[i])
+        units.give_back(units.all()[i]);
+      else if (!units.all()[i].gone && gone[i])
+        units.take(units.all()[i]);
     }
   }
 
@@ -150,12 +244,7 @@ struct group_victim_search {
     for (const placement& where : all) {
       if (all.size() > 1) consider(&where);
     }
-    for (std::size_t i = 0; i < units.all().size(); ++i) {
-      if (units.all()[i].gone && !best_gone[i])
-        units.give_back(units.all()[i]);
-      else if (!units.all()[i].gone && best_gone[i])
-        units.take(units.all()[i]);
-    }
+    set_gone(best_gone);
     placed = std::move(best_placed);
   }
 
@@ -195,6 +284,7 @@ struct group_victim_search {
       if (least_disruption) {
         compare_placements();
         reprieve_elsewhere();
+        if (mixed()) find_cheapest();
       }
     }
     plan.verdict = status::success();

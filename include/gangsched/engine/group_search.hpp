@@ -47,6 +47,12 @@ struct group_placement : group_outcome {
   placed_members members;
 };
 
+/// How far a search goes beyond greedy placing.
+struct search_effort {
+  std::uint64_t* budget = nullptr;  ///< steps of complete searches, of which what is used is taken; null: none
+  std::size_t members = 0;          ///< of a group of pods so many have to find a place, also if its minimum is less
+};
+
 /// Finding places for a group (kube-workloads 4, 7): for each part the placements inside those of the part above it; in each the members
 /// one after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
 class GANGSCHED_API group_search {
@@ -67,8 +73,12 @@ class GANGSCHED_API group_search {
   /// In the best placement. Nobody is placed if the verdict is not success. @p complete: what greedy placing refuses is searched in full,
   /// within the budget.
   [[nodiscard]] group_placement place(const group_part& whole, bool complete = true);
-  /// Greedily among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success.
-  [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows);
+  [[nodiscard]] group_placement place(const group_part& whole, const search_effort& how);
+  /// Among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success.
+  [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows,
+                                             const search_effort& how = {});
+  /// Steps that complete searches for one group may take.
+  [[nodiscard]] std::uint64_t budget() const noexcept { return budget_; }
   /// Its members one after another on any nodes, also if they are too few.
   [[nodiscard]] group_placement place_members(const group_part& whole);
   /// Of the attempts since `place` was called last.
@@ -81,9 +91,11 @@ class GANGSCHED_API group_search {
   [[nodiscard]] placement_candidates& candidates() noexcept { return candidates_; }
 
  private:
-  /// @p budget: of a whole group: nodes that complete searches may try, each level of `within` after it was tried greedily.
+  /// @p how: of a whole group: complete searches come for each level of `within` after it was tried greedily.
   group_outcome choose(const group_part& what, const std::vector<row_t>* within, placed_members& placed,
-                       std::uint64_t* budget = nullptr);
+                       const search_effort& how);
+  template <class Attempt>
+  group_outcome enough(const search_effort& how, placed_members& placed, const Attempt& attempt);
   group_outcome choose_among(const group_part& what, candidate_list& list, std::uint32_t tier,
                              const std::vector<row_t>* within, placed_members& placed);
   group_outcome fill(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
@@ -102,7 +114,8 @@ class GANGSCHED_API group_search {
   [[nodiscard]] bool worth_searching(const group_part& whole);
   [[nodiscard]] group_part without_plans(group_part of) const;
   group_outcome search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier,
-                                  placed_members& placed, std::uint64_t& budget);
+                                  placed_members& placed, const search_effort& how,
+                                  const std::vector<row_t>* only = nullptr);
 
   model::cluster_state* state_;
   const entity_view* entities_;

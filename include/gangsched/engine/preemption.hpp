@@ -33,6 +33,9 @@ struct preemption_result {
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
   std::vector<eviction> victims;
   std::vector<assignment> moves;  ///< those of them that find room elsewhere
+  /// Members in the permit room that give their nodes back, and are nominated to others, if there is one for them.
+  std::vector<assignment> back;
+  std::vector<row_t> again;  ///< pods that have a place, and are tried again when their time comes
 
   /// The words, as decisions.
   void add_to(decision_list& decisions) const;
@@ -55,9 +58,9 @@ class GANGSCHED_API preemption final : public member_preemption {
         trials_(state, entities, parts, picks, search) {}
 
   /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or
-  /// none.
-  [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors) {
-    return counted(room_for_pod(pod, rejectors));
+  /// none. @p held: members of its gang that wait in the permit room.
+  [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors, std::span<const row_t> held = {}) {
+    return counted(room_for_pod(pod, rejectors, held));
   }
   /// For a group whose attempt failed a moment ago.
   [[nodiscard]] preemption_result for_group(row_t group) { return counted(room_for_group(group)); }
@@ -94,7 +97,7 @@ class GANGSCHED_API preemption final : public member_preemption {
     bool waits = false;
   };
 
-  preemption_result room_for_pod(row_t pod, std::uint64_t rejectors);
+  preemption_result room_for_pod(row_t pod, std::uint64_t rejectors, std::span<const row_t> held);
   preemption_result room_for_group(row_t group);
   preemption_result counted(preemption_result found) noexcept {
     victims_ += found.victims.size();
@@ -104,7 +107,9 @@ class GANGSCHED_API preemption final : public member_preemption {
   victim_plan ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask);
   victim_plan ask_post_filters(row_t pod, bool& keep);
   victim_plan ask_group_hooks(row_t group, bool& keep);
-  preemption_result for_minimum(row_t pod);
+  preemption_result for_minimum(row_t pod, std::span<const row_t> held);
+  [[nodiscard]] bool together(row_t group, std::span<const row_t> members, std::span<const row_t> held);
+  preemption_result for_mixed_minimum(row_t pod, std::span<const row_t> held);
   preemption_result for_members(row_t group);
   [[nodiscard]] std::vector<assignment> fitting_members(row_t group);
   void take_victims(victim_plan& plan, preemption_result& out);

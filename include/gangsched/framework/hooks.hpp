@@ -225,7 +225,9 @@ class trial {
   /// The placements that the group may be in, as its cycle would try them; none of a group of groups, whose parts have their own.
   [[nodiscard]] virtual std::vector<placement> placements(const group_view& group) = 0;
   /// The group's whole cycle as things stand, or what of it is in one placement. The verdict, and with success where each member would
-  /// go, in the order in which they were placed. Leaves the trial as it was.
+  /// go, in the order in which they were placed. Leaves the trial as it was. What placing members one after another refuses is searched in
+  /// full, each time within `scheduler_options::search_budget`, and within eight of these all together; once members were supposed to be
+  /// somewhere, for so many of them.
   [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed,
                                      const placement* within = nullptr) = 0;
   /// Where members would go, for `still_fits`. O(members · log members).

@@ -161,5 +161,4 @@ class GANGSCHED_API own_columns {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/own_columns.cpp"
-#include "gangsched/src/model/own_columns_saved.cpp"
 #endif

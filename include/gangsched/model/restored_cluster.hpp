@@ -155,6 +155,7 @@ class GANGSCHED_API cluster_restorer {
 }  // namespace gangsched::inline GANGSCHED_ABI::model
 
 #if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/own_columns_saved.cpp"
 #include "gangsched/src/model/restored_cluster.cpp"
 #include "gangsched/src/model/restored_log.cpp"
 #include "gangsched/src/model/saved_cluster.cpp"

@@ -27,7 +27,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 ///
 /// Beyond Kubernetes, unless rule::kubernetes: of several placements that one whose victims cost least (broken budgets, highest
 /// priority, the host's `lost_work`, groups disturbed, pods), Kubernetes' own where that decides nothing; and in the end no victim
-/// can be put back without fewer members finding room anywhere (as far as 65,536 placements of members, tried for that, can tell).
+/// can be put back without fewer members finding room anywhere (as far as 65,536 placements of members, tried for that, can tell). If
+/// members differ, no victims at all cost less, as far as that tells, where 24 units at most can be among the best.
 ///
 /// kube_release::v1_36: the whole cycle is run anew for each unit; pods alone have their own priority, those of any group rank above
 /// others; a unit is charged to budgets up to the first that has no room; groups with a topology never preempt; one member with

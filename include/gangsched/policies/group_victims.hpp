@@ -18,7 +18,8 @@ using work_of_pod = std::function<std::int64_t(const pod_info&)>;
 ///
 /// @p least_disruption: of several placements that one whose victims cost least (broken budgets, highest priority, @p lost_work, groups
 /// disturbed, pods), the first way where that decides nothing; and in the end no victim can be put back without fewer members finding room
-/// anywhere (as far as 65,536 placements of members, tried for that, can tell).
+/// anywhere (as far as 65,536 placements of members, tried for that, can tell). If members differ, of all sets of victims one that costs
+/// least is found, within the same bound, where 24 units at most can be in it.
 /// O(pods) removals, and a cycle of the group; with @p least_disruption O(log pods) cycles for each placement, and one for each victim.
 [[nodiscard]] GANGSCHED_API victim_plan find_group_victims(trial& attempt, const group_view& group,
                                                            const victim_rule& rule, bool least_disruption,
