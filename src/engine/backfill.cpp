@@ -97,8 +97,12 @@ GANGSCHED_INLINE void backfill::read_log() {
   const change_log& log = state_->log;
   const model::pod_table& pods = state_->pods;
   const std::uint64_t from = std::exchange(offers_.seen, log.end());
-  if (from < log.begin()) offers_.stale = true;
-  for (std::uint64_t at = std::max(from, log.begin()); at < log.end(); ++at) {
+  // (Whoever reads what schedulers write at the end of a call takes no memory then.)
+  offers_.ends.reserve(pods.rows.room());
+  for (row_t pod = static_cast<row_t>(offers_.ends.size()); pod < pods.rows.room(); ++pod)
+    offers_.ends.push_back(pods.alive(pod) ? pods.expected_end(pod) : *now_);
+  if (from < log.first()) offers_.stale = true;
+  for (std::uint64_t at = std::max(from, log.first()); at < log.end(); ++at) {
     const change& one = log[at];
     if (one.node() == no_row || one.about_numbers()) continue;
     if (one.kind == change_kind::pod_bound) continue;
@@ -106,8 +110,6 @@ GANGSCHED_INLINE void backfill::read_log() {
       offers_.stale = true;
       continue;
     }
-    if (offers_.ends.size() <= one.row)
-      offers_.ends.resize(std::max<std::size_t>(one.row + 1, pods.rows.room()), *now_);
     instant& its = offers_.ends[one.row];
     const bool left = one.kind == change_kind::pod_removed || one.kind == change_kind::pod_released;
     if (left)

@@ -21,6 +21,7 @@ class core::own_records {
   ~own_records() {
     of_->state_->log.write_as(before_);
     of_->events_.end_own_records();
+    if (of_->backfill_.on()) of_->backfill_.read_log();  // as far as the scheduler has
   }
 
  private:
@@ -147,8 +148,10 @@ GANGSCHED_INLINE void core::read_log() {
   if (state_->undo.trying()) return;
   search_.candidates().drop_unused();
   if (notes_) [[unlikely]]
-    return notes_->read_log();
-  events_.read();
+    notes_->read_log();
+  else
+    events_.read();
+  if (backfill_.on()) backfill_.read_log();
 }
 
 /// Whoever was tried in vain may be tried again if time has moved, or if the log says what the engine did not write.

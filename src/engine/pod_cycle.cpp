@@ -84,10 +84,11 @@ GANGSCHED_INLINE void pod_cycle::refuse(row_t pod, const refusal& why) {
 }
 
 GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
-  const bool error = tell(pod, why.said);
   const entity e = with_.entities.entity_of(pod);
+  // (Hooks are asked, and may throw: before anything is said.)
+  if (why.said.code != code::error && !e.group && with_.backfilling.on()) with_.backfilling.reserve(e);
+  const bool error = tell(pod, why.said);
   if (e.group) return;  // a member: its group decides when it comes back
-  if (!error && with_.backfilling.on()) with_.backfilling.reserve(e);
   if (error)
     with_.queue.retry_pod(pod);
   else

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "gangsched/engine/preemption.hpp"
@@ -19,7 +20,9 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
   std::vector<row_t> members = parts_->pending_members(group);
   std::erase_if(members, [&](row_t other) { return other == pod || gates_->rejects_pod(other); });
   members.insert(members.begin(), pod);
-  if (together(group, members, held)) return for_mixed_minimum(pod, held);
+  if (together(group, members, held)) {
+    if (std::optional<preemption_result> found = for_mixed_minimum(pod, held)) return *std::move(found);
+  }
   std::size_t missing = state_->groups.min_count(group) - state_->groups.assumed[group] - state_->groups.bound[group];
   const picker::position stood = picks_->where();
   begin();
@@ -96,8 +99,10 @@ GANGSCHED_INLINE bool preemption::together(row_t group, std::span<const row_t> m
 }
 
 /// With the nodes of members that wait for it free again: if the minimum has room then nobody goes, and who stands in the way of others
-/// gives its node back; else those go whom the group's hooks say.
-GANGSCHED_INLINE preemption_result preemption::for_mixed_minimum(row_t pod, std::span<const row_t> held) {
+/// gives its node back; else those go whom the group's hooks say. Nothing if one of these is as important as all who get room by that: in
+/// the permit room a member has its own priority, not that of its group.
+GANGSCHED_INLINE std::optional<preemption_result> preemption::for_mixed_minimum(row_t pod,
+                                                                                std::span<const row_t> held) {
   preemption_result out;
   const row_t group = state_->pods.group[pod];
   const picker::position stood = picks_->where();
@@ -128,6 +133,17 @@ GANGSCHED_INLINE preemption_result preemption::for_mixed_minimum(row_t pod, std:
                        [&](const assignment& one) { return one.pod.row == member; });
   };
   if (!plan.victims.empty() && !named(pod)) return out;  // it is for those of them to ask
+  std::int32_t best = std::numeric_limits<std::int32_t>::min();
+  for (const assignment& one : plan.nominations) {
+    if (std::find(held.begin(), held.end(), one.pod.row) == held.end())
+      best = std::max(best, state_->classes[state_->class_of(one.pod.row)].priority);
+  }
+  for (const pod_id victim : plan.victims) {
+    const row_t its = state_->pods.group[victim.row];
+    const std::int32_t priority = its == no_row ? state_->classes[state_->class_of(victim.row)].priority
+                                                : entities_->group_priority(state_->groups.root(its));
+    if (priority >= best) return std::nullopt;
+  }
   std::vector<row_t> cleared;
   for (const pod_id victim : plan.victims) cleared.push_back(state_->pods.node[victim.row]);
   for (const assignment& one : plan.nominations) {

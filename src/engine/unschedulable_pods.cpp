@@ -20,7 +20,7 @@ GANGSCHED_INLINE rejection rejection_by(const kernel_table& profile, const refus
   return line.second.generation == state.classes.generation(line.first);
 }
 [[nodiscard]] inline bool room_ends_backoff(const scheduler_options& options, const waiting_group& one) noexcept {
-  return options.wake != wake_rule::hints && !one.refused.at_admission;
+  return options.wake != wake_rule::hints && !one.refused.at_admission && one.rejectors != 0;
 }
 
 }  // namespace detail

@@ -149,8 +149,8 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
     out.add(std::uint64_t{pods.claim[pod] != nullptr});
     if (pods.claim[pod] != nullptr) pods.claim[pod]->digest_into(out);
     out.add(of_classes[pods.cls[pod]]);
+    pods.times.digest_into(out, pod);
   }
-  pods.times.digest_into(out);
   groups.rows.digest_into(out);
   const row_t group_rows = groups.rows.count();
   for (const column_base* one :

@@ -250,7 +250,8 @@ class plain_unschedulable_pods {
   bool still_backs_off(const waiting_group& one) {
     const row_t group = one.group.row;
     const entity e{group, true};
-    if (by_hints() || one.refused.at_admission || !queue_.backs_off(*queue_.find(e), now_)) return false;
+    if (by_hints() || one.refused.at_admission || one.rejectors == 0 || !queue_.backs_off(*queue_.find(e), now_))
+      return false;
     const bool fits = parts_.may_fit(parts_.room_for(group));
     if (fits) {
       queue_.end_backoff(e);
@@ -386,7 +387,7 @@ class plain_unschedulable_pods {
     const auto rank = [&](const waiting_group& one) {
       const entity e{one.group.row, true};
       const engine::queue_item& item = *queue_.find(e);
-      const bool by_room = !by_hints() && !one.refused.at_admission;
+      const bool by_room = !by_hints() && !one.refused.at_admission && one.rejectors != 0;
       return std::pair{by_room ? now_ : std::max(item.ready, now_), queue_.describe(e, item)};
     };
     for (waiting_group& one : groups_) {

@@ -44,6 +44,8 @@ class GANGSCHED_API backfill {
   /// For an entity that found no room a moment ago: makes, moves or ends its reservation, and decides `nominate` for pods whose node is
   /// another one. O(pods) to find when they end, and O(log pods) attempts of the entity.
   void reserve(entity e);
+  /// Reads what happened since this was last called. O(records).
+  void read_log();
   /// Before an entity is popped: activates those whose reservations may be others now, and one of those who may start since one ended or
   /// moved. O(records of the log since the last call + pods nominated); O(waiting · log waiting) when one did.
   void offer();
@@ -89,7 +91,6 @@ class GANGSCHED_API backfill {
   template <class Visit>
   void each_holder(const Visit& visit) const;
   [[nodiscard]] std::optional<entity> holder() const;
-  void read_log();
   void look_again();
   [[nodiscard]] bool anybody_late();
   [[nodiscard]] std::optional<instant> reserved_from(entity e) const;

@@ -109,7 +109,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   victim_plan ask_group_hooks(row_t group, bool& keep);
   preemption_result for_minimum(row_t pod, std::span<const row_t> held);
   [[nodiscard]] bool together(row_t group, std::span<const row_t> members, std::span<const row_t> held);
-  preemption_result for_mixed_minimum(row_t pod, std::span<const row_t> held);
+  std::optional<preemption_result> for_mixed_minimum(row_t pod, std::span<const row_t> held);
   preemption_result for_members(row_t group);
   [[nodiscard]] std::vector<assignment> fitting_members(row_t group);
   void take_victims(victim_plan& plan, preemption_result& out);

@@ -28,12 +28,11 @@ class pod_times {
   void set_reserved_from(row_t pod, instant when) { set(reserved_from_, pod, when); }
   void forget(row_t pod) { set_started(pod, never), set_reserved_from(pod, never); }
 
-  void digest_into(digest& out) const {
-    for (row_t pod = 0; pod < rows_; ++pod) {
-      if (started(pod) == never && reserved_from(pod) == never) continue;
-      out.add(std::uint64_t{pod});
-      out.add(detail::to_word(started_[pod])), out.add(detail::to_word(reserved_from_[pod]));
-    }
+  /// Of one pod; nothing if there is nothing to say.
+  void digest_into(digest& out, row_t pod) const {
+    if (started(pod) == never && reserved_from(pod) == never) return;
+    out.add(std::uint64_t{pod});
+    out.add(detail::to_word(started_[pod])), out.add(detail::to_word(reserved_from_[pod]));
   }
 
  private:
