@@ -15,23 +15,19 @@ namespace detail {
 /// @p most. O(log count) calls: the counts are first doubled, since few have to go as a rule. The last call that held was for the answer.
 template <class Fits>
 std::optional<std::size_t> least_that_fits(std::size_t most, const Fits& fits) {
-  std::size_t below = 0, reach = 0;  // all counts before `below` do not fit
-  while (!fits(reach)) {
-    if (reach == most) return std::nullopt;
-    below = reach + 1;
-    reach = std::min(most, std::max<std::size_t>(1, 2 * reach));
+  std::size_t below = 0, above = 0;  // all counts before `below` do not fit
+  while (!fits(above)) {
+    if (above == most) return std::nullopt;
+    below = above + 1;
+    above = std::min(most, std::max<std::size_t>(1, 2 * above));
   }
-  std::size_t above = reach;
-  bool known = true;
   while (below < above) {
     const std::size_t middle = below + (above - below) / 2;
-    known = fits(middle);
-    if (known)
+    if (fits(middle))
       above = middle;
     else
       below = middle + 1;
   }
-  if (!known) static_cast<void>(fits(above));
   return above;
 }
 
@@ -98,9 +94,11 @@ GANGSCHED_INLINE void backfill::read_log() {
   const model::pod_table& pods = state_->pods;
   const std::uint64_t from = std::exchange(offers_.seen, log.end());
   // (Whoever reads what schedulers write at the end of a call takes no memory then.)
-  offers_.ends.reserve(pods.rows.room());
-  for (row_t pod = static_cast<row_t>(offers_.ends.size()); pod < pods.rows.room(); ++pod)
-    offers_.ends.push_back(pods.alive(pod) ? pods.expected_end(pod) : *now_);
+  ends_.reserve(pods.rows.room());
+  for (row_t pod = static_cast<row_t>(ends_.size()); pod < pods.rows.room(); ++pod) {
+    ends_.push_back(pods.alive(pod) ? pods.expected_end(pod) : *now_);
+    if (pods.alive(pod)) offers_.next_end = std::min(offers_.next_end, ends_.back());
+  }
   if (from < log.first()) offers_.stale = true;
   for (std::uint64_t at = std::max(from, log.first()); at < log.end(); ++at) {
     const change& one = log[at];
@@ -110,7 +108,7 @@ GANGSCHED_INLINE void backfill::read_log() {
       offers_.stale = true;
       continue;
     }
-    instant& its = offers_.ends[one.row];
+    instant& its = ends_[one.row];
     const bool left = one.kind == change_kind::pod_removed || one.kind == change_kind::pod_released;
     if (left)
       offers_.stale = offers_.stale || its > *now_;
@@ -128,9 +126,9 @@ GANGSCHED_INLINE bool backfill::anybody_late() {
   if (offers_.next_end > *now_) return false;
   offers_.next_end = instant::max();
   bool late = false;
-  for (row_t pod = 0; pod < offers_.ends.size(); ++pod) {
+  for (row_t pod = 0; pod < ends_.size(); ++pod) {
     if (!state_->pods.alive(pod) || state_->pods.node[pod] == no_row) continue;
-    const instant end = offers_.ends[pod];
+    const instant end = ends_[pod];
     late = late || (end > before && end <= *now_);
     if (end > *now_) offers_.next_end = std::min(offers_.next_end, end);
   }
@@ -328,7 +326,7 @@ GANGSCHED_INLINE void backfill::offer() {
 
 GANGSCHED_INLINE saved_backfill backfill::save() const {
   saved_backfill made{
-      offers_.held, offers_.moved, offers_.stale, offers_.seen, offers_.ends, offers_.looked, offers_.next_end, {}, {}};
+      offers_.held, offers_.moved, offers_.stale, offers_.seen, ends_, offers_.looked, offers_.next_end, {}, {}};
   for (const auto& [who, from] : offers_.again) made.again.push_back({{who.row, who.group}, from});
   for (const entity who : offers_.next) made.next.emplace_back(who.row, who.group);
   return made;
@@ -338,7 +336,7 @@ GANGSCHED_INLINE std::optional<error> backfill::restore(const saved_backfill& fr
   const auto there = [&](const std::pair<row_t, bool>& one) {
     return one.first < (one.second ? state_->groups.rows : state_->pods.rows).count();
   };
-  offers made{from.held, from.moved, from.stale, from.seen, from.ends, from.looked, from.next_end, {}, {}};
+  offers made{from.held, from.moved, from.stale, from.seen, from.looked, from.next_end, {}, {}};
   for (const auto& [who, when] : from.again) {
     if (!there(who)) return model::damaged("whose reservations are looked for again");
     made.again.emplace_back(entity{who.first, who.second}, when);
@@ -348,6 +346,7 @@ GANGSCHED_INLINE std::optional<error> backfill::restore(const saved_backfill& fr
     made.next.push_back({who.first, who.second});
   }
   if (from.seen > state_->log.end()) return model::damaged("where reservations stand in the log");
+  ends_ = from.ends;
   offers_ = std::move(made);
   return std::nullopt;
 }

@@ -25,6 +25,7 @@ namespace detail {
 
 GANGSCHED_INLINE std::optional<instant> nominated_pass::next_time(const model::cluster_state& state, row_t pod,
                                                                   row_t node, instant now, instant time) {
+  if (state.pods.times.empty()) return std::nullopt;
   const instant run = state.pods.record[pod]->expected_run_time;
   const instant end = run == instant{0} ? model::pod_times::never : later_by(now, run);
   std::optional<instant> next;
@@ -78,7 +79,7 @@ GANGSCHED_INLINE nominated_pass::nominated_pass(picker& asks, model::cluster_sta
                                                 instant now, instant at)
     : asks_(&asks), pod_(pod), node_(node) {
   const model::pod_table& pods = state.pods;
-  if (too_full(state, pod, node, now, at)) {
+  if (!pods.times.empty() && too_full(state, pod, node, now, at)) {
     pass_.emplace(state);
     said_ = status::unschedulable("the node is reserved for others from a time on at which the pod is expected to run");
     return;

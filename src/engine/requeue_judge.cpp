@@ -93,11 +93,19 @@ GANGSCHED_INLINE bool requeue_judge::concerns(class_id cls, std::uint64_t refuse
   return false;
 }
 
+/// Whether @p is holds of a class of members that wait. (A class without pods may be known still, or not: whoever was of it has gone, and
+/// it says nothing.)
+template <class Is>
+bool requeue_judge::any_class(const rejected_group& of, const Is& is) const {
+  return std::any_of(of.classes.begin(), of.classes.end(), [&](const auto& one) {
+    const auto& [cls, generation] = one;
+    return generation == state_->classes.generation(cls) && state_->classes.has_pods(cls) && is(cls);
+  });
+}
+
 GANGSCHED_INLINE bool requeue_judge::concerns(const rejected_group& group, std::uint64_t refusers,
                                               const event& what) const {
-  return std::any_of(group.classes.begin(), group.classes.end(), [&](const auto& one) {
-    return one.second == state_->classes.generation(one.first) && concerns(one.first, refusers, what);
-  });
+  return any_class(group, [&](class_id cls) { return concerns(cls, refusers, what); });
 }
 
 /// (A node that some local filter rejects need not be looked at, whoever rejected the class.)
@@ -233,16 +241,14 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
   if (!gangsched::detail::names_group(*state_, one.group)) return false;  // it went with its last member
   if (!concerns(entities_->profile_of_group(one.group.row), record)) return false;
-  if (one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row)) return true;
+  const bool any = any_class(one, [](class_id) { return true; });
+  if (one.rejectors == 0 ? any : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
-  if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
-  std::uint64_t gone = one.rejectors;
-  for (const auto& [cls, generation] : one.classes)
-    gone &= generation == state_->classes.generation(cls) ? outdated(cls, one.rejectors) : 0;
-  if (gone != 0 && !one.classes.empty()) return true;
-  return std::any_of(one.classes.begin(), one.classes.end(), [&](const auto& entry) {
-    return entry.second == state_->classes.generation(entry.first) && helps(entry.first, one.rejectors, record, what);
-  });
+  if (what.node && gangsched::any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
+  std::uint64_t gone = one.rejectors;  // by all of them
+  const bool none_gone = any_class(one, [&](class_id cls) { return (gone &= outdated(cls, one.rejectors)) == 0; });
+  if (any && !none_gone) return true;
+  return any_class(one, [&](class_id cls) { return helps(cls, one.rejectors, record, what); });
 }
 
 GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group& one, bool filtered,
@@ -250,15 +256,14 @@ GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group
   help_condition made;
   if (!gangsched::detail::names_group(*state_, one.group)) return made;
   if (filtered) {
-    made.anything = one.rejectors == 0 ? !one.classes.empty() : reads_neighbours(one.group.row);
+    made.anything = one.rejectors == 0 || reads_neighbours(one.group.row);
     made.labels = reads_labels(one.group.row);
   }
-  for (const auto& [cls, generation] : one.classes) {
-    if (made.anything) break;
-    if (generation != state_->classes.generation(cls)) continue;
+  any_class(one, [&](class_id cls) {
     if (filtered) add_needs(cls, one.rejectors, made);
     add_concerns(cls, refusers, made);
-  }
+    return made.anything;
+  });
   return made;
 }
 

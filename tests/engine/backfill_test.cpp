@@ -278,4 +278,24 @@ TEST_CASE("who has waited longer than max_overtake is overtaken by nobody any mo
   CHECK(w.now <= 190s);  // four of those on its nodes had to end, and one of all ends every ten seconds
 }
 
+TEST_CASE("a new scheduler minds the ends that are expected, however much of the log is left", "[backfill]") {
+  for (const std::size_t log_bound : {4, 65536}) {
+    CAPTURE(log_bound);
+    world w{by_age(), with(backfill_rule::easy), {.log_bound = log_bound}};
+    w.add(a_node{"a"}.cpu(4));
+    w.add(a_node{"b"}.cpu(4));
+    w.add(job("runs", 4, 100s));
+    w.add(job("longer", 4, 150s));
+    w.run(true);
+    for (int i = 0; i < 20; ++i) w.remove(w.add(a_pod{"passing"}.cpu(1).on(w.node("b"))));
+    w.scheduler = scheduler{w.cluster, by_age(), with(backfill_rule::easy)};
+    w.add(job("waits", 4, 50s));
+    w.run(true);
+    CHECK(w.cluster.reserved_from(w.pod("waits")) == 100s);
+    // It may end at any moment: who waits is looked at again.
+    CHECK(w.run_at(120s) == words{"reject waits", "reject waits"});
+    CHECK(w.cluster.nominated_node_of(w.pod("waits")) == w.node("a"));
+  }
+}
+
 }  // namespace gangsched::testing::backfill_test

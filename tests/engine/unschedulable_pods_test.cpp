@@ -506,4 +506,32 @@ TEST_CASE("by hints a pod that was updated while it waited hears of events when 
   CHECK(h.real.places.find({next.row, false})->where != place::unschedulable);
 }
 
+TEST_CASE("a class that no member is of any more says nothing for its group, whether it is known still or not",
+          "[engine][wake]") {
+  const turns none;
+  house h{1, wake_rule::one_per_class, none.turn, table_with()};
+  a_gang gang("leaving", 1);
+  const group_id group = h.add(gang);
+  pod_spec stays = a_pod("stays").cpu_milli(123), leaves = a_pod("leaves").cpu_milli(124).select("rack", "far");
+  stays.group = leaves.group = group;
+  const pod_id left = h.add(leaves);
+  engine::rejected_group one{group, {}, 0};
+  for (const row_t pod : {h.add(stays).row, left.row}) {
+    const class_id cls = h.state.class_of(pod);
+    one.classes.emplace_back(cls, h.state.classes.generation(cls));
+  }
+  for (const plugin_entry& plugin : h.profiles.front().plugins) {
+    if (plugin.name == "NodeAffinity") one.rejectors = engine::plugin_bit(h.profiles.front(), plugin);
+  }
+  REQUIRE(one.rejectors != 0);
+  h.add(a_node("full").cpu(0));
+  const change record = h.state.log[h.state.log.end() - 1];
+  const auto helps = [&] { return h.real.judge.helps(one, record, h.real.judge.event_of(record)); };
+  CHECK_FALSE(helps());
+  world::must(h.cluster.remove_pod(left));
+  CHECK(helps());  // nobody is left whom the plugin rejects
+  h.state.classes.sweep();
+  CHECK(helps());
+}
+
 }  // namespace gangsched::testing::unschedulable_pods_test

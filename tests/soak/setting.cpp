@@ -120,7 +120,7 @@ setting make_setting(std::uint64_t seed) {
   made.held_rooms = any.percent(20);
   made.columns = any.percent(20);
   made.queues = any.percent(20);
-  if (any.percent(20)) made.scheduler.backfill = backfill_rule::easy;
+  if (any.percent(20)) made.scheduler.backfill = any.percent(50) ? backfill_rule::easy : backfill_rule::conservative;
   if (any.percent(10)) made.scheduler.max_overtake = 20s;
   return made;
 }
@@ -164,6 +164,7 @@ std::string describe(const setting& of) {
   if (of.columns) text += ", columns of the host's";
   if (of.queues) text += ", queues";
   if (of.scheduler.backfill == backfill_rule::easy) text += ", backfill easy";
+  if (of.scheduler.backfill == backfill_rule::conservative) text += ", backfill conservative";
   if (of.scheduler.max_overtake == 20s) text += ", max_overtake 20 s";
   return text;
 }

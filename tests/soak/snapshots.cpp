@@ -9,12 +9,6 @@ namespace gangsched::soak {
 void host::snapshot() {
   dice any{mix64(on_.seed * 31 + counts_.steps)};
   if (on_.broken_hooks || record_ || !any.percent(on_.snapshots)) return;  // (as with forks)
-  // What was restored may try groups that wait, or anybody with backfill, in another order (docs/snapshots.md).
-  if (on_.scheduler.backfill != backfill_rule::none) return;
-  const auto waits_with_group = [](const auto& one) {
-    return one.second.group != nobody && one.second.state == pod_state::pending;
-  };
-  if (std::any_of(known_.pods.begin(), known_.pods.end(), waits_with_group)) return;
   std::vector<std::byte> bytes = must(record::take_snapshot(cluster_, *scheduler_), "take_snapshot");
   const auto setup = [&] { return record::restore_setup{make_tables(on_, rules_), on_.cluster.device_matcher}; };
   forked again = must(record::restore_snapshot(bytes, setup()), "restore_snapshot");

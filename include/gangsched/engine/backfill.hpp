@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -54,21 +55,22 @@ class GANGSCHED_API backfill {
   /// Into one that has nothing yet. Error: what is given cannot be of this cluster.
   [[nodiscard]] std::optional<error> restore(const saved_backfill& from);
 
-  // For a call that may be abandoned.
+  // For a call that may be abandoned: O(who is to be tried or looked for again).
   void remember() {
     if (on()) before_ = offers_;
   }
   void recall() noexcept {
-    if (on()) std::swap(before_, offers_);
+    if (!on()) return;
+    std::swap(before_, offers_);
+    offers_.next_end = std::min(offers_.next_end, before_.next_end);  // (`ends_` stays as it is)
   }
 
  private:
   struct offers {
-    bool held = false;          ///< somebody had a reservation when this was looked at last
-    bool moved = false;         ///< one ended or moved since
-    bool stale = false;         ///< room came or went otherwise than expected
-    std::uint64_t seen = 0;     ///< position in the log: what changed before is known
-    std::vector<instant> ends;  ///< by pod row: when who runs is expected to end
+    bool held = false;       ///< somebody had a reservation when this was looked at last
+    bool moved = false;      ///< one ended or moved since
+    bool stale = true;       ///< room came or went otherwise than expected, or may have: a scheduler begins
+    std::uint64_t seen = 0;  ///< position in the log: what changed before is known
     instant looked = instant::min();
     instant next_end = instant::max();  ///< the first of those after the time when they were looked at last
     /// Whose reservations are to be looked for again, and from when on they were.
@@ -112,6 +114,8 @@ class GANGSCHED_API backfill {
   peer<const instant> now_;
   offers offers_;
   offers before_;  ///< when the call began
+  /// By pod row: when who runs is expected to end. (After a call that was abandoned it is right again as the log is read.)
+  std::vector<instant> ends_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -108,6 +108,8 @@ class GANGSCHED_API requeue_judge {
   /// Whether some group of the tree asks for domains of node labels. O(groups).
   [[nodiscard]] bool reads_labels(row_t root) const;
   [[nodiscard]] bool reads_neighbours(row_t root) const;
+  template <class Is>
+  bool any_class(const rejected_group& of, const Is& is) const;
   void add_needs(class_id cls, std::uint64_t rejectors, help_condition& to);
   void add_concerns(class_id cls, std::uint64_t refusers, help_condition& to) const;
 

@@ -20,6 +20,8 @@ class pod_times {
   /// Reserved, but when is being looked for again: until then it keeps nobody out.
   static constexpr instant unknown_yet = instant::max() - instant{1};
 
+  /// Nobody has said anything yet.
+  [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
   /// When a scheduler gave the pod its node; `never` if that is not known.
   [[nodiscard]] instant started(row_t pod) const noexcept { return of(started_, pod); }
   /// When the node that the pod is nominated to is expected to have room for it; `never` if it is not reserved.
