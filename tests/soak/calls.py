@@ -16,9 +16,9 @@ HEADERS = {"cluster": "model/cluster.hpp", "cluster_queues": "model/cluster_queu
            "scheduler": "scheduler.hpp"}
 # Whose calls are noted as those of the class that has them from it.
 BASES = {"cluster": ("cluster_questions", "model/cluster_questions.hpp")}
-# Moves and construction.
+# Moves and construction, and what is the library's own.
 NOT_CALLS = {f"{name}::{what}" for name in HEADERS for what in (f"{name}({name} &&)", "operator=", f"~{name}")} | {
-    "cluster::cluster(const cluster_options &)"}
+    "cluster::cluster(const cluster_options &)", "scheduler::scheduler(std::unique_ptr<engine::core>)", "scheduler::inside"}
 
 
 def public_part(text, name):

@@ -198,7 +198,7 @@ void generator::object_steps() {
   } else if (roll < 82) {
     about(dice_.percent(70) ? act::set_priority_class : act::remove_priority_class, some_name(3));
   } else if (roll < 84) {
-    if (known.budgets.size() < 4)
+    if (known.budgets.empty() || (known.budgets.size() < 4 && dice_.percent(50)))
       about(act::add_budget, made_++);
     else
       about(dice_.percent(50) ? act::update_budget : act::remove_budget, some(known.budgets));

@@ -108,7 +108,7 @@ setting make_setting(std::uint64_t seed) {
   made.two_profiles = any.percent(15);
   made.devices = any.percent(50);
   made.numa = any.percent(50);
-  made.host_decides = any.percent(10);
+  made.host_decides = any.percent(25);
   made.host_plugin = any.percent(25);
   made.broken_hooks = made.host_plugin && any.percent(20);
   if (any.percent(50)) made.cluster.device_matcher = {matches_speed, nullptr};
