@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/fork.hpp"
 #include "gangsched/profiles.hpp"
 #include "support/builders.hpp"
 #include "support/inside.hpp"
@@ -20,6 +21,16 @@ gang_host::gang_host(const std::vector<machine>& machines, const std::vector<job
     jobs_.push_back({jobs[j], cluster_.add_group(group).value()});
   }
   scheduler_.emplace(cluster_, profiles::kube_default(), options);
+}
+
+gang_host gang_host::fork() const {
+  gang_host made;
+  forked copies = scheduler_->fork().value();
+  made.cluster_ = std::move(copies.cluster);
+  made.scheduler_ = std::move(copies.scheduler);
+  made.machines_ = machines_, made.slots_ = slots_, made.jobs_ = jobs_, made.members_ = members_;
+  made.now_ = now_, made.complaint_ = complaint_;
+  return made;
 }
 
 bool gang_host::arrive(std::size_t which) {
@@ -200,7 +211,7 @@ std::vector<pod_id> gang_host::in_state(hold state) const {
   return all;
 }
 
-std::uint64_t gang_host::fingerprint() {
+std::uint64_t gang_host::fingerprint() const {
   digest seen;
   seen.add(static_cast<std::uint64_t>(now_.count()));
   for (const auto& [pod, who] : members_) {

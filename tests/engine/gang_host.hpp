@@ -27,6 +27,8 @@ class gang_host {
   };
 
   gang_host(const std::vector<machine>& machines, const std::vector<job>& jobs, const scheduler_options& options);
+  /// Another one that stands where this one does.
+  [[nodiscard]] gang_host fork() const;
 
   /// The next member of a job comes; false if all are there.
   bool arrive(std::size_t which);
@@ -60,8 +62,8 @@ class gang_host {
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }
   [[nodiscard]] const std::optional<std::string>& complaint() const noexcept { return complaint_; }
   [[nodiscard]] std::string to_text() const;
-  /// All that can be seen of cluster and scheduler: what looks the same is taken for the same. The last call on a host.
-  [[nodiscard]] std::uint64_t fingerprint();
+  /// All that can be seen of cluster and scheduler: what looks the same is taken for the same.
+  [[nodiscard]] std::uint64_t fingerprint() const;
 
  private:
   enum class hold : std::uint8_t { nothing, waiting, binding, running };
@@ -79,6 +81,7 @@ class gang_host {
     bool finished = false;
   };
 
+  gang_host() = default;
   void take_all(std::span<const decision> all);
   void take(const decision& one);
   void check_books();

@@ -91,17 +91,18 @@ class explorer {
   explorer(const small_world& of, const scheduler_options& options) : world_(of), options_(options) {}
 
   void explore() {
-    std::vector<std::vector<act>> level{{}};
+    std::vector<place> level;
+    level.push_back({{}, gang_host{world_.machines, world_.jobs, options_}});
     for (std::size_t depth = 0; depth <= world_.depth; ++depth) {
-      std::vector<std::vector<act>> next;
-      for (const std::vector<act>& path : level) {
+      std::vector<place> next;
+      for (const place& from : level) {
         for (const act what : all_acts) {
-          std::vector<act> longer = path;
-          longer.push_back(what);
           if (what == act::fail &&
-              static_cast<std::size_t>(std::count(path.begin(), path.end(), act::fail)) >= world_.failures)
+              static_cast<std::size_t>(std::count(from.path.begin(), from.path.end(), act::fail)) >= world_.failures)
             continue;
-          if (visit(longer)) next.push_back(std::move(longer));
+          place to{from.path, from.host.fork()};
+          to.path.push_back(what);
+          if (perform(to.host, what) && visit(to)) next.push_back(std::move(to));
         }
       }
       level = std::move(next);
@@ -110,18 +111,16 @@ class explorer {
   [[nodiscard]] std::size_t states() const { return seen_.size(); }
 
  private:
-  /// Whether the path leads somewhere new.
-  bool visit(const std::vector<act>& path) {
-    INFO(world_.name << " after " << in_words(path));
-    gang_host first{world_.machines, world_.jobs, options_};
-    for (const act what : path) {
-      if (!perform(first, what)) return false;  // only the last can fail: the rest was visited
-    }
-    check(path, first, first.complaint());
-    if (!seen_.insert(first.fingerprint()).second) return false;
-    gang_host host{world_.machines, world_.jobs, options_};
-    for (const act what : path) perform(host, what);
-    check(path, host, follow_to_the_end(host, std::count(path.begin(), path.end(), act::fail) != 0));
+  struct place {
+    std::vector<act> path;
+    gang_host host;  ///< at its end
+  };
+  /// Whether it is a new one.
+  bool visit(const place& to) {
+    check(to.path, to.host, to.host.complaint());
+    if (!seen_.insert(to.host.fingerprint()).second) return false;
+    gang_host host = to.host.fork();
+    check(to.path, host, follow_to_the_end(host, std::count(to.path.begin(), to.path.end(), act::fail) != 0));
     return true;
   }
   void check(const std::vector<act>& path, const gang_host& host, const std::optional<std::string>& wrong) const {

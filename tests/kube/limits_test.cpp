@@ -125,16 +125,16 @@ TEST_CASE("budgets are counted at once as they are one by one", "[kube][limits]"
 
 TEST_CASE("HyperNodes do not look at nodes without bound", "[kube][limits]") {
   std::string text;
-  for (int i = 0; i < 50; ++i)
+  for (int i = 0; i < 1000; ++i)
     text += "---\nkind: Node\napiVersion: v1\nmetadata: {name: n" + std::to_string(i) + "}\n";
   text +=
       "---\napiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: all}\nspec:\n  tier: 1\n  "
       "members:\n";
   std::string many = text;
-  for (int i = 0; i < 400'001; ++i) many += "  - {type: Node, selector: {labelMatch: {matchLabels: {a: b}}}}\n";
+  for (int i = 0; i < 20'001; ++i) many += "  - {type: Node, selector: {labelMatch: {matchLabels: {a: b}}}}\n";
   CHECK(reading_refusal(text + "  - {type: Node, selector: {regexMatch: {pattern: ^n}}}\n") == "fine");
   CHECK(reading_refusal(many) ==
-        "a.yaml:202: HyperNode all: spec.members: nodes would be looked at more than 20000000 times");
+        "a.yaml:4002: HyperNode all: spec.members: nodes would be looked at more than 20000000 times");
 }
 
 TEST_CASE("annotations cannot multiply what they say", "[kube][limits]") {
