@@ -203,7 +203,7 @@ host::host(const workload& work, const replay_options& how, const progress_sink&
   out_.gangs = how.gangs;
   out_.queue_policy = how.queue_policy;
   out_.gpu_milli = work.gpu_milli;
-  out_.waits.resize(work.sizes.size());
+  for (auto* by_size : {&out_.waits, &out_.completion, &out_.slowdown}) by_size->resize(work.sizes.size());
   if (!arrivals_.empty()) {
     out_.first_arrival = arrivals_.front().when;
     out_.last_arrival = arrivals_.back().when;
@@ -236,7 +236,9 @@ outcome host::run() {
   count_fates();
   explain_those_waiting();
   out_.tenants = tenants_.take(out_.first_arrival, out_.last_arrival);
-  for (auto& waits : out_.waits) std::ranges::sort(waits);
+  for (auto* by_size : {&out_.waits, &out_.completion, &out_.slowdown}) {
+    for (std::vector<double>& of_size : *by_size) std::ranges::sort(of_size);
+  }
   return std::move(out_);
 }
 
@@ -305,6 +307,12 @@ void host::job_leaves(std::uint32_t index) {
   job_state& state = jobs_[index];
   remove_workers(index, task_state::gone);
   state.over = true;
+  if (state.started && work_.lifetimes == lifetime_rule::from_start) {
+    const job& j = work_.jobs[index];
+    const ended_job its = ended_job_of(j, state.complete, now_);
+    out_.completion[work_.shapes[j.shape].size].push_back(its.completion_seconds);
+    out_.slowdown[work_.shapes[j.shape].size].push_back(its.slowdown);
+  }
   if (state.started && !work_.tenants.empty()) tenants_.ended(index, state.complete, now_);
   last_event_ = now_;
   events_ += work_.jobs[index].workers;

@@ -88,6 +88,28 @@ void write(json_writer& out, std::string_view key, const std::map<std::string, r
   out.close();
 }
 
+void write_times(json_writer& out, std::string_view key, const std::vector<double>& sorted) {
+  const wait_figures w = figures_of(sorted);
+  out.open(key);
+  out.field("count", w.count);
+  out.field("mean", w.mean);
+  out.field("p50", w.p50);
+  out.field("p90", w.p90);
+  out.field("p99", w.p99);
+  out.field("max", w.most);
+  out.close();
+}
+
+/// Of sizes that have some.
+void write_by_size(json_writer& out, std::string_view key, const workload& work,
+                   const std::vector<std::vector<double>>& values) {
+  out.open(key);
+  for (std::size_t size = 0; size < work.sizes.size(); ++size) {
+    if (!values[size].empty()) write_times(out, work.sizes[size], values[size]);
+  }
+  out.close();
+}
+
 void write(json_writer& out, const workload& work, const outcome& of) {
   write(out, "pods", of.pods);
   write(out, "jobs", of.jobs);
@@ -106,18 +128,9 @@ void write(json_writer& out, const workload& work, const outcome& of) {
   out.field("idle", mean.idle);
   out.field("peak", peak_load(of));
   out.close();
-  out.open("waiting_seconds");
-  for (std::size_t size = 0; size < work.sizes.size(); ++size) {
-    const wait_figures w = figures_of(of.waits[size]);
-    if (w.count == 0) continue;
-    out.open(work.sizes[size]);
-    out.field("count", w.count);
-    out.field("mean", w.mean);
-    out.field("p50", w.p50);
-    out.field("p99", w.p99);
-    out.close();
-  }
-  out.close();
+  write_by_size(out, "waiting_seconds", work, of.waits);
+  write_by_size(out, "completion_seconds", work, of.completion);
+  write_by_size(out, "slowdown", work, of.slowdown);
   out.field("rejected_attempts", of.rejected_attempts);
   write(out, "first_rejections", of.rejections);
   write(out, "still_waiting", of.still_waiting);
@@ -131,18 +144,6 @@ void write(json_writer& out, const workload& work, const outcome& of) {
   out.field("call_p50_ns", of.calls.percentile(0.50));
   out.field("call_p99_ns", of.calls.percentile(0.99));
   out.field("wall_seconds", of.wall_seconds);
-  out.close();
-}
-
-void write_times(json_writer& out, std::string_view key, const std::vector<double>& sorted) {
-  const wait_figures w = figures_of(sorted);
-  out.open(key);
-  out.field("count", w.count);
-  out.field("mean", w.mean);
-  out.field("p50", w.p50);
-  out.field("p90", w.p90);
-  out.field("p99", w.p99);
-  out.field("max", w.most);
   out.close();
 }
 

@@ -81,6 +81,8 @@ struct outcome {
   std::string queue_policy = {};           ///< the plugin that divided the cluster between tenants, if one did
   fates pods, jobs, multi;                 ///< multi: jobs of more than one worker
   std::vector<std::vector<double>> waits;  ///< seconds from the last worker's arrival to the start, by size; sorted
+  /// As `ended_job`, by size and sorted; nobody's where the trace says when pods are removed whether they ran or not.
+  std::vector<std::vector<double>> completion, slowdown;
   std::vector<usage_point> usage;
   instant first_arrival{}, last_arrival{}, end{};
   std::int64_t gpu_milli = 0;  ///< of the cluster

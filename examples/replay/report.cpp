@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 #include "replay/chart.hpp"
 #include "replay/text.hpp"
@@ -62,19 +63,39 @@ void write_why(writer& out, const outcome& of) {
   write_reasons(out, of.still_waiting);
 }
 
-void write_waits(writer& out, const chapter& of) {
-  out.line("  {:<28}{:>12}{:>11}{:>11}{:>11}", "waiting time", "started", "mean", "p50", "p99");
+using by_size = std::vector<std::vector<double>>;
+
+/// Figures of each size that has some, with a line for each outcome.
+void write_by_size(writer& out, const chapter& of, std::string_view what, std::string_view count,
+                   by_size outcome::*values, const std::function<std::string(double)>& text) {
+  const auto any = [&](std::size_t size) {
+    return std::ranges::any_of(of.outcomes, [&](const outcome& one) { return !(one.*values)[size].empty(); });
+  };
+  bool headed = false;
   for (std::size_t size = 0; size < of.work.sizes.size(); ++size) {
+    if (!any(size)) continue;
+    if (!std::exchange(headed, true)) {
+      out.line("");
+      out.line("  {:<28}{:>12}{:>11}{:>11}{:>11}{:>11}{:>11}", what, count, "mean", "p50", "p90", "p99", "max");
+    }
     std::string row = of.work.sizes[size];
-    if (std::ranges::all_of(of.outcomes, [&](const outcome& o) { return o.waits[size].empty(); })) continue;
     for (const outcome& one : of.outcomes) {
-      const wait_figures w = figures_of(one.waits[size]);
-      const auto cell = [&](double seconds) { return w.count == 0 ? "-" : time_span(seconds); };
-      out.line("    {:<14}{:<12}{:>10}{:>11}{:>11}{:>11}", row, of.outcomes.size() > 1 ? name_of(one.gangs) : "",
-               grouped(w.count), cell(w.mean), cell(w.p50), cell(w.p99));
+      const wait_figures w = figures_of((one.*values)[size]);
+      const auto cell = [&](double value) { return w.count == 0 ? "-" : text(value); };
+      out.line("    {:<14}{:<12}{:>10}{:>11}{:>11}{:>11}{:>11}{:>11}", row,
+               of.outcomes.size() > 1 ? name_of(one.gangs) : "", grouped(w.count), cell(w.mean), cell(w.p50),
+               cell(w.p90), cell(w.p99), cell(w.most));
       row.clear();
     }
   }
+}
+
+void write_times(writer& out, const chapter& of) {
+  const auto span = [](double seconds) { return time_span(seconds); };
+  write_by_size(out, of, "waiting time", "started", &outcome::waits, span);
+  write_by_size(out, of, "completion time", "finished", &outcome::completion, span);
+  write_by_size(out, of, "slowdown: that / own duration", "finished", &outcome::slowdown,
+                [](double times) { return fmt::format("{:.2f}", times); });
 }
 
 /// A line of figures, one for each outcome.
@@ -176,8 +197,7 @@ std::string text_report(const chapter& of) {
   }
   write_chart(out, of, first);
   if (of.outcomes.size() > 1) write_chart(out, of, of.outcomes.back());
-  out.line("");
-  write_waits(out, of);
+  write_times(out, of);
   out.line("");
   for (const outcome& one : of.outcomes) {
     if (of.outcomes.size() > 1) out.line("  {}", name_of(one.gangs));

@@ -42,13 +42,18 @@ void tenant_ledger::holds(std::uint32_t job, std::int64_t milli, instant now) {
   usage_[tenant_of(job)].push_back({now, milli});
 }
 
+ended_job ended_job_of(const job& which, instant complete, instant end) {
+  const double whole = seconds{end - complete}.count();
+  const instant own = which.lifetime.value_or(instant{});
+  return {whole, own > instant{} ? whole / seconds{own}.count() : 1};
+}
+
 void tenant_ledger::ended(std::uint32_t job, instant complete, instant now) {
-  const instant own = work_->jobs[job].lifetime.value_or(instant{});
-  const double whole = seconds{now - complete}.count();
+  const ended_job its = ended_job_of(work_->jobs[job], complete, now);
   tenant_outcome& to = outcomes_[tenant_of(job)];
-  to.completion.push_back(whole);
-  to.waits.push_back(seconds{now - complete - own}.count());
-  to.slowdown.push_back(own > instant{} ? whole / seconds{own}.count() : 1);
+  to.completion.push_back(its.completion_seconds);
+  to.waits.push_back(seconds{now - complete - work_->jobs[job].lifetime.value_or(instant{})}.count());
+  to.slowdown.push_back(its.slowdown);
 }
 
 std::vector<tenant_outcome> tenant_ledger::take(instant from, instant to) {

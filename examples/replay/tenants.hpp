@@ -7,6 +7,13 @@
 
 namespace replay {
 
+/// Of a job that ended: how long that was from the arrival of its last worker, and that against its own duration.
+struct ended_job {
+  double completion_seconds = 0, slowdown = 1;
+};
+/// @p complete: when its last worker arrived.
+[[nodiscard]] ended_job ended_job_of(const job& which, instant complete, instant end);
+
 /// What became of one tenant's jobs. Times are in seconds.
 struct tenant_outcome {
   std::uint64_t arrived = 0;

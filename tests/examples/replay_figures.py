@@ -41,6 +41,8 @@ def check_sums(report):
             assert f["placed"] == f["finished"] + f["running"] + f["holding"], (name, what, f)
         started = sum(row["count"] for row in outcome["waiting_seconds"].values())
         assert started == outcome["jobs"]["finished"] + outcome["jobs"]["running"], name
+        ended = sum(row["count"] for row in outcome["completion_seconds"].values())
+        assert ended in (0, outcome["jobs"]["finished"]), name
         assert sum(outcome["still_waiting"].values()) == outcome["pods"]["waiting"], name
         assert outcome["rejected_attempts"] >= sum(outcome["first_rejections"].values()), name
         assert 0 <= outcome["load"]["computing"] + outcome["load"]["idle"] <= 1 + 1e-9, name
@@ -75,6 +77,10 @@ def two_gangs_and_room_for_one(replay):
     check_sums(report)
     together, apart = report["philly"]["group_cycle"], report["philly"]["pod_by_pod"]
     assert together["gangs"]["finished"] == 2
+    ends, slow = (together[what]["8 workers"] for what in ("completion_seconds", "slowdown"))
+    assert ends["count"] == 2 and 3600 <= ends["p50"] < 3660 and 7140 <= ends["max"] <= 7260, ends
+    assert abs(slow["max"] - ends["max"] / 3600) < 1e-6 and abs(slow["mean"] - ends["mean"] / 3600) < 1e-6, slow
+    assert apart["completion_seconds"] == {}
     assert together["partial"]["ever"] == 0 and together["partial"]["deadlock_seconds"] == 0
     assert apart["gangs"]["finished"] == 0 and apart["gangs"]["holding"] == 2
     assert apart["pods"]["holding"] == 8 and apart["pods"]["waiting"] == 8
@@ -95,7 +101,8 @@ def shares_and_models(replay):
     check_sums(report)
     result = report["openb"]["result"]
     assert result["pods"] == {"arrived": 6, "placed": 4, "finished": 3, "running": 1, "holding": 0, "waiting": 1, "left": 1}
-    assert result["waiting_seconds"]["part of a GPU"] == {"count": 1, "mean": 80, "p50": 80, "p99": 80}
+    assert result["waiting_seconds"]["part of a GPU"] == {"count": 1, "mean": 80, "p50": 80, "p90": 80, "p99": 80, "max": 80}
+    assert result["completion_seconds"] == {} and result["slowdown"] == {}  # when they go is the trace's word
     assert list(result["still_waiting"]) == ["node(s) didn't match Pod's node affinity/selector"]
 
 
