@@ -8,58 +8,67 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
+/// What GPUs' links are worth, NVLinks in the upper half and paths over PCIe in the lower one: of several pairs.
+using links_worth = std::uint32_t;
+
+/// The sum for a GPU (as `best_sets::pairs_`) with its two parts further apart.
+constexpr links_worth widened(std::uint16_t of_gpu) noexcept {
+  return static_cast<links_worth>(of_gpu >> 7) << 16 | (of_gpu & 127u);
+}
+
+/// Greater is better: the set's NVLinks, those that stay, the set's paths, those that stay.
+constexpr std::uint64_t set_order(links_worth set, links_worth stays) noexcept {
+  return std::uint64_t{set >> 16} << 48 | std::uint64_t{stays >> 16} << 32 | (set & 0xffffu) << 16 | (stays & 0xffffu);
+}
+
 /// Tries all sets of GPUs and keeps the best.
 struct gpu_set_search {
-  /// By GPU; 15 pairs of 1860 points are below 2^15.
-  using points_of_gpu = std::array<std::int16_t, max_node_gpus>;
+  using worth_by_gpu = std::array<std::uint16_t, max_node_gpus>;
 
-  const std::array<points_of_gpu, max_node_gpus>& pairs;
+  const std::array<worth_by_gpu, max_node_gpus>& pairs;
   const std::array<gpu_mask, max_node_gpus>& peers;
-  points_of_gpu loss;  ///< what a GPU's pairs with free ones are worth
+  worth_by_gpu loss;  ///< what a GPU's pairs with free ones are worth
 
   gpu_mask best = 0;
-  int best_points = -1;
-  int least_loss = 0;
+  std::uint64_t best_order = 0;
 
   /// @p count of @p candidates, at least one.
-  void search(gpu_mask candidates, unsigned count) noexcept { extend(candidates, count, 0, 0, 0, points_of_gpu{}); }
+  void search(gpu_mask candidates, unsigned count) noexcept { extend(candidates, count, 0, 0, 0, worth_by_gpu{}); }
 
   /// @p more of @p candidates, each of which may be with all of @p set. @p gain: what a GPU's pairs with @p set are worth.
-  void extend(gpu_mask candidates, unsigned more, gpu_mask set, int points, int lost,
-              const points_of_gpu& gain) noexcept {
+  void extend(gpu_mask candidates, unsigned more, gpu_mask set, links_worth worth, links_worth lost,
+              const worth_by_gpu& gain) noexcept {
     while (static_cast<unsigned>(std::popcount(candidates)) >= more) {
       const auto gpu = static_cast<std::size_t>(std::countr_zero(candidates));
       candidates = static_cast<gpu_mask>(candidates & (candidates - 1));
       const auto larger = static_cast<gpu_mask>(set | 1u << gpu);
+      const links_worth now = worth + widened(gain[gpu]), gone = lost + widened(loss[gpu]);
       if (more == 1) {
-        keep(larger, points + gain[gpu], lost + loss[gpu]);
+        keep(larger, now, gone);
         if (candidates == 0) return;
         continue;
       }
-      points_of_gpu next;
-      for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<std::int16_t>(gain[i] + pairs[gpu][i]);
-      extend(static_cast<gpu_mask>(candidates & peers[gpu]), more - 1, larger, points + gain[gpu], lost + loss[gpu],
-             next);
+      worth_by_gpu next;
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<std::uint16_t>(gain[i] + pairs[gpu][i]);
+      extend(static_cast<gpu_mask>(candidates & peers[gpu]), more - 1, larger, now, gone, next);
     }
   }
 
-  /// Of sets with the same points, what stays free has the most where the sum of losses is the least: the pairs within the set
-  /// count twice in it, and that is the same for both.
-  void keep(gpu_mask set, int points, int lost) noexcept {
-    const bool better = points != best_points ? points > best_points
-                        : lost != least_loss  ? lost < least_loss
-                                              : set < best;
-    if (better) best = set, best_points = points, least_loss = lost;
+  /// Of sets with the same worth, what stays free has the most where the sum of losses is the least: the pairs within the set count twice
+  /// in it, and that is the same for both.
+  void keep(gpu_mask set, links_worth worth, links_worth lost) noexcept {
+    const std::uint64_t order = set_order(worth, 0x7fff'ffffu - lost);
+    if (best == 0 || order > best_order || (order == best_order && set < best)) best = set, best_order = order;
   }
 };
 
 /// What a GPU's pairs with @p set are worth, for every GPU.
-inline gpu_set_search::points_of_gpu gpu_losses(const std::array<gpu_set_search::points_of_gpu, max_node_gpus>& pairs,
-                                                gpu_mask set) noexcept {
-  gpu_set_search::points_of_gpu sum{};
+inline gpu_set_search::worth_by_gpu gpu_losses(const std::array<gpu_set_search::worth_by_gpu, max_node_gpus>& pairs,
+                                               gpu_mask set) noexcept {
+  gpu_set_search::worth_by_gpu sum{};
   for (unsigned rest = set; rest != 0; rest &= rest - 1) {
     const auto& row = pairs[static_cast<std::size_t>(std::countr_zero(rest))];
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<std::int16_t>(sum[i] + row[i]);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<std::uint16_t>(sum[i] + row[i]);
   }
   return sum;
 }
@@ -134,13 +143,20 @@ GANGSCHED_INLINE best_sets::best_sets(const link_matrix& links) : links_(links) 
   }
   for (std::size_t a = 0; a < links.gpus(); ++a) {
     for (std::size_t b = 0; b < links.gpus(); ++b)
-      pairs_[a][b] = static_cast<std::int16_t>(a == b ? 0 : links(a, b).points());
+      pairs_[a][b] = static_cast<std::uint16_t>(
+          a == b ? 0 : links(a, b).nvlinks * 128 + static_cast<int>(links(a, b).path) + 1);
   }
   if (links.gpus() <= 8) fill_table();
 }
 
 GANGSCHED_INLINE void best_sets::fill_table() {
   const unsigned masks = 1u << links_.gpus();
+  std::vector<detail::links_worth> worth(masks);
+  for (unsigned set = 1; set < masks; ++set) {
+    const auto gpu = static_cast<std::size_t>(std::countr_zero(set));
+    const unsigned others = set & (set - 1);
+    worth[set] = worth[others] + detail::widened(detail::gpu_losses(pairs_, static_cast<gpu_mask>(others))[gpu]);
+  }
   for (unsigned set = 0; set < masks; ++set) points_.push_back(links_.points(static_cast<gpu_mask>(set)));
   table_.resize((std::size_t{slot_.back()} + 1) * masks * (links_.gpus() + 1), 0);
   for (std::size_t level = 0; level < link_levels; ++level) {
@@ -153,11 +169,8 @@ GANGSCHED_INLINE void best_sets::fill_table() {
         const std::size_t here =
             at(slot_[level], static_cast<gpu_mask>(set | stay), static_cast<unsigned>(std::popcount(set)));
         const unsigned now = table_[here];
-        const unsigned stay_now = (set | stay) & ~now;
-        if (now == 0 || points_[set] > points_[now] ||
-            (points_[set] == points_[now] && points_[stay] > points_[stay_now])) {
-          table_[here] = static_cast<std::uint8_t>(set);
-        }
+        const auto order = [&](unsigned taken) { return detail::set_order(worth[taken], worth[(set | stay) & ~taken]); };
+        if (now == 0 || order(set) > order(now)) table_[here] = static_cast<std::uint8_t>(set);
         if (stay == 0) break;
       }
     }

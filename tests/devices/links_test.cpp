@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,16 +30,17 @@ gpu_mask set_of(std::initializer_list<unsigned> gpus) {
   return static_cast<gpu_mask>(set);
 }
 
-/// What is asked of a set, said once more: the points of all sets, one pair at a time.
+/// What is asked of a set, said once more: the NVLinks and points of all sets, one pair at a time.
 struct plain_sets {
   explicit plain_sets(const link_matrix& all)
-      : links(all), points(std::size_t{1} << all.gpus()), closest(points.size(), link_level::nvlink) {
+      : links(all), points(std::size_t{1} << all.gpus()), nvlinks(points.size()), closest(points.size(), link_level::nvlink) {
     for (unsigned set = 0; set < points.size(); ++set) {
       for (unsigned a = 0; a < all.gpus(); ++a) {
         for (unsigned b = 0; b < a; ++b) {
           if ((set >> a & 1) == 0 || (set >> b & 1) == 0) continue;
           const gpu_link link = all(a, b);
           points[set] += link.nvlinks * 100;
+          nvlinks[set] += link.nvlinks;
           switch (link.path) {
             case link_level::sys: points[set] += 10; break;
             case link_level::node: points[set] += 20; break;
@@ -60,14 +62,16 @@ struct plain_sets {
       if ((set & ~free) != 0 || count(set) != k || closest[set] < at_least) continue;
       const auto holds = [&](gpu_mask group) { return (set & ~unsigned{group}) == 0; };
       if (!groups.empty() && std::none_of(groups.begin(), groups.end(), holds)) continue;
-      const auto value = [&](unsigned s) { return std::pair(points[s], points[free & ~s]); };
+      const auto value = [&](unsigned s) {
+        return std::tuple(nvlinks[s], nvlinks[free & ~s], points[s], points[free & ~s]);
+      };
       if (found == 0 || value(set) > value(found)) found = set;
     }
     return found;
   }
 
   link_matrix links;
-  std::vector<int> points;
+  std::vector<int> points, nvlinks;
   std::vector<link_level> closest;
 };
 
@@ -323,6 +327,8 @@ TEST_CASE("quads stay whole for those who need four", "[devices][links]") {
   CHECK(sets.best(0x3f, 1) == 0x10);
   CHECK(sets.best(0x3f, 2) == 0x30);
   CHECK(sets.best(0x1f, 1) == 0x10);
+  CHECK(sets.best(0xf9, 2) == 0x09);  // of the quad that is broken, though two of the other one are closer over PCIe
+  CHECK(sets.best(0xf9, 2, {link_level::nvlink}) == 0x09);
   CHECK(sets.best(0xff, 8) == 0xff);
 }
 

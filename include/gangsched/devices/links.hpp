@@ -76,8 +76,10 @@ struct gpu_set_requirement {
   std::span<const gpu_mask> groups = {};  ///< unless empty: all in one of these (NUMA cells, PCIe switches, baseboards)
 };
 
-/// Which of the free GPUs to take: the set with the most points; of several the one that leaves the most points among those that
-/// stay free, which keeps quads and boards whole; of several the lowest mask. Thus one GPU is the worst connected one.
+/// Which of the free GPUs to take: the set with the most NVLinks; of several the one that leaves the most NVLinks among those that stay
+/// free, which keeps quads whole; of several the one whose paths over PCIe are the closest, then that leaves the closest; of several the
+/// lowest mask. Thus one GPU is the worst connected one. (By points alone, as go-gpuallocator sums them, two GPUs of a quad of four that
+/// share a switch would come before two of a quad that is broken already.)
 /// Up to 8 GPUs the answers are a table of at most 16 KiB, made once for all nodes of a kind: 3^GPUs steps a level.
 class GANGSCHED_API best_sets {
  public:
@@ -109,7 +111,8 @@ class GANGSCHED_API best_sets {
   std::vector<int> points_;                       // by set, up to 8 GPUs
   std::vector<std::uint8_t> table_;               // by at(), up to 8 GPUs
   std::array<std::uint8_t, link_levels> slot_{};  // levels that allow the same pairs share a table
-  std::array<std::array<std::int16_t, max_node_gpus>, max_node_gpus> pairs_{};  // points; 0 for a GPU with itself
+  /// NVLinks · 128 + how close the path is, from 1; 0 for a GPU with itself. 15 of them are below 2^16.
+  std::array<std::array<std::uint16_t, max_node_gpus>, max_node_gpus> pairs_{};
   std::array<std::array<gpu_mask, max_node_gpus>, link_levels> peers_{};
 };
 
