@@ -15,6 +15,7 @@
 #include "gangsched/plugins/gpu_clustering.hpp"
 #include "gangsched/plugins/gpu_dot_product.hpp"
 #include "gangsched/plugins/gpu_fragmentation.hpp"
+#include "gangsched/plugins/gpu_links.hpp"
 #include "gangsched/plugins/gpu_packing.hpp"
 #include "gangsched/plugins/gpu_pricing.hpp"
 #include "gangsched/plugins/gpu_random.hpp"
@@ -79,8 +80,8 @@ using every_plugin =
                 load_variation_risk_balancing, low_risk_over_commitment, peaks, load_aware_scheduling, low_price,
                 topology_placement, pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product,
                 gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match,
-                node_numa_resource, mig_packing, gpu_pricing, gpu_fragmentation, gpu_random, fair_share_policy,
-                kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy, hived_policy,
-                volcano_policy, yunikorn_policy, arrival_sort, extender>;
+                node_numa_resource, mig_packing, gpu_links, gpu_pricing, gpu_fragmentation, gpu_random,
+                fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy,
+                hived_policy, volcano_policy, yunikorn_policy, arrival_sort, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -114,6 +114,16 @@ GANGSCHED_INLINE int link_matrix::points(gpu_mask set) const noexcept {
   return sum;
 }
 
+GANGSCHED_INLINE int link_matrix::nvlinks(gpu_mask set) const noexcept {
+  int sum = 0;
+  for (std::size_t a = 0; a < gpus_; ++a) {
+    for (std::size_t b = a + 1; b < gpus_; ++b) {
+      if ((set >> a & set >> b & 1) != 0) sum += links_[a][b].nvlinks;
+    }
+  }
+  return sum;
+}
+
 GANGSCHED_INLINE link_level link_matrix::level(gpu_mask set) const noexcept {
   link_level farthest = link_level::nvlink;
   for (std::size_t a = 0; a < gpus_; ++a) {
@@ -143,10 +153,12 @@ GANGSCHED_INLINE best_sets::best_sets(const link_matrix& links) : links_(links) 
   }
   for (std::size_t a = 0; a < links.gpus(); ++a) {
     for (std::size_t b = 0; b < links.gpus(); ++b)
-      pairs_[a][b] = static_cast<std::uint16_t>(
-          a == b ? 0 : links(a, b).nvlinks * 128 + static_cast<int>(links(a, b).path) + 1);
+      pairs_[a][b] =
+          static_cast<std::uint16_t>(a == b ? 0 : links(a, b).nvlinks * 128 + static_cast<int>(links(a, b).path) + 1);
   }
   if (links.gpus() <= 8) fill_table();
+  for (std::size_t count = 2; count <= links.gpus(); ++count)
+    most_nvlinks_[count] = static_cast<std::uint16_t>(nvlinks(best(links.all(), static_cast<unsigned>(count))));
 }
 
 GANGSCHED_INLINE void best_sets::fill_table() {
@@ -157,7 +169,10 @@ GANGSCHED_INLINE void best_sets::fill_table() {
     const unsigned others = set & (set - 1);
     worth[set] = worth[others] + detail::widened(detail::gpu_losses(pairs_, static_cast<gpu_mask>(others))[gpu]);
   }
-  for (unsigned set = 0; set < masks; ++set) points_.push_back(links_.points(static_cast<gpu_mask>(set)));
+  for (unsigned set = 0; set < masks; ++set) {
+    points_.push_back(links_.points(static_cast<gpu_mask>(set)));
+    nvlinks_.push_back(static_cast<std::uint16_t>(worth[set] >> 16));
+  }
   table_.resize((std::size_t{slot_.back()} + 1) * masks * (links_.gpus() + 1), 0);
   for (std::size_t level = 0; level < link_levels; ++level) {
     if (level > 0 && slot_[level] == slot_[level - 1]) continue;
@@ -169,7 +184,9 @@ GANGSCHED_INLINE void best_sets::fill_table() {
         const std::size_t here =
             at(slot_[level], static_cast<gpu_mask>(set | stay), static_cast<unsigned>(std::popcount(set)));
         const unsigned now = table_[here];
-        const auto order = [&](unsigned taken) { return detail::set_order(worth[taken], worth[(set | stay) & ~taken]); };
+        const auto order = [&](unsigned taken) {
+          return detail::set_order(worth[taken], worth[(set | stay) & ~taken]);
+        };
         if (now == 0 || order(set) > order(now)) table_[here] = static_cast<std::uint8_t>(set);
         if (stay == 0) break;
       }

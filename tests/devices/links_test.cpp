@@ -33,7 +33,10 @@ gpu_mask set_of(std::initializer_list<unsigned> gpus) {
 /// What is asked of a set, said once more: the NVLinks and points of all sets, one pair at a time.
 struct plain_sets {
   explicit plain_sets(const link_matrix& all)
-      : links(all), points(std::size_t{1} << all.gpus()), nvlinks(points.size()), closest(points.size(), link_level::nvlink) {
+      : links(all),
+        points(std::size_t{1} << all.gpus()),
+        nvlinks(points.size()),
+        closest(points.size(), link_level::nvlink) {
     for (unsigned set = 0; set < points.size(); ++set) {
       for (unsigned a = 0; a < all.gpus(); ++a) {
         for (unsigned b = 0; b < a; ++b) {

@@ -58,6 +58,8 @@ class GANGSCHED_API link_matrix {
   }
   /// Sum of the pairs' points within a set. O(GPUs²).
   [[nodiscard]] int points(gpu_mask set) const noexcept;
+  /// Of all pairs within a set. O(GPUs²).
+  [[nodiscard]] int nvlinks(gpu_mask set) const noexcept;
   /// The level that every pair of a set has at least; nvlink if there is no pair. O(GPUs²).
   [[nodiscard]] link_level level(gpu_mask set) const noexcept;
   /// The GPUs that are at least that close to @p gpu, without itself. O(GPUs).
@@ -100,6 +102,13 @@ class GANGSCHED_API best_sets {
     GANGSCHED_ASSERT((set & ~links_.all()) == 0);
     return points_.empty() ? links_.points(set) : points_[set];
   }
+  /// Of all pairs within a set. O(1) up to 8 GPUs, else O(GPUs²).
+  [[nodiscard]] int nvlinks(gpu_mask set) const noexcept {
+    GANGSCHED_ASSERT((set & ~links_.all()) == 0);
+    return nvlinks_.empty() ? links_.nvlinks(set) : nvlinks_[set];
+  }
+  /// The most that @p count of the GPUs, which are as many at least, can have between them. O(1).
+  [[nodiscard]] int most_nvlinks(std::size_t count) const noexcept { return most_nvlinks_[count]; }
 
  private:
   void fill_table();
@@ -108,7 +117,9 @@ class GANGSCHED_API best_sets {
   }
 
   link_matrix links_;
-  std::vector<int> points_;                       // by set, up to 8 GPUs
+  std::vector<int> points_;             // by set, up to 8 GPUs
+  std::vector<std::uint16_t> nvlinks_;  // the same
+  std::array<std::uint16_t, max_node_gpus + 1> most_nvlinks_{};
   std::vector<std::uint8_t> table_;               // by at(), up to 8 GPUs
   std::array<std::uint8_t, link_levels> slot_{};  // levels that allow the same pairs share a table
   /// NVLinks · 128 + how close the path is, from 1; 0 for a GPU with itself. 15 of them are below 2^16.
