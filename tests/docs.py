@@ -7,6 +7,7 @@ usage: docs.py ROOT EXAMPLES COMPILER FLAG...     EXAMPLES: the folder with the 
   take every plugin in it. So must one fenced ```c, as C11.
 - `<!-- file: PATH -->` before a block: the block is that file, word for word.
 - `<!-- output: NAME ARGUMENT… -->` before a block: the block is what the example NAME prints, run in ROOT.
+- A file that a README of bindings/ shows is its quickstart: at most 30 lines.
 - docs/extension-points/ has one page for each extension point; its examples have at most 20 lines.
 - A link to a file leads to one, and to a heading if it says so.
 - A source or header that is named is there. Of docs/architecture.md, every name in `code` is one in the code, and every part in a table of parts
@@ -21,6 +22,7 @@ import sys
 import tempfile
 
 MAX_EXAMPLE_LINES = 20
+MAX_QUICKSTART_LINES = 30
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
 BLOCK = re.compile(r"^(?:<!-- (?P<kind>file|output): (?P<name>[^>]+?) -->\n+)?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```$",
                    re.MULTILINE | re.DOTALL)
@@ -90,6 +92,8 @@ def check_copies(page, root, examples):
     for line, _, text, kind, name in blocks(page):
         if kind == "file" and text != (root / name).read_text(encoding="utf-8"):
             yield f"{page}:{line}: differs from {name}"
+        if kind == "file" and page.name == "README.md" and page.parent.parent == root / "bindings" and text.count("\n") > MAX_QUICKSTART_LINES:
+            yield f"{page}:{line}: a quickstart has at most {MAX_QUICKSTART_LINES} lines, this one {text.count(chr(10))}"
         if kind == "output" and examples != "-":
             program, *arguments = name.split()
             if program == "simulate" and not os.path.exists(os.path.join(examples, "gangsched-" + program)):

@@ -6,6 +6,7 @@ package gangsched
 import "C"
 
 import (
+	"math"
 	"runtime"
 	"unsafe"
 )
@@ -277,6 +278,21 @@ func (c *Cluster) PodNode(pod PodID) NodeID {
 	id := C.gangsched_cluster_pod_node(c.c, cPod(pod))
 	runtime.KeepAlive(c)
 	return NodeID(id.value)
+}
+
+// NominatedNode is the node that is meant for a pending pod, or reserved for it; 0 if none.
+func (c *Cluster) NominatedNode(pod PodID) NodeID {
+	id := C.gangsched_cluster_nominated_node(c.c, cPod(pod))
+	runtime.KeepAlive(c)
+	return NodeID(id.value)
+}
+
+// ReservedFrom is from when on that node is expected to have room for the pod, if it is reserved for it (Options.Backfill); false if it is not, or
+// nobody can tell.
+func (c *Cluster) ReservedFrom(pod PodID) (int64, bool) {
+	at := int64(C.gangsched_cluster_reserved_from(c.c, cPod(pod)))
+	runtime.KeepAlive(c)
+	return at, at != math.MaxInt64
 }
 
 // PodState is where a pod is in its life.

@@ -422,3 +422,34 @@ func TestClustersSideBySide(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestReasonsAreGoodUntilTheNextRun(t *testing.T) {
+	w := newWorld(t, gangsched.Options{Profiles: []gangsched.Profile{{Base: gangsched.WithQueues}}}, 1)
+	limit := gangsched.Quota{Limit: gangsched.Resources("cpu", "2")}
+	if _, err := w.cluster.AddQueue(&gangsched.QueueSpec{Name: "q", Namespaces: []string{"default"}, Quotas: []gangsched.Quota{limit}}); err != nil {
+		t.Fatal(err)
+	}
+	group, err := w.cluster.AddGroup(&gangsched.GroupSpec{Name: "g", MinCount: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 { // more decisions than come in one call of C
+		spec := podOf(fmt.Sprint("g", i), 1)
+		spec.Group = group
+		if _, err := w.cluster.AddPod(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decisions, err := w.scheduler.Run(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for i := range decisions {
+		if reason := decisions[i].Reason(); reason != "" {
+			want(t, reason, "no pods were schedulable")
+			said++
+		}
+	}
+	want(t, said, 98)
+}

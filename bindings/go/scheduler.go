@@ -104,7 +104,7 @@ type Decision struct {
 	reason     *C.char
 }
 
-// Reason of a reject, revoke or evict, if one text says it. While the scheduler is there.
+// Reason of a reject, revoke or evict, if one text says it; good until the next Run, and while the scheduler is there.
 func (d *Decision) Reason() string { return C.GoString(d.reason) }
 
 // EventKind is what happened.
@@ -347,4 +347,26 @@ func (s *Scheduler) Counts() Counts {
 	all := C.gangsched_scheduler_counts(s.s)
 	runtime.KeepAlive(s)
 	return Counts{int(all.active), int(all.backoff), int(all.unschedulable), int(all.gated), int(all.waiting), int(all.in_flight)}
+}
+
+// Statistics is what the engine did since the scheduler was made.
+type Statistics struct {
+	Cycles, Decisions                             uint64
+	IndexBuilds, RowsEvaluated, OpaqueEvaluations uint64
+	Scans, SearchSteps, WakeUps, ObserverErrors   uint64
+	Reservations                                  uint64 // nodes reserved for a pod or group that found no room
+	LateReservations                              uint64 // of them put off, because somebody ran longer than expected or nodes went
+}
+
+func (s *Scheduler) Statistics() Statistics {
+	var all C.gangsched_statistics
+	all.struct_size = C.size_t(unsafe.Sizeof(all))
+	C.gangsched_scheduler_statistics(s.s, &all, nil)
+	runtime.KeepAlive(s)
+	return Statistics{
+		Cycles: uint64(all.cycles), Decisions: uint64(all.decisions),
+		IndexBuilds: uint64(all.index_builds), RowsEvaluated: uint64(all.rows_evaluated), OpaqueEvaluations: uint64(all.opaque_evaluations),
+		Scans: uint64(all.scans), SearchSteps: uint64(all.search_steps), WakeUps: uint64(all.wake_ups), ObserverErrors: uint64(all.observer_errors),
+		Reservations: uint64(all.reservations), LateReservations: uint64(all.late_reservations),
+	}
 }

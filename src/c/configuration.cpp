@@ -2,12 +2,21 @@
 
 #include <algorithm>
 
-#include "gangsched/c/scheduler.h"
 #include "gangsched/framework/plugin_entry.hpp"
 #include "gangsched/profiles.hpp"
-#include "gangsched/src/c/handles.hpp"
+#include "gangsched/src/c/scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::c {
+
+kernel_table base_profile(std::int32_t base, const std::string& resource) {
+  switch (base) {
+    case GANGSCHED_PROFILE_WITH_QUEUES: return profiles::with_queues();
+    case GANGSCHED_PROFILE_BIN_PACKING: return profiles::bin_packing(resource);
+    case GANGSCHED_PROFILE_EMPTY: return {};
+    default: return profiles::kube_default();
+  }
+}
+
 namespace {
 
 /// A plugin's arguments as they were written.
@@ -60,15 +69,6 @@ result<recipe> read_recipe(const gangsched_profile_spec& from) {
   return made;
 }
 
-kernel_table base_of(const recipe& from) {
-  switch (from.base) {
-    case GANGSCHED_PROFILE_WITH_QUEUES: return profiles::with_queues();
-    case GANGSCHED_PROFILE_BIN_PACKING: return profiles::bin_packing(from.resource);
-    case GANGSCHED_PROFILE_EMPTY: return {};
-    default: return profiles::kube_default();
-  }
-}
-
 result<kernel_table> make_profile(const plugin_registry& registry, const recipe& from) {
   std::vector<plugin_entry> more;
   point_set taken;  // of points that one plugin alone may have
@@ -83,7 +83,7 @@ result<kernel_table> make_profile(const plugin_registry& registry, const recipe&
   kernel_table made;
   made.scheduler_name = from.scheduler_name;
   made.percentage_of_nodes_to_score = from.percentage_of_nodes_to_score;
-  for (plugin_entry& one : base_of(from).plugins) {
+  for (plugin_entry& one : base_profile(from.base, from.resource).plugins) {
     if (std::find(from.without.begin(), from.without.end(), one.name) != from.without.end()) continue;
     one.points.bits &= ~taken.bits;
     add_plugin(made, std::move(one));

@@ -114,6 +114,11 @@ gangsched_attempt gangsched_cluster_pod_attempt(const gangsched_cluster* on, gan
 gangsched_node_id gangsched_cluster_nominated_node(const gangsched_cluster* on, gangsched_pod_id pod) noexcept {
   return on == nullptr ? gangsched_node_id{} : c::handed(on->model.nominated_node_of(c::of(pod)));
 }
+int64_t gangsched_cluster_reserved_from(const gangsched_cluster* on, gangsched_pod_id pod) noexcept {
+  if (on == nullptr) return GANGSCHED_NEVER;
+  const auto when = on->model.reserved_from(c::of(pod));
+  return when ? when->count() : GANGSCHED_NEVER;
+}
 int64_t gangsched_cluster_allocatable(const gangsched_cluster* on, gangsched_node_id node,
                                       const char* resource) noexcept {
   return c::ask(on, std::int64_t{0},

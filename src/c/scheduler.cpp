@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "gangsched/profiles.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/src/c/specs.hpp"
 
@@ -17,13 +16,15 @@ gangsched_scheduler::gangsched_scheduler(gangsched_cluster& on, scheduler forked
     : model(&on.model),
       engine(std::move(forked)),
       decided_(from.decided_.begin() + static_cast<std::ptrdiff_t>(from.taken_), from.decided_.end()) {
+  for (gangsched_decision& one : decided_)
+    if (one.reason != nullptr) one.reason = reasons_.keep(one.reason);
   add(from.fresh_.decisions());
 }
 
 void gangsched_scheduler::settle() {
   const auto fresh = fresh_.decisions();
   if (fresh.empty()) return;
-  if (taken_ == decided_.size()) decided_.clear(), taken_ = 0;
+  if (taken_ == decided_.size()) decided_.clear(), taken_ = 0, reasons_.clear();
   add(fresh);
   fresh_ = {};
 }
@@ -34,7 +35,7 @@ void gangsched_scheduler::add(std::span<const decision> fresh) {
     decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0,
                         c::handed(one.pod), c::handed(one.node), c::handed(one.group),
                         static_cast<gangsched_attempt>(one.attempt), one.pod_cookie, one.node_cookie, one.score,
-                        one.annotation, one.reason});
+                        one.annotation, one.reason == nullptr ? nullptr : reasons_.keep(one.reason)});
   }
 }
 
@@ -53,10 +54,18 @@ bool gangsched_scheduler::holds(const gangsched_decision& one) const noexcept {
   return !reserved || static_cast<gangsched_attempt>(model->attempt_of(pod)) == one.attempt;
 }
 
+void gangsched_scheduler::begin_taking() noexcept {
+  if (over_) handed_.clear();
+  over_ = false;
+}
+
 std::size_t gangsched_scheduler::take(gangsched_decision* into, std::size_t capacity) noexcept {
   std::size_t count = 0;
-  for (; taken_ < decided_.size() && count < capacity; ++taken_)
-    if (holds(decided_[taken_])) into[count++] = decided_[taken_];
+  for (; taken_ < decided_.size() && count < capacity; ++taken_) {
+    if (!holds(decided_[taken_])) continue;
+    gangsched_decision& one = into[count++] = decided_[taken_];
+    if (one.reason != nullptr) one.reason = handed_.keep(one.reason);
+  }
   return count;
 }
 
@@ -66,9 +75,26 @@ bool gangsched_scheduler::has_decisions() const noexcept {
                      [&](const gangsched_decision& one) { return holds(one); });
 }
 
+const char* gangsched_scheduler::describe(const gangsched_decision& one) {
+  const pod_id pod = c::of(one.pod);
+  if (!model->contains(pod)) return "";
+  const std::string_view ns = model->namespace_of(pod), node = model->name_of(c::of(one.node));
+  std::string made = ns == "default" ? "" : std::string{ns} + "/";
+  made.append(model->name_of(pod)).append(": ").append(gangsched_decision_kind_name(one.kind));
+  const bool leaves = one.kind == GANGSCHED_EVICT || one.kind == GANGSCHED_REVOKE;
+  if (!node.empty()) made.append(leaves ? " from " : " to ").append(node);
+  if (one.reason != nullptr) {
+    made.append(", ").append(one.reason);
+  } else if (one.kind == GANGSCHED_REJECT) {
+    if (const auto why = engine.explain(pod); why && !why->summary.empty()) made.append(", ").append(why->summary);
+  }
+  described_ = std::move(made);
+  return described_.c_str();
+}
+
 namespace gangsched::inline GANGSCHED_ABI::c {
 
-result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* from) {
+result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* from, std::int32_t otherwise) {
   std::vector<kernel_table> made;
   if (from != nullptr) {
     for (const auto& make : from->profiles) {
@@ -77,7 +103,10 @@ result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* fro
       for (kernel_table& one : *some) made.push_back(std::move(one));
     }
   }
-  if (made.empty()) made.push_back(profiles::kube_default());
+  if (!made.empty()) return made;
+  if (otherwise < GANGSCHED_PROFILE_DEFAULT || otherwise > GANGSCHED_PROFILE_EMPTY)
+    return error{errc::out_of_range, "options", "profile", std::to_string(otherwise) + " is none of them"};
+  made.push_back(base_profile(otherwise, "nvidia.com/gpu"));
   return made;
 }
 
@@ -212,17 +241,18 @@ gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched
   if (on == nullptr) return c::missing(error, "cluster");
   if (made == nullptr) return c::missing(error, "made");
   return c::guarded(error, [&] {
-    auto tables = c::profiles_of(configuration);
+    const auto read = given == nullptr ? std::optional{gangsched_scheduler_options{}} : c::sized(given);
+    if (!read) return c::wrong_size(error, "scheduler options");
+    auto tables = c::profiles_of(configuration, read->profile);
     if (!tables) return c::refuse(error, tables.error());
     scheduler_options options;
     if (configuration != nullptr) {
       options.initial_backoff = configuration->initial_backoff.value_or(options.initial_backoff);
       options.max_backoff = configuration->max_backoff.value_or(options.max_backoff);
     }
-    const auto read = given == nullptr ? std::optional{gangsched_scheduler_options{}} : c::sized(given);
-    if (!read) return c::wrong_size(error, "scheduler options");
     if (!c::read_options(*read, options))
-      return c::refuse(error, {errc::out_of_range, "scheduler options", "ties, wake, timers", "is none of them"});
+      return c::refuse(error,
+                       {errc::out_of_range, "scheduler options", "ties, wake, timers, backfill", "is none of them"});
     if (const auto fine = scheduler::check(*tables); !fine) return c::refuse(error, fine.error());
     auto watching = c::watchers::make(on->model, *read);
     if (!watching) return c::refuse(error, watching.error());
@@ -262,7 +292,9 @@ gangsched_code gangsched_scheduler_take(gangsched_scheduler* on, gangsched_decis
   if (into == nullptr && capacity != 0) return c::missing(error, "into");
   return c::with(on, error, [&](gangsched_scheduler& it) {
     it.settle();
+    it.begin_taking();
     *count = it.take(into, capacity);
+    it.end_taking(*count < capacity);
     return c::ok;
   });
 }
@@ -273,10 +305,12 @@ gangsched_code gangsched_scheduler_run(gangsched_scheduler* on, int64_t now, gan
   if (into == nullptr) return c::missing(error, "into");
   return c::with(on, error, [&](gangsched_scheduler& it) {
     it.settle();
+    it.begin_taking();
     *count = it.take(into, capacity);
     const auto more = [&](cycle made) {
       const gangsched_code said = it.keep(std::move(made), error);
       *count += it.take(into + *count, capacity - *count);
+      it.end_taking(*count < capacity);
       return said;
     };
     while (*count < capacity) {
@@ -287,6 +321,11 @@ gangsched_code gangsched_scheduler_run(gangsched_scheduler* on, int64_t now, gan
     }
     return c::ok;
   });
+}
+
+const char* gangsched_scheduler_describe(gangsched_scheduler* on, const gangsched_decision* one) noexcept {
+  if (on == nullptr || one == nullptr) return "";
+  return c::quietly("", [&] { return on->describe(*one); });
 }
 
 gangsched_code gangsched_scheduler_confirm(gangsched_scheduler* on, gangsched_pod_id pod, gangsched_attempt attempt,
@@ -368,4 +407,28 @@ gangsched_counts gangsched_scheduler_counts(const gangsched_scheduler* on) noexc
 }
 uint64_t gangsched_scheduler_decisions(const gangsched_scheduler* on) noexcept {
   return on == nullptr ? 0 : on->engine.statistics().decisions;
+}
+gangsched_code gangsched_scheduler_statistics(const gangsched_scheduler* on, gangsched_statistics* into,
+                                              gangsched_error* error) noexcept {
+  if (on == nullptr) return c::missing(error, "scheduler");
+  if (into == nullptr) return c::missing(error, "into");
+  return c::guarded(error, [&] {
+    const std::size_t size = into->struct_size;
+    if (size < sizeof(std::size_t) + sizeof(std::uint64_t)) return c::wrong_size(error, "statistics");
+    const engine_statistics& so_far = on->engine.statistics();
+    const gangsched_statistics all{size,
+                                   so_far.cycles,
+                                   so_far.decisions,
+                                   so_far.index_builds,
+                                   so_far.rows_evaluated,
+                                   so_far.opaque_evaluations,
+                                   so_far.scans,
+                                   so_far.search_steps,
+                                   so_far.wake_ups,
+                                   so_far.observer_errors,
+                                   so_far.reservations,
+                                   so_far.late_reservations};
+    std::memcpy(into, &all, std::min(size, sizeof all));
+    return c::ok;
+  });
 }

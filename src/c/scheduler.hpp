@@ -2,6 +2,7 @@
 #include <span>
 
 #include "gangsched/c/scheduler.h"
+#include "gangsched/core/text_pool.hpp"
 #include "gangsched/src/c/handles.hpp"
 #include "gangsched/src/c/watchers.hpp"
 
@@ -22,10 +23,16 @@ struct gangsched_scheduler {
   void settle();
   /// Keeps what a call decided, and says whether it was refused. Before each call that decides there is a `settle`, so that all is kept.
   gangsched_code keep(gangsched::cycle made, gangsched_error* error);
+  /// Before decisions are handed out: if the last turn was over, the reasons of its decisions are not good any more.
+  void begin_taking() noexcept;
   /// Hands out decisions that hold. O(decisions).
   std::size_t take(gangsched_decision* into, std::size_t capacity) noexcept;
+  /// After it: less was handed out than there was room for.
+  void end_taking(bool over) noexcept { over_ = over; }
   /// Whether decisions that hold wait to be taken. O(decisions).
   [[nodiscard]] bool has_decisions() const noexcept;
+  /// A line about a decision, good until the next one; empty if its pod is gone.
+  [[nodiscard]] const char* describe(const gangsched_decision& one);
 
   gangsched::cluster* model;
   std::unique_ptr<gangsched::c::watchers> watched;  ///< null: nobody watches
@@ -37,12 +44,20 @@ struct gangsched_scheduler {
   gangsched::cycle fresh_;  ///< not in the list yet
   std::vector<gangsched_decision> decided_;
   std::size_t taken_ = 0;
+  gangsched::text_pool reasons_;  ///< of those in the list: the engine's own go with its next call
+  gangsched::text_pool handed_;   ///< of those that were handed out in this turn
+  bool over_ = false;
+  std::string described_;
 };
 
 namespace gangsched::inline GANGSCHED_ABI::c {
 
-/// The profiles of a configuration, made for one scheduler; the default one if @p from is null or has none. Error: what a plugin says.
-[[nodiscard]] result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* from);
+/// GANGSCHED_PROFILE_…; bin packing counts @p resource beside cpu and memory.
+[[nodiscard]] kernel_table base_profile(std::int32_t base, const std::string& resource);
+/// The profiles of a configuration, made for one scheduler; if @p from is null or has none, the base profile @p otherwise. Errors:
+/// what a plugin says, out_of_range (no such base).
+[[nodiscard]] result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* from,
+                                                            std::int32_t otherwise);
 /// Makes hooks tell who watches them, before there is a scheduler of these profiles.
 void measure(std::vector<kernel_table>& tables, watchers& by);
 /// Makes the scheduler tell who watches it.

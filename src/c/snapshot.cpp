@@ -60,7 +60,7 @@ gangsched_code gangsched_scheduler_from_snapshot(const void* bytes, size_t size,
     watch.trace = read->trace;
     watch.trace_records = read->trace_records;
     watch.events_kept = read->events_kept;
-    auto tables = c::profiles_of(configuration);
+    auto tables = c::profiles_of(configuration, read->profile);
     if (!tables) return c::refuse(error, tables.error());
     // Who watches is made before the scheduler, on the place in which the cluster will be.
     auto on = std::make_unique<gangsched_cluster>();

@@ -254,6 +254,144 @@ TEST_CASE("a scheduler that counts has metrics, and one that does not says so", 
   CHECK(made == nullptr);
 }
 
+TEST_CASE("a base profile needs no configuration, which is asked first if there is one", "[c]") {
+  const auto refused_by_queue = [](std::int32_t profile, bool configured) {
+    c_world world;
+    world.node("a", 4);
+    const gangsched_amount most{"cpu", nullptr, 1, 0};
+    gangsched_quota quota{};
+    quota.limit = {&most, 1};
+    const char* const namespaces[] = {"default"};
+    gangsched_queue_spec queue{};
+    queue.struct_size = sizeof queue;
+    queue.name = "q";
+    queue.quotas = &quota;
+    queue.quota_count = 1;
+    queue.namespaces = {namespaces, 1};
+    world.must(gangsched_cluster_add_queue(world.cluster, &queue, nullptr, world.error));
+    world.pod("p", 2);
+    gangsched_configuration* by = nullptr;
+    world.must(gangsched_configuration_create(&by, world.error));
+    gangsched_profile_spec plain{};
+    plain.struct_size = sizeof plain;
+    if (configured) world.must(gangsched_configuration_add_profile(by, nullptr, &plain, world.error));
+    gangsched_scheduler_options options{};
+    options.struct_size = sizeof options;
+    options.profile = profile;
+    world.schedules(by, &options);
+    gangsched_configuration_destroy(by);
+    return world.run() == words{"p reject"};
+  };
+  CHECK_FALSE(refused_by_queue(GANGSCHED_PROFILE_DEFAULT, false));
+  CHECK(refused_by_queue(GANGSCHED_PROFILE_WITH_QUEUES, false));
+  CHECK_FALSE(refused_by_queue(GANGSCHED_PROFILE_WITH_QUEUES, true));
+  c_world world;
+  gangsched_scheduler_options options{};
+  options.struct_size = sizeof options;
+  for (const std::int32_t wrong : {-1, 4}) {
+    options.profile = wrong;
+    CHECK(gangsched_scheduler_create(world.cluster, nullptr, &options, &world.scheduler, world.error) ==
+          GANGSCHED_OUT_OF_RANGE);
+  }
+  options.profile = GANGSCHED_PROFILE_EMPTY;  // nobody sorts its queue
+  CHECK(gangsched_scheduler_create(world.cluster, nullptr, &options, &world.scheduler, world.error) ==
+        GANGSCHED_MALFORMED);
+}
+
+TEST_CASE("a decision is described in a line", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  const gangsched_pod_id low = world.pod("low", 3);
+  gangsched_pod_spec elsewhere{};
+  elsewhere.struct_size = sizeof elsewhere;
+  elsewhere.name = "low";
+  elsewhere.ns = "other";
+  world.must(gangsched_cluster_add_pod(world.cluster, &elsewhere, nullptr, world.error));
+  world.pod("large", 9);
+  world.schedules();
+  gangsched_decision decisions[8];
+  const auto lines = [&] {
+    std::size_t count = 0;
+    world.must(gangsched_scheduler_run(world.scheduler, 0, decisions, 8, &count, world.error));
+    words told;
+    for (std::size_t i = 0; i < count; ++i)
+      told.emplace_back(gangsched_scheduler_describe(world.scheduler, &decisions[i]));
+    return told;
+  };
+  CHECK(lines() ==
+        words{"low: bind to a", "other/low: bind to a", "large: reject, 0/1 nodes are available: 1 Insufficient cpu."});
+  const gangsched_decision bound = decisions[0];
+  world.must(gangsched_scheduler_confirm(world.scheduler, low, 0, world.error));
+  world.pod("high", 4, {}, 0, 10);
+  const words preempts = lines();
+  REQUIRE(preempts.size() == 2);
+  CHECK(preempts[0] == "high: nominate to a");
+  CHECK(preempts[1].substr(0, 17) == "low: evict from a");
+  world.must(gangsched_cluster_remove_pod(world.cluster, low, world.error));
+  CHECK(std::string{gangsched_scheduler_describe(world.scheduler, &bound)}.empty());
+  CHECK(std::string{gangsched_scheduler_describe(world.scheduler, nullptr)}.empty());
+  CHECK(std::string{gangsched_scheduler_describe(nullptr, &bound)}.empty());
+}
+
+namespace {
+
+/// A gang of two with two members more, whose queue has room for the two.
+void add_gang_in_queue(c_world& to) {
+  const std::string_view objects =
+      "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: q}, spec: {max: {cpu: 2}}}\n"
+      "---\n{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: j}, spec: {minAvailable: 2,\n"
+      "schedulerName: default-scheduler, tasks: [{name: t, replicas: 4, template: {spec: {containers: [{name: c,\n"
+      "resources: {requests: {cpu: 1}}}]}}}]}}\n";
+  to.node("a", 8);
+  to.must(gangsched_cluster_add_manifests(to.cluster, objects.data(), objects.size(), "o.yaml", 0, nullptr, to.error));
+  gangsched_scheduler_options options{};
+  options.struct_size = sizeof options;
+  options.profile = GANGSCHED_PROFILE_WITH_QUEUES;
+  to.schedules(nullptr, &options);
+}
+
+/// The reasons of those that have one.
+words reasons_of(const std::vector<gangsched_decision>& all) {
+  words made;
+  for (const gangsched_decision& one : all)
+    if (one.reason != nullptr) made.emplace_back(one.reason);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("the reasons of a turn's decisions are good until the next turn, in however many calls it comes", "[c]") {
+  for (const std::size_t capacity : {1u, 3u, 16u}) {
+    c_world world;
+    add_gang_in_queue(world);
+    std::vector<gangsched_decision> all;
+    for (std::size_t count = capacity; count == capacity;) {
+      std::vector<gangsched_decision> some(capacity);
+      world.must(gangsched_scheduler_run(world.scheduler, 0, some.data(), capacity, &count, world.error));
+      all.insert(all.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    CHECK(reasons_of(all) == words{"no pods were schedulable", "no pods were schedulable"});
+    CHECK(all.size() == 6);
+  }
+}
+
+TEST_CASE("the reasons of decisions that a fork hands out are its own", "[c]") {
+  c_world fork;
+  gangsched_cluster_destroy(fork.cluster);
+  {
+    c_world world;
+    add_gang_in_queue(world);
+    for (bool worked = true; worked;)
+      world.must(gangsched_scheduler_schedule_cycle(world.scheduler, 0, &worked, world.error));
+    world.must(gangsched_scheduler_fork(world.scheduler, &fork.cluster, &fork.scheduler, world.error));
+  }
+  std::vector<gangsched_decision> all(16);
+  std::size_t count = 0;
+  fork.must(gangsched_scheduler_take(fork.scheduler, all.data(), all.size(), &count, fork.error));
+  all.resize(count);
+  CHECK(reasons_of(all) == words{"no pods were schedulable", "no pods were schedulable"});
+}
+
 TEST_CASE("the C interface and the library decide alike, whatever happens", "[c]") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     INFO("seed " << seed);

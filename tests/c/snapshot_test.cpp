@@ -106,6 +106,25 @@ TEST_CASE("what is made of a snapshot in C decides as the original goes on to, w
   CHECK(gangsched_cluster_digest(again.cluster) == gangsched_cluster_digest(world.cluster));
 }
 
+TEST_CASE("a base profile that the options of a scheduler said is said again to restore it", "[c]") {
+  c_world world;
+  gangsched_scheduler_options made{};
+  made.struct_size = sizeof made;
+  made.profile = GANGSCHED_PROFILE_WITH_QUEUES;
+  world.schedules(nullptr, &made);
+  c_bytes bytes;
+  bytes.take(world);
+  gangsched_restore_options options{};
+  options.struct_size = sizeof options;
+  c_restored again;
+  CHECK(again.restore(bytes.it, bytes.size, nullptr, &options) == GANGSCHED_WRONG_STATE);
+  options.profile = 4;
+  CHECK(again.restore(bytes.it, bytes.size, nullptr, &options) == GANGSCHED_OUT_OF_RANGE);
+  options.profile = GANGSCHED_PROFILE_WITH_QUEUES;
+  again.must(again.restore(bytes.it, bytes.size, nullptr, &options));
+  CHECK(again.run().empty());
+}
+
 TEST_CASE("bytes in C are the host's: they may go before and after what was made of them, and are the same each time",
           "[c]") {
   auto world = std::make_unique<busy_world>();

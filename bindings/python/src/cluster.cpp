@@ -251,6 +251,22 @@ void add_pods(class_of_cluster& to) {
           },
           "pod"_a, "Where the pod runs or is assumed, if anywhere.")
       .def(
+          "nominated_node_of",
+          [](py_cluster& of, const pod_ref& pod) -> std::optional<node_id> {
+            const node_id node = of.open().nominated_node_of(find(of.open(), pod));
+            return node ? std::optional{node} : std::nullopt;
+          },
+          "pod"_a, "The node that is meant for a pending pod, or reserved for it, if any.")
+      .def(
+          "reserved_from",
+          [](py_cluster& of, const pod_ref& pod) {
+            const auto when = of.open().reserved_from(find(of.open(), pod));
+            return when ? std::optional{to_seconds(*when)} : std::nullopt;
+          },
+          "pod"_a,
+          "From when on that node is expected to have room for the pod, if it is reserved for it (`backfill` of "
+          "`Scheduler`): seconds, or None.")
+      .def(
           "name_of",
           [](py_cluster& of, const std::variant<node_id, pod_id, group_id, queue_id>& id) {
             cluster& in = of.open();

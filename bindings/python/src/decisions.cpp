@@ -19,7 +19,7 @@ void decision_batch::add(const cluster& in, const decision& made) {
   pods.emplace_back(in.name_of(made.pod));
   nodes.emplace_back(made.node ? in.name_of(made.node) : std::string_view{});
   groups.emplace_back(made.group ? in.name_of(made.group) : std::string_view{});
-  reasons.push_back(made.reason);
+  reasons.emplace_back(made.reason == nullptr ? "" : made.reason);
   std::vector<std::string>& its = devices.emplace_back();
   for (const device_grant& grant : made.devices) its.emplace_back(in.name_of(made.node, grant));
 }
@@ -74,10 +74,7 @@ void add_decisions(nb::module_& to) {
       .def_prop_ro(
           "code", [](const decision_seen& of) { return code_name(static_cast<code>(row_of(of).code)); }, "Of a reject")
       .def_prop_ro(
-          "reason",
-          [](const decision_seen& of) {
-            return std::string{batch_of(of).reasons[of.at] == nullptr ? "" : batch_of(of).reasons[of.at]};
-          },
+          "reason", [](const decision_seen& of) { return batch_of(of).reasons[of.at]; },
           "Of a reject, revoke or evict, if one text says it; `Scheduler.explain` says more")
       .def_prop_ro(
           "attempt", [](const decision_seen& of) { return row_of(of).attempt; },
@@ -114,12 +111,7 @@ void add_decisions(nb::module_& to) {
       .def_prop_ro("pod_names", names(&decision_batch::pods))
       .def_prop_ro("node_names", names(&decision_batch::nodes))
       .def_prop_ro("group_names", names(&decision_batch::groups))
-      .def_prop_ro("reasons",
-                   [](const decision_batch& of) {
-                     std::vector<std::string> made;
-                     for (const char* one : of.reasons) made.emplace_back(one == nullptr ? "" : one);
-                     return made;
-                   })
+      .def_prop_ro("reasons", names(&decision_batch::reasons))
       .def(
           "count",
           [](const decision_batch& of) {

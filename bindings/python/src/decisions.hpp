@@ -27,7 +27,7 @@ struct decision_batch {
   bool worked = false;  ///< there was something to do
   std::vector<decision_row> rows;
   std::vector<std::string> pods, nodes, groups;  ///< names, by row
-  std::vector<const char*> reasons;              ///< in static storage, or null
+  std::vector<std::string> reasons;              ///< empty: none
   std::vector<std::vector<std::string>> devices;
 
   void add(const cluster& in, const gangsched::decision& made);

@@ -35,6 +35,13 @@ gangsched::quantity to_quantity(nb::handle from, const std::string& object, cons
   raise({errc::malformed, object, where, "is no amount: " + nb::cast<std::string>(nb::repr(from))});
 }
 
+gangsched::instant to_time(nb::handle from, const std::string& object, const char* name) {
+  const nb::object seconds = from.attr(name);
+  if (!PyNumber_Check(seconds.ptr()))
+    raise({errc::malformed, object, name, "is no time: " + nb::cast<std::string>(nb::repr(seconds))});
+  return to_instant(seconds);
+}
+
 /// Calls visit(key, value) for all of a mapping; an attribute that is none is an error.
 template <class Visit>
 void each_item(nb::handle mapping, const std::string& object, const char* name, const Visit& visit) {
@@ -167,6 +174,8 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   made.role = field<std::string>(from, "role");
   made.rank = field<std::optional<std::int32_t>>(from, "rank");
   made.cookie = field<std::uint64_t>(from, "cookie");
+  made.expected_run_time = to_time(from, object, "expected_run_time");
+  if (!from.attr("start_time").is_none()) made.start_time = to_time(from, object, "start_time");
   if (const auto gpus = field<std::int32_t>(from, "gpu_devices"); gpus != 0) {
     made.devices.push_back({.count = gpus,
                             .milli = field<std::int32_t>(from, "gpu_milli"),
@@ -202,7 +211,7 @@ gangsched::group_spec to_group_spec(cluster& in, nb::handle from) {
     gang.mode =
         one_of<gang_mode>(field<std::string>(from, "mode"),
                           {{"group_cycle", gang_mode::group_cycle}, {"permit", gang_mode::permit}}, object, "mode");
-    gang.timeout = to_instant(from.attr("timeout"));
+    gang.timeout = to_time(from, object, "timeout");
     gang.atomic = field<bool>(from, "atomic");
     gang.strict = field<bool>(from, "strict");
     made.policy = std::move(gang);

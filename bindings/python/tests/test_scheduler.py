@@ -84,6 +84,22 @@ def test_gangs_are_whole_and_explained(cluster):
     assert scheduler.run(400).count() == {"bind": 5}
 
 
+def test_reasons_are_good_when_the_scheduler_has_gone_on():
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("n", cpu=8))
+    cluster.add_queue(gs.Queue("q", limit={"cpu": 2}))
+    cluster.add_group(gs.Group("g", min_count=2, queue="q"))
+    for i in range(4):
+        cluster.add_pod(gs.Pod(f"g{i}", cpu=1, group="g"))
+    scheduler = gs.Scheduler(cluster, gs.Profile.with_queues())
+    decisions = scheduler.run(0)
+    cluster.add_pod(gs.Pod("other", cpu=1))
+    scheduler.run(1)
+    assert decisions.count() == {"bind": 2, "reject": 4}
+    assert [one for one in decisions.reasons if one] == ["no pods were schedulable"] * 2
+    assert [one.reason for one in decisions if one.reason] == ["no pods were schedulable"] * 2
+
+
 def test_explanations_have_the_score_sheet(cluster):
     cluster.add_pod(gs.Pod("p", cpu=1))
     verdict = gs.Scheduler(cluster).explain("p").nodes[0]

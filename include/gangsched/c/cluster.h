@@ -215,6 +215,10 @@ GANGSCHED_C_API gangsched_attempt gangsched_cluster_pod_attempt(const gangsched_
                                                                 gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_node_id gangsched_cluster_nominated_node(const gangsched_cluster* cluster,
                                                                    gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+/// From when on that node is expected to have room for the pod, if it is reserved for it (`backfill` of the scheduler's options): on the
+/// host's clock, GANGSCHED_NEVER if it is not, or nobody can tell. O(1).
+GANGSCHED_C_API int64_t gangsched_cluster_reserved_from(const gangsched_cluster* cluster,
+                                                        gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
 /// Of a node and a resource: cpu in milli, everything else in whole units. O(length).
 GANGSCHED_C_API int64_t gangsched_cluster_allocatable(const gangsched_cluster* cluster, gangsched_node_id node,
                                                       const char* resource) GANGSCHED_NOEXCEPT;

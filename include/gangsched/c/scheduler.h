@@ -103,10 +103,12 @@ typedef struct gangsched_scheduler_options {
   bool count_reasons;
   int32_t backfill;      ///< GANGSCHED_BACKFILL_NONE …
   int64_t max_overtake;  ///< who has waited longer than this gets nodes reserved at once; 0: nobody does
+  int32_t profile;       ///< GANGSCHED_PROFILE_DEFAULT …: what pods are scheduled by where no configuration says it
 } gangsched_scheduler_options;
 
-/// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the default profile; @p options may be null.
-/// Pending pods enter the queue; what is assumed counts as decided. Errors: malformed and duplicate, of profiles that do not go together.
+/// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the profile of the options; @p options may be
+/// null. Pending pods enter the queue; what is assumed counts as decided. Errors: malformed and duplicate, of profiles that do not go
+/// together; out_of_range, of the options.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_create(gangsched_cluster* cluster,
                                                           const gangsched_configuration* configuration,
                                                           const gangsched_scheduler_options* options,
@@ -143,8 +145,9 @@ typedef struct gangsched_decision {
   uint64_t node_cookie;
   int64_t score;        ///< of the chosen node: the weighted sum
   uint64_t annotation;  ///< what pre_bind and bind plugins filled in
-  const char*
-      reason;  ///< of a reject, revoke or evict, if one text says it, else null; valid as long as the library and its plugins
+  /// Of a reject, revoke or evict, if one text says it, else null. It is good until `take` or `run` is called again after a call of one
+  /// of them that wrote less than it had room for, which ends a turn.
+  const char* reason;
 } gangsched_decision;
 
 /// Handles one pod or group of the queue. @p worked (may be null): whether there was one; with a fixed @p now a loop over it ends.
@@ -167,6 +170,12 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_take(gangsched_scheduler* sch
 GANGSCHED_C_API gangsched_code gangsched_scheduler_run(gangsched_scheduler* scheduler, int64_t now,
                                                        gangsched_decision* into, size_t capacity, size_t* count,
                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// One line about a decision of the last turn, for people: "train-0: bind to node-a", "web: reject, 0/2 nodes are available: 2
+/// Insufficient cpu.". Pods of other namespaces than default are called namespace/name. Ends with a zero byte, and is good until the next
+/// call of this function on the scheduler; empty, if the pod is gone, or there is no memory. A reject that has no `reason` is asked why as
+/// things stand now, as `gangsched_scheduler_explain` does, O(nodes · plugins); all else is O(length).
+GANGSCHED_C_API const char* gangsched_scheduler_describe(gangsched_scheduler* scheduler,
+                                                         const gangsched_decision* decision) GANGSCHED_NOEXCEPT;
 
 // --- answers. @p attempt 0: the attempt under way, whichever it is, for hosts that answer before they do anything else
 
@@ -275,6 +284,26 @@ typedef struct gangsched_counts {
 GANGSCHED_C_API gangsched_counts gangsched_scheduler_counts(const gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
 /// Decisions so far, tie-breaks included: nodes picked or found missing. O(1).
 GANGSCHED_C_API uint64_t gangsched_scheduler_decisions(const gangsched_scheduler* scheduler) GANGSCHED_NOEXCEPT;
+
+/// What the engine did since the scheduler was made. The caller sets `struct_size`, and gets as many of the numbers as that has.
+typedef struct gangsched_statistics {
+  size_t struct_size;
+  uint64_t cycles;              ///< pods and groups handled
+  uint64_t decisions;           ///< nodes picked or found missing
+  uint64_t index_builds;        ///< indexes of pods alike built from nothing
+  uint64_t rows_evaluated;      ///< pairs of pods alike and a node whose hooks were run again
+  uint64_t opaque_evaluations;  ///< calls of hooks of which nothing is remembered
+  uint64_t scans;               ///< picks that looked at every candidate
+  uint64_t search_steps;        ///< nodes tried by complete searches for groups
+  uint64_t wake_ups;            ///< pods and groups that a change made wait no longer
+  uint64_t observer_errors;     ///< calls of an observer that failed
+  uint64_t reservations;        ///< nodes reserved for a pod or group that found no room (`backfill`, `max_overtake`)
+  uint64_t late_reservations;   ///< of them put off, because somebody ran longer than expected or nodes went
+} gangsched_statistics;
+/// Writes the numbers to @p into. Error: malformed (null, or a `struct_size` with no number in it). O(1).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_statistics(const gangsched_scheduler* scheduler,
+                                                              gangsched_statistics* into,
+                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 #ifdef __cplusplus
 }

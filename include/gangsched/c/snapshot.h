@@ -17,22 +17,23 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_snapshot(const gangsched_sche
 GANGSCHED_C_API gangsched_code gangsched_cluster_snapshot(const gangsched_cluster* cluster, char** bytes, size_t* size,
                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
 
-/// Who watches the scheduler that is made, as in gangsched_scheduler_options: from here on, and from zero.
+/// As in gangsched_scheduler_options: who watches the scheduler that is made, from here on and from zero, and its profile.
 typedef struct gangsched_restore_options {
   size_t struct_size;
   int32_t metrics;  ///< GANGSCHED_METRICS_NONE …
   int32_t trace;    ///< GANGSCHED_TRACE_NONE …
   uint64_t trace_records;
   uint64_t events_kept;
+  int32_t profile;  ///< GANGSCHED_PROFILE_DEFAULT …
 } gangsched_restore_options;
 
 /// Makes a cluster and the scheduler on it, as they were; the caller destroys both, the scheduler first. From the same calls follow the
-/// same decisions as from the originals. @p configuration (null, or empty: the default profile) has the profiles that the scheduler had,
-/// as far as their plugins, points, order and weights go; the other options of the scheduler are in the snapshot. @p options may be null.
-/// Nothing points into @p bytes afterwards, and they may be anything: of what is refused nothing is made, and @p cluster and @p scheduler
-/// stay as they were. Errors: malformed (no snapshot, damaged, or of another version of the format); wrong_state (other profiles, which the
-/// error names; the cluster was saved alone, or with a matcher of devices, which only a host in C++ has); out_of_range (the options).
-/// O(state).
+/// same decisions as from the originals. @p configuration (null, or empty: the profile of the options) has the profiles that the scheduler
+/// had, as far as their plugins, points, order and weights go; the other options of the scheduler are in the snapshot. @p options may be
+/// null. Nothing points into @p bytes afterwards, and they may be anything: of what is refused nothing is made, and @p cluster and
+/// @p scheduler stay as they were. Errors: malformed (no snapshot, damaged, or of another version of the format); wrong_state (other
+/// profiles, which the error names; the cluster was saved alone, or with a matcher of devices, which only a host in C++ has); out_of_range
+/// (the options). O(state).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_from_snapshot(const void* bytes, size_t size,
                                                                  const gangsched_configuration* configuration,
                                                                  const gangsched_restore_options* options,

@@ -98,6 +98,9 @@ class Pod:
     cpu_bind: str = "none"
     cpu_bind_required: bool = False
     cpu_exclusive: str = "none"
+    #: Seconds, for ``backfill`` of the scheduler: from ``start_time``, or else from when a scheduler gave it its node; 0: nobody knows.
+    expected_run_time: float = 0.0
+    start_time: Optional[float] = None
     cookie: int = 0
 
     def amounts(self) -> Dict[str, Quantity]:
