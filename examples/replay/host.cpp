@@ -439,7 +439,8 @@ void host::explain_rejections() {
     }
     const std::string why_group = said == nullptr ? "" : fmt::format(" ({})", said);
     rejection& why = out_.rejections[latest.reasons + why_group];
-    why.example = latest.summary + why_group;
+    const bool told = said != nullptr && latest.summary.find(said) != std::string::npos;
+    why.example = latest.summary + (told ? "" : why_group);
     ++why.count;
   }
   just_rejected_.clear();
