@@ -1,5 +1,6 @@
 #include "gangsched/devices/links.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
@@ -11,7 +12,11 @@ namespace detail {
 /// What GPUs' links are worth, NVLinks in the upper half and paths over PCIe in the lower one: of several pairs.
 using links_worth = std::uint32_t;
 
-/// The sum for a GPU (as `best_sets::pairs_`) with its two parts further apart.
+/// One pair's, of which up to 15, all of a GPU, can be summed: paths take 7 bits then, NVLinks 9.
+constexpr std::uint16_t worth_of(gpu_link link) noexcept {
+  return static_cast<std::uint16_t>(link.nvlinks << 7 | (static_cast<int>(link.path) + 1));
+}
+/// Such a sum as one to which others can be added.
 constexpr links_worth widened(std::uint16_t of_gpu) noexcept {
   return static_cast<links_worth>(of_gpu >> 7) << 16 | (of_gpu & 127u);
 }
@@ -62,6 +67,16 @@ struct gpu_set_search {
   }
 };
 
+/// Calls visit(link) for every pair of the set.
+template <class Visit>
+void each_link(const link_matrix& links, gpu_mask set, const Visit& visit) {
+  for (std::size_t a = 0; a < links.gpus(); ++a) {
+    for (std::size_t b = a + 1; b < links.gpus(); ++b) {
+      if ((set >> a & set >> b & 1) != 0) visit(links(a, b));
+    }
+  }
+}
+
 /// What a GPU's pairs with @p set are worth, for every GPU.
 inline gpu_set_search::worth_by_gpu gpu_losses(const std::array<gpu_set_search::worth_by_gpu, max_node_gpus>& pairs,
                                                gpu_mask set) noexcept {
@@ -106,31 +121,19 @@ GANGSCHED_INLINE result<link_matrix> link_matrix::make(std::size_t gpus, std::sp
 
 GANGSCHED_INLINE int link_matrix::points(gpu_mask set) const noexcept {
   int sum = 0;
-  for (std::size_t a = 0; a < gpus_; ++a) {
-    for (std::size_t b = a + 1; b < gpus_; ++b) {
-      if ((set >> a & set >> b & 1) != 0) sum += links_[a][b].points();
-    }
-  }
+  detail::each_link(*this, set, [&](gpu_link link) { sum += link.points(); });
   return sum;
 }
 
 GANGSCHED_INLINE int link_matrix::nvlinks(gpu_mask set) const noexcept {
   int sum = 0;
-  for (std::size_t a = 0; a < gpus_; ++a) {
-    for (std::size_t b = a + 1; b < gpus_; ++b) {
-      if ((set >> a & set >> b & 1) != 0) sum += links_[a][b].nvlinks;
-    }
-  }
+  detail::each_link(*this, set, [&](gpu_link link) { sum += link.nvlinks; });
   return sum;
 }
 
 GANGSCHED_INLINE link_level link_matrix::level(gpu_mask set) const noexcept {
   link_level farthest = link_level::nvlink;
-  for (std::size_t a = 0; a < gpus_; ++a) {
-    for (std::size_t b = a + 1; b < gpus_; ++b) {
-      if ((set >> a & set >> b & 1) != 0 && links_[a][b].level() < farthest) farthest = links_[a][b].level();
-    }
-  }
+  detail::each_link(*this, set, [&](gpu_link link) { farthest = std::min(farthest, link.level()); });
   return farthest;
 }
 
@@ -153,8 +156,7 @@ GANGSCHED_INLINE best_sets::best_sets(const link_matrix& links) : links_(links) 
   }
   for (std::size_t a = 0; a < links.gpus(); ++a) {
     for (std::size_t b = 0; b < links.gpus(); ++b)
-      pairs_[a][b] =
-          static_cast<std::uint16_t>(a == b ? 0 : links(a, b).nvlinks * 128 + static_cast<int>(links(a, b).path) + 1);
+      pairs_[a][b] = a == b ? std::uint16_t{0} : detail::worth_of(links(a, b));
   }
   if (links.gpus() <= 8) fill_table();
   for (std::size_t count = 2; count <= links.gpus(); ++count)
@@ -164,12 +166,9 @@ GANGSCHED_INLINE best_sets::best_sets(const link_matrix& links) : links_(links) 
 GANGSCHED_INLINE void best_sets::fill_table() {
   const unsigned masks = 1u << links_.gpus();
   std::vector<detail::links_worth> worth(masks);
-  for (unsigned set = 1; set < masks; ++set) {
-    const auto gpu = static_cast<std::size_t>(std::countr_zero(set));
-    const unsigned others = set & (set - 1);
-    worth[set] = worth[others] + detail::widened(detail::gpu_losses(pairs_, static_cast<gpu_mask>(others))[gpu]);
-  }
   for (unsigned set = 0; set < masks; ++set) {
+    detail::each_link(links_, static_cast<gpu_mask>(set),
+                      [&](gpu_link link) { worth[set] += detail::widened(detail::worth_of(link)); });
     points_.push_back(links_.points(static_cast<gpu_mask>(set)));
     nvlinks_.push_back(static_cast<std::uint16_t>(worth[set] >> 16));
   }

@@ -241,13 +241,13 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
   if (!gangsched::detail::names_group(*state_, one.group)) return false;  // it went with its last member
   if (!concerns(entities_->profile_of_group(one.group.row), record)) return false;
-  const bool any = any_class(one, [](class_id) { return true; });
-  if (one.rejectors == 0 ? any : reads_neighbours(one.group.row)) return true;
+  const bool has_classes = any_class(one, [](class_id) { return true; });
+  if (one.rejectors == 0 ? has_classes : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
-  if (what.node && gangsched::any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
+  if (what.node && any(record.facets & reads::labels) && reads_labels(one.group.row)) return true;
   std::uint64_t gone = one.rejectors;  // by all of them
   const bool none_gone = any_class(one, [&](class_id cls) { return (gone &= outdated(cls, one.rejectors)) == 0; });
-  if (any && !none_gone) return true;
+  if (has_classes && !none_gone) return true;
   return any_class(one, [&](class_id cls) { return helps(cls, one.rejectors, record, what); });
 }
 

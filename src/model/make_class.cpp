@@ -58,11 +58,10 @@ GANGSCHED_INLINE volume_needs to_needs(interner& names, const pod_volumes& volum
 
 /// What kubelets align of each container. Sums of them were found to fit into integers.
 GANGSCHED_INLINE void add_containers(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
-  const bool counted = !made.requests.empty() && made.requests.back().kind >= kinds::first_other;
   // Kubelet's CPU and memory managers leave pods with resources of their own alone (PodLevelResourceManagers is off in 1.36).
   const bool guaranteed = spec.guaranteed && (!spec.resources || spec.resources->empty());
   const bool binds = spec.bind_cpus.policy != cpu_bind_policy::none;
-  if (!guaranteed && !binds && !counted && made.devices.empty()) return;
+  if (!guaranteed && !binds && !made.requests_others() && made.devices.empty()) return;
   made.guaranteed = guaranteed;
   made.bind_cpus = binds ? spec.bind_cpus : cpu_binding{};
   const auto add = [&](const container& from, container_kind kind) {

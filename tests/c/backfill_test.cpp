@@ -17,22 +17,13 @@ struct job_world : c_world {
   }
   gangsched_pod_id job(const char* name, std::int64_t cpu, std::int64_t runs, gangsched_code expected = GANGSCHED_OK,
                        gangsched_node_id node = {}, std::int64_t start = -1) const {
-    const gangsched_amount share{"cpu", nullptr, cpu, 0};
-    gangsched_container one{};
-    one.struct_size = sizeof one;
-    one.requests = {&share, 1};
-    gangsched_pod_spec spec{};
-    spec.struct_size = sizeof spec;
-    spec.name = name;
-    spec.containers = &one;
-    spec.container_count = 1;
-    spec.expected_run_time = runs;
-    spec.node = node;
-    spec.has_start_time = start >= 0;
-    spec.start_time = start;
-    gangsched_pod_id made{};
-    CHECK(gangsched_cluster_add_pod(cluster, &spec, &made, error) == expected);
-    return made;
+    const auto change = [&](gangsched_pod_spec& spec) {
+      spec.expected_run_time = runs;
+      spec.node = node;
+      spec.has_start_time = start >= 0;
+      spec.start_time = start;
+    };
+    return pod_with(name, cpu, change, expected);
   }
   [[nodiscard]] std::int64_t reserved_from(gangsched_pod_id pod) const {
     return gangsched_cluster_reserved_from(cluster, pod);

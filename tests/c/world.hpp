@@ -55,8 +55,10 @@ struct c_world {
     must(gangsched_cluster_add_node(cluster, &spec, &made, error));
     return made;
   }
-  gangsched_pod_id pod(const char* name, std::int64_t cpu, gangsched_group_id group = {}, std::uint64_t cookie = 0,
-                       std::int32_t priority = 0) const {
+  /// Of one container. @p change fills in the rest of the spec.
+  template <class Change>
+  gangsched_pod_id pod_with(const char* name, std::int64_t cpu, const Change& change,
+                            gangsched_code expected = GANGSCHED_OK) const {
     const gangsched_amount share{"cpu", nullptr, cpu, 0};
     gangsched_container one{};
     one.struct_size = sizeof one;
@@ -66,13 +68,21 @@ struct c_world {
     spec.name = name;
     spec.containers = &one;
     spec.container_count = 1;
-    spec.group = group;
-    spec.cookie = cookie;
-    spec.has_priority = true;
-    spec.priority = priority;
+    change(spec);
     gangsched_pod_id made{};
-    must(gangsched_cluster_add_pod(cluster, &spec, &made, error));
+    const gangsched_code said = gangsched_cluster_add_pod(cluster, &spec, &made, error);
+    INFO(error.message());
+    REQUIRE(said == expected);
     return made;
+  }
+  gangsched_pod_id pod(const char* name, std::int64_t cpu, gangsched_group_id group = {}, std::uint64_t cookie = 0,
+                       std::int32_t priority = 0) const {
+    return pod_with(name, cpu, [&](gangsched_pod_spec& spec) {
+      spec.group = group;
+      spec.cookie = cookie;
+      spec.has_priority = true;
+      spec.priority = priority;
+    });
   }
   gangsched_group_id gang(const char* name, std::int32_t min_count, std::int32_t mode = GANGSCHED_GROUP_CYCLE) const {
     gangsched_group_spec spec{};

@@ -122,7 +122,7 @@ class GANGSCHED_API best_sets {
   std::array<std::uint16_t, max_node_gpus + 1> most_nvlinks_{};
   std::vector<std::uint8_t> table_;               // by at(), up to 8 GPUs
   std::array<std::uint8_t, link_levels> slot_{};  // levels that allow the same pairs share a table
-  /// NVLinks · 128 + how close the path is, from 1; 0 for a GPU with itself. 15 of them are below 2^16.
+  /// NVLinks and path, in bits (links.cpp); 0 for a GPU with itself.
   std::array<std::array<std::uint16_t, max_node_gpus>, max_node_gpus> pairs_{};
   std::array<std::array<gpu_mask, max_node_gpus>, link_levels> peers_{};
 };

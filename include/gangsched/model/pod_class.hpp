@@ -204,6 +204,10 @@ struct pod_class {
       if (a.kind == kind) return a.value;
     return 0;
   }
+  /// Whether it requests resources beyond Kubernetes' own, which nodes may count their devices by. O(1).
+  [[nodiscard]] bool requests_others() const noexcept {
+    return !requests.empty() && requests.back().kind >= kinds::first_other;
+  }
   [[nodiscard]] std::int64_t score_request(resource_kind kind) const noexcept {
     for (const amount& a : score_requests)
       if (a.kind == kind) return a.value;

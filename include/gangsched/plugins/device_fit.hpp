@@ -46,10 +46,9 @@ class device_fit {
 
   [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
-    const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
     const bool asks = !pod.spec().devices.empty() || !pod.spec().claims.empty();
     const bool own = pod.spec().guaranteed || pod.spec().bind_cpus.policy != cpu_bind_policy::none;
-    return counted || asks || own ? status::success() : status::skip();
+    return pod.spec().requests_others() || asks || own ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     if (asks_nothing(pod, node)) return status::success();

@@ -18,9 +18,13 @@ class gpu_links {
  public:
   static constexpr std::string_view name = "GpuLinks";
   static constexpr std::int64_t default_weight = 5;
-  using points = implements<point::score>;
+  using points = implements<point::pre_score, point::score>;
   using room = node_view<reads::devices>;
 
+  [[nodiscard]] status pre_score(const pod_view& pod) const {
+    return pod.spec().requests_others() || !pod.spec().devices.empty() || !pod.spec().claims.empty() ? status::success()
+                                                                                                     : status::skip();
+  }
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
     const device_state state = node.devices();
     if (!state || !state.inventory->sets) return 0;
@@ -44,6 +48,6 @@ class gpu_links {
   }
 };
 
-static_assert(score_plugin<gpu_links>);
+static_assert(pre_score_plugin<gpu_links> && score_plugin<gpu_links>);
 
 }  // namespace gangsched::inline GANGSCHED_ABI

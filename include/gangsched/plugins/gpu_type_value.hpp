@@ -63,8 +63,7 @@ class gpu_type_value {
   }
 
   [[nodiscard]] status pre_score(const pod_view& pod) const {
-    const bool counted = !pod.requests().empty() && pod.requests().back().kind >= kinds::first_other;
-    return counted || !pod.spec().devices.empty() ? status::success() : status::skip();
+    return pod.spec().requests_others() || !pod.spec().devices.empty() ? status::success() : status::skip();
   }
   [[nodiscard]] std::int64_t score(const pod_view&, facts node) const {
     return rate(node.label(std::string_view{options_.label}));
