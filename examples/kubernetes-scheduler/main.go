@@ -100,14 +100,20 @@ func run(ctx context.Context, f *flags) error {
 	recorder := broadcaster.NewRecorder(scheme.Scheme, "gangsched")
 	decide := loop.New(cluster, scheduler, known, box, writer, recorder, set.Gangsched.VolumeBindTimeout.Duration)
 
-	var synced atomic.Bool
+	var synced atomic.Pointer[watch.Watcher]
 	ready := func() error {
-		if !synced.Load() {
+		if synced.Load() == nil {
 			return errors.New("the API server has not said yet what there is")
 		}
 		return nil
 	}
-	if err := answer(ctx, f.address, serve.Handler(serve.State{Loop: decide, Ready: ready})); err != nil {
+	snapshot := func() ([]byte, error) {
+		if err := ready(); err != nil {
+			return nil, err
+		}
+		return synced.Load().Snapshot()
+	}
+	if err := answer(ctx, f.address, serve.Handler(serve.State{Loop: decide, Ready: ready, Snapshot: snapshot})); err != nil {
 		return err
 	}
 	watcher, err := watch.New(ctx, client, custom, set.Gangsched.Queues, box, known)
@@ -124,7 +130,7 @@ func run(ctx context.Context, f *flags) error {
 	if err := watcher.Start(ctx); err != nil {
 		return err
 	}
-	synced.Store(true)
+	synced.Store(watcher)
 	if !set.LeaderElection.Elects() {
 		decide.Lead()
 		<-ctx.Done()

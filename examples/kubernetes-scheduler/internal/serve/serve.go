@@ -23,6 +23,8 @@ import (
 type State struct {
 	Loop  *loop.Loop
 	Ready func() error // nil when the scheduler has heard what there is
+	// Snapshot is what the API server has said, as a list of objects in JSON.
+	Snapshot func() ([]byte, error)
 }
 
 const longestAnswer = 30 * time.Second
@@ -47,6 +49,7 @@ func Handler(s State) http.Handler {
 	mux.HandleFunc("GET /metrics", s.metrics(processMetrics()))
 	mux.HandleFunc("GET /debug/explain/{namespace}/{pod}", s.explain)
 	mux.HandleFunc("GET /debug/queue", s.queue)
+	mux.HandleFunc("GET /debug/snapshot", s.snapshot)
 	mux.HandleFunc("GET /debug/trace", answer(s, "application/json", func(_ *http.Request, _ *gangsched.Cluster, of *gangsched.Scheduler, _ *mirror.Mirror) (string, error) {
 		return of.Trace()
 	}))
@@ -120,6 +123,17 @@ func (s State) explain(w http.ResponseWriter, r *http.Request) {
 		said, err := of.Explain(p.ID)
 		return said + "\n", err
 	})(w, r)
+}
+
+// snapshot is for gangsched-simulate.
+func (s State) snapshot(w http.ResponseWriter, _ *http.Request) {
+	said, err := s.Snapshot()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(said)
 }
 
 // queue says how many stand where, and who waits.

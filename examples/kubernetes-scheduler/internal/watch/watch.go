@@ -35,6 +35,7 @@ type Watcher struct {
 	typed   informers.SharedInformerFactory
 	dynamic dynamicinformer.DynamicSharedInformerFactory
 	synced  []cache.InformerSynced
+	stores  []cache.Store
 	box     *inbox.Inbox
 	mirror  *mirror.Mirror
 	wrong   error
@@ -114,6 +115,7 @@ func follow[T any](w *Watcher, from cache.SharedIndexInformer, set, remove func(
 		return
 	}
 	w.synced = append(w.synced, registered.HasSynced)
+	w.stores = append(w.stores, from.GetStore())
 }
 
 // also is follow for functions that are told with a flag that an object is gone.
@@ -123,14 +125,16 @@ func also[T any](w *Watcher, from cache.SharedIndexInformer, set func(T, bool)) 
 
 // objects is follow for what the library reads as Kubernetes writes it. Typed informers leave out of an object what kind it is.
 func objects[T runtime.Object](w *Watcher, from cache.SharedIndexInformer) {
-	named := func(one T) runtime.Object {
-		made := one.DeepCopyObject()
-		if kinds, _, err := scheme.Scheme.ObjectKinds(made); err == nil {
-			made.GetObjectKind().SetGroupVersionKind(kinds[0])
-		}
-		return made
-	}
 	follow(w, from, func(one T) { w.mirror.SetObject(named(one)) }, func(one T) { w.mirror.RemoveObject(named(one)) })
+}
+
+// named is a copy that says what kind it is.
+func named(one runtime.Object) runtime.Object {
+	made := one.DeepCopyObject()
+	if kinds, _, err := scheme.Scheme.ObjectKinds(made); err == nil {
+		made.GetObjectKind().SetGroupVersionKind(kinds[0])
+	}
+	return made
 }
 
 func (w *Watcher) core() {
