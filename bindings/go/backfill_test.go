@@ -125,3 +125,30 @@ func TestNegativeRunTimesAreRefused(t *testing.T) {
 	_, err := w.cluster.AddPod(spec)
 	want(t, err.(*gangsched.Error).Field, "expected_run_time")
 }
+
+func TestWhoHasToStartFirstGoesFirst(t *testing.T) {
+	w := newWorld(t, gangsched.Options{Configuration: `{"profiles": [{"plugins": {
+		"queueSort": {"disabled": [{"name": "*"}], "enabled": [{"name": "LeastSlackSort"}]},
+		"multiPoint": {"enabled": [{"name": "Deadline"}]}}}]}`}, 1)
+	due := func(name string, runs, deadline, maxWait int64, group gangsched.GroupID) {
+		t.Helper()
+		spec := podOf(name, 1)
+		spec.ExpectedRunTime, spec.MaxWait, spec.Group = runs*second, maxWait*second, group
+		if deadline != 0 {
+			by := deadline * second
+			spec.Deadline = &by
+		}
+		if _, err := w.cluster.AddPod(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	by := 70 * second
+	group, err := w.cluster.AddGroup(&gangsched.GroupSpec{Name: "g", Deadline: &by})
+	want(t, err, nil)
+	due("any-time", 10, 0, 0, 0)
+	due("by-50", 50, 100, 0, 0)
+	due("by-20", 0, 0, 20, 0)
+	due("by-40", 30, 0, 0, group)
+	due("too-late", 50, 40, 0, 0)
+	want(t, w.run(0), "too-late reject; by-20 bind n0; by-40 bind n0; by-50 bind n0; any-time bind n0")
+}

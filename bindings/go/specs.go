@@ -176,6 +176,8 @@ type PodSpec struct {
 	Guaranteed                 bool            // status.qosClass is Guaranteed
 	StartTime                  *int64          // nanoseconds
 	ExpectedRunTime            int64           // nanoseconds, for backfill; 0: nobody knows
+	Deadline                   *int64          // by when it should have ended, for LeastSlackSort and Deadline
+	MaxWait                    int64           // nanoseconds that it should wait at most, for LeastSlackSort; 0: nobody minds
 	Controller                 Controller      // what spreading by default goes by
 	Devices                    []DeviceRequest // beside the resources that containers request by number
 	DeviceConstraints          []DeviceConstraint
@@ -202,6 +204,8 @@ type GroupSpec struct {
 	Queue                           string
 	Within                          []string // node labels: all members share one domain of the first that has room
 	OrAnywhere                      bool
+	Deadline                        *int64 // of its pods that have none; and so with the longest wait
+	MaxWait                         int64
 	Cookie                          uint64
 }
 
@@ -390,6 +394,10 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	to.terminating, to.preempted = C.bool(from.Terminating), C.bool(from.Preempted)
 	to.guaranteed = C.bool(from.Guaranteed)
 	to.expected_run_time = C.int64_t(from.ExpectedRunTime)
+	if from.Deadline != nil {
+		to.has_deadline, to.deadline = true, C.int64_t(*from.Deadline)
+	}
+	to.max_wait = C.int64_t(from.MaxWait)
 	if from.StartTime != nil {
 		to.has_start_time, to.start_time = true, C.int64_t(*from.StartTime)
 	}
@@ -423,6 +431,10 @@ func (a *arena) group(from *GroupSpec) *C.gangsched_group_spec {
 	to.within = a.texts(from.Within)
 	to.or_anywhere = C.bool(from.OrAnywhere)
 	to.cookie = C.uint64_t(from.Cookie)
+	if from.Deadline != nil {
+		to.has_deadline, to.deadline = true, C.int64_t(*from.Deadline)
+	}
+	to.max_wait = C.int64_t(from.MaxWait)
 	return to
 }
 

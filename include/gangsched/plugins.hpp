@@ -5,6 +5,7 @@
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/arrival_sort.hpp"
 #include "gangsched/plugins/capacity_scheduling.hpp"
+#include "gangsched/plugins/deadline.hpp"
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/device_fit.hpp"
 #include "gangsched/plugins/elastic_quota.hpp"
@@ -26,6 +27,7 @@
 #include "gangsched/plugins/inter_pod_affinity.hpp"
 #include "gangsched/plugins/kai.hpp"
 #include "gangsched/plugins/kueue.hpp"
+#include "gangsched/plugins/least_slack_sort.hpp"
 #include "gangsched/plugins/load_aware_scheduling.hpp"
 #include "gangsched/plugins/load_variation_risk_balancing.hpp"
 #include "gangsched/plugins/low_price.hpp"
@@ -71,17 +73,16 @@ struct plugin_list {
 };
 
 /// All of them, in the order of the registry. Those that are neither default-made nor made from arguments are the host's to register.
-using every_plugin =
-    plugin_list<scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
-                node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding,
-                volume_zone_plugin, pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption,
-                preemption_toleration, node_resources_balanced_allocation, image_locality, node_resources_fit_plus,
-                scarce_resource_avoidance, node_resources_allocatable, target_load_packing,
-                load_variation_risk_balancing, low_risk_over_commitment, peaks, load_aware_scheduling, low_price,
-                topology_placement, pod_group_pods_count, group_preemption, network_cost, device_fit, gpu_dot_product,
-                gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value, node_resource_topology_match,
-                node_numa_resource, mig_packing, gpu_links, gpu_pricing, gpu_fragmentation, gpu_random,
-                fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy,
-                hived_policy, volcano_policy, yunikorn_policy, arrival_sort, extender>;
+using every_plugin = plugin_list<
+    scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin, node_ports,
+    node_resources_fit, volume_restrictions, node_volume_limits, volume_binding, volume_zone_plugin,
+    pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption, preemption_toleration,
+    node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
+    node_resources_allocatable, target_load_packing, load_variation_risk_balancing, low_risk_over_commitment, peaks,
+    load_aware_scheduling, low_price, topology_placement, pod_group_pods_count, group_preemption, network_cost,
+    device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
+    node_resource_topology_match, node_numa_resource, mig_packing, gpu_links, gpu_pricing, gpu_fragmentation,
+    gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy,
+    hived_policy, volcano_policy, yunikorn_policy, arrival_sort, least_slack_sort, deadline_plugin, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -87,6 +87,8 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   made.guaranteed = from.guaranteed;
   if (from.has_start_time) made.start_time = instant{from.start_time};
   made.expected_run_time = instant{from.expected_run_time};
+  if (from.has_deadline) made.deadline = instant{from.deadline};
+  made.max_wait = instant{from.max_wait};
   copy.pick(from.controller_kind, controller_kind::daemon_set, made.controller.kind, "controller");
   made.controller.name = text(from.controller_name);
   made.cookie = from.cookie;
@@ -143,6 +145,8 @@ result<group_spec> read_spec(const gangsched_group_spec& given) {
   copy.pick(from.choice, domain_choice::balanced, made.topology.choice, "choice");
   if (from.moves_when_full) made.topology.when_full = full_domain::move;
   copy.pick(from.disruption, disruption_mode::surplus, made.disruption, "disruption");
+  if (from.has_deadline) made.deadline = instant{from.deadline};
+  made.max_wait = instant{from.max_wait};
   made.done = from.done;
   made.cookie = from.cookie;
   return copy.done(std::move(made));

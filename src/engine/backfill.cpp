@@ -254,10 +254,10 @@ GANGSCHED_INLINE void backfill::keep(entity e, const found& what, std::optional<
     if (state_->pods.times.reserved_from(pod) != model::pod_times::never) state_->assigned.nominate(pod, no_row);
 }
 
-GANGSCHED_INLINE void backfill::reserve(entity e) {
+GANGSCHED_INLINE refusal backfill::reserve(entity e) {
   const std::optional<entity> last = one_at_a_time() ? holder() : std::nullopt;
   if (last && *last != e) {
-    if (!stands_before(e, *last)) return;
+    if (!stands_before(e, *last)) return {};
     end_reservation(*last);
   }
   std::optional<instant> before = reserved_from(e);
@@ -267,16 +267,69 @@ GANGSCHED_INLINE void backfill::reserve(entity e) {
     before = again->second;
     offers_.again.erase(again);
   } else if (before && *before > *now_) {
-    return;  // as it was promised, so it is
+    return {};  // as it was promised, so it is
   }
   std::optional<found> what;
   if (options_->backfill != backfill_rule::none) what = when_others_end(e);
   const bool overtaken = elapsed(places_->find(e)->entered, *now_) > options_->max_overtake;
   if (!what && overtaken) what = where_least_has_to_go(e);
-  if (what)
+  refusal too_late;
+  if (what) too_late = admission_->ask_for(e, what->from);
+  if (what && !too_late)
     keep(e, *what, before);
   else
     end_reservation(e);
+  return too_late;
+}
+
+/// Whether by amounts, of all nodes together, both could run at that time: without that they cannot.
+GANGSCHED_INLINE bool backfill::enough_beside(entity e, entity holder, instant then) const {
+  const model::pod_table& pods = state_->pods;
+  const pod_class& asks = state_->classes[state_->class_of(pods_of(e).front())];
+  for (const amount& one : asks.requests) {
+    std::int64_t left = 0;
+    const auto count = [&](row_t pod, std::int64_t sign) {
+      left += sign * state_->classes[state_->class_of(pod)].request(one.kind);
+    };
+    for (row_t node = 0; node < state_->nodes.rows.count(); ++node) {
+      if (state_->nodes.alive(node))
+        left += state_->nodes.allocatable.at(node, one.kind) - state_->nodes.used.at(node, one.kind);
+    }
+    for (row_t pod = 0; pod < pods.rows.count(); ++pod) {
+      if (pods.alive(pod) && pods.node[pod] != no_row && (pods.terminating[pod] || pods.expected_end(pod) <= then))
+        count(pod, +1);
+    }
+    for (const entity who : {e, holder})
+      for (const row_t pod : pods_of(who)) count(pod, -1);
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+GANGSCHED_INLINE bool backfill::make_way(entity e) {
+  if (options_->backfill != backfill_rule::easy) return false;
+  const std::optional<entity> first = holder();
+  if (!first || *first == e || !stands_before(*first, e) || pods_of(e).empty()) return false;
+  const std::optional<instant> before = reserved_from(*first);
+  if (!before || !enough_beside(e, *first, *before)) return false;
+  std::optional<found> moved;
+  {
+    transaction attempt{*state_};
+    for (const row_t pod : pods_of(*first)) state_->assigned.nominate(pod, no_row);
+    found own;
+    if (fits(e, {}, *now_, own)) {
+      for (const assignment& one : own.places) {
+        suppose_back(*state_, one.pod.row, one.node.row);
+        if (state_->pods.record[one.pod.row]->expected_run_time != instant{0})
+          state_->pods.times.set_started(one.pod.row, *now_);
+      }
+      moved = when_others_end(*first);
+    }
+    attempt.roll_back();
+  }
+  if (!moved || moved->from > *before) return false;
+  keep(*first, *moved, before);
+  return true;
 }
 
 /// When nodes are reserved for the entity; the last time, if members of a group have several.

@@ -45,7 +45,8 @@ GANGSCHED_INLINE core::core(model::cluster_state& on, profile_set profiles, cons
       search_(*state_, entities_, parts_, picker_, reservations_, options_, statistics_),
       preemption_(*state_, entities_, gates_, parts_, picker_, search_),
       queue_(*state_, profiles_, entities_, gates_, limits_, parts_, picker_, options_, statistics_, now_),
-      backfill_(*state_, entities_, parts_, picker_, search_, queue_.places(), decisions_, options_, statistics_, now_),
+      backfill_(*state_, entities_, parts_, picker_, search_, queue_.admission(), queue_.places(), decisions_, options_,
+                statistics_, now_),
       explainer_(*state_, entities_, queue_.admission(), gates_, limits_, parts_, search_, picker_,
                  queue_.unschedulable()),
       binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
@@ -157,6 +158,7 @@ GANGSCHED_INLINE void core::read_log() {
 /// Whoever was tried in vain may be tried again if time has moved, or if the log says what the engine did not write.
 GANGSCHED_INLINE void core::begin_call(instant now) {
   if (now != now_ || events_.has_news()) queue_.places().begin_round();
+  if (now_ == instant::min() && now != now_) queue_.places().begin_time(now);
   now_ = now;
 }
 

@@ -218,14 +218,14 @@ GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
   if (entities_->cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
     queue_->set_order(e, entities_->group_priority(e.row), queue_->places().item(e).arrival);
-    queue_->places().ask_queue_again(e);
+    queue_->places().ask_order_again(e);
   }
   bool first = true;
   entities_->each_member(group, [&](row_t pod) {
     const bool as_group = entities_->cycles_as_group(state_->pods.group[pod]);
     if (!entities_->wants_node(pod) || (!first && as_group)) return;
     first = false;
-    if (!as_group) queue_->places().ask_queue_again({pod, false});
+    if (!as_group) queue_->places().ask_order_again({pod, false});
     const queue_item* item = queue_->places().find(entities_->entity_of(pod));
     const bool gated = item != nullptr && item->where == place::gated;
     const bool surplus =

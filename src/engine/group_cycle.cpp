@@ -19,16 +19,17 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     return;
   }
   if (const refusal no = with_.queue.ask_admission({group, true})) {
-    if (no.said.code == code::error) with_.error.set({group, true}, no.said.reason);
-    for (const row_t pod : members)
-      with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), no.by, no.said);
-    tell(members, no.said);
+    tell(members, no);
     return with_.queue.refuse({group, true}, no);
   }
   std::uint64_t from = with_.state.log.end();
   group_placement outcome = search_->place(whole);
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.holdings.take_back(group, {group, true})) {
     from = with_.state.log.end();  // others hear of what was taken back
+    outcome = search_->place(whole);
+  }
+  if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.backfilling.make_way({group, true})) {
+    from = with_.state.log.end();
     outcome = search_->place(whole);
   }
   if (!outcome.verdict.ok()) {
@@ -115,13 +116,24 @@ GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const st
   }
 }
 
+/// An admission hook's word.
+GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const refusal& why) {
+  if (why.said.code == code::error) with_.error.set(with_.entities.entity_of(members.front()), why.said.reason);
+  for (const row_t pod : members)
+    with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), why.by, why.said);
+  tell(members, why.said);
+}
+
 GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, const group_outcome& why) {
   status verdict = why.verdict;
   if (verdict.code != code::error && preempt_for(group, verdict)) return;
-  const bool error = verdict.code == code::error;
-  if (!error && with_.backfilling.on()) with_.backfilling.reserve({group, true});
-  tell(whole.all_members(), verdict);
-  if (error)
+  refusal late;
+  if (verdict.code != code::error && with_.backfilling.on()) late = with_.backfilling.reserve({group, true});
+  if (late)
+    tell(whole.all_members(), late);
+  else
+    tell(whole.all_members(), verdict);
+  if (verdict.code == code::error || late.said.code == code::error)
     with_.queue.retry_group(group, true, true);
   else
     with_.queue.park_group(group, why.rejectors, why.verdict.reason);

@@ -18,6 +18,10 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
     found = picks_->pick(pod);
     if (found.node != no_row) return place(pod, found);
   }
+  if (const entity e = with_.entities.entity_of(pod); !error && !e.group && with_.backfilling.make_way(e)) {
+    found = picks_->pick(pod);
+    if (found.node != no_row) return place(pod, found);
+  }
   with_.decisions.rejections().keep(pod, found.said, picks_->rejectors_of(pod, found), picks_->words(pod, found));
   if (error || !preempt_for(pod, found.rejectors)) reject(pod, found);
   // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
@@ -86,8 +90,10 @@ GANGSCHED_INLINE void pod_cycle::refuse(row_t pod, const refusal& why) {
 GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
   const entity e = with_.entities.entity_of(pod);
   // (Hooks are asked, and may throw: before anything is said.)
-  if (why.said.code != code::error && !e.group && with_.backfilling.on()) with_.backfilling.reserve(e);
-  const bool error = tell(pod, why.said);
+  refusal late;
+  if (why.said.code != code::error && !e.group && with_.backfilling.on()) late = with_.backfilling.reserve(e);
+  if (late) with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), late.by, late.said);
+  const bool error = tell(pod, late ? late.said : why.said);
   if (e.group) return;  // a member: its group decides when it comes back
   if (error)
     with_.queue.retry_pod(pod);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "gangsched/model/time_limits.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
@@ -76,6 +78,19 @@ GANGSCHED_INLINE void queue::rebuild() {
             [](const queue_entry& a, const queue_entry& b) { return a.before(b); });
 }
 
+GANGSCHED_INLINE void queue::begin_time(instant now) {
+  for (const bool group : {false, true}) {
+    for (row_t row = 0; row < (group ? groups_ : pods_).size(); ++row) {
+      const entity e{row, group};
+      if (const queue_item* const known = find(e); known == nullptr || known->entered != instant::min()) continue;
+      queue_item& its = item(e);
+      if (its.since == instant::min()) its.since = now;
+      its.entered = its.since;  // (as `restore` said it, if it did)
+    }
+  }
+  rebuild();
+}
+
 /// All but the ticket, by which entries elsewhere are told apart.
 GANGSCHED_INLINE void queue::forget(entity e, queue_item& it) {
   if (it.where != place::none) move(e, it, place::none);
@@ -124,6 +139,7 @@ GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
   if (e.group) {
     if (options_.wake != wake_rule::hints) q.since = it.entered;  // it keeps its age, however often it failed
     q.group = {e.row, state_->groups.rows.generation(e.row)};
+    q.start_by = model::limits_of_group(*state_, e.row).start_by(it.entered);
     state_->groups.each_below(e.row, [&](row_t group) {
       row_t pod = state_->groups.first[group];
       const auto waits = [&] {
@@ -135,6 +151,7 @@ GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
     });
   } else {
     q.pod = {e.row, state_->pods.rows.generation(e.row)};
+    if (state_->pods.have_limits) q.start_by = model::limits_of_pod(*state_, e.row).start_by(it.entered);
   }
   return q;
 }

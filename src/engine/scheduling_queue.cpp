@@ -24,7 +24,7 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state,
       limits_(&limits),
       options_(&options),
       now_(&now),
-      admission_(state, profiles, entities),
+      admission_(state, profiles, entities, now),
       queue_(state, profiles.front().hooks(point::queue_sort)[0],
              detail::first_or_null(profiles.front().hooks(point::queue_order)), options),
       judge_(state, profiles, entities, picks),
@@ -34,7 +34,7 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state,
 
 GANGSCHED_INLINE void scheduling_queue::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
   queue_item& item = queue_.item(e);
-  if (item.priority == priority && item.arrival == arrival) return;
+  if (item.priority == priority && item.arrival == arrival && !state_->pods.have_limits) return;
   item.priority = priority;
   item.arrival = arrival;
   queue_.reorder(e);
@@ -72,7 +72,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
   // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
   if (fresh && e.group && gates_->is_known_open(e.row) && item.where == place::active && arrival == item.arrival &&
-      own <= item.priority) {
+      own <= item.priority && !state_->pods.have_limits) {
     unschedulable_.pass_on_if_changed(pod);  // as below
     return;
   }
@@ -93,7 +93,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
       if (rejected())
         queue_.gate(e);
       else if (e.group)
-        queue_.ask_queue_again(e);  // a pod that was updated has entered anew
+        queue_.ask_order_again(e);  // a pod that was updated has entered anew
       break;
     case place::backoff:
     case place::timed:
@@ -153,7 +153,7 @@ GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
     queue_.take_out(e);
     unschedulable_.pass_on_group(root);
   } else if (state_->groups.alive(root)) {
-    queue_.ask_queue_again(e);  // it may have been the first member
+    queue_.ask_order_again(e);  // it may have been the first member
     if (queue_.item(e).where == place::gated) gate_or_activate(e);
   }
 }

@@ -64,7 +64,7 @@ GANGSCHED_INLINE saved_unschedulable unschedulable_pods::save(model::cluster_sav
     one.refused = detail::saved(group.refused);
     one.ready = group.ready;
     const queued& place = group.place;
-    one.place = {place.pod, place.group, place.priority, place.since, place.entered, place.arrival};
+    one.place = {place.pod, place.group, place.priority, place.since, place.entered, place.arrival, place.start_by};
   }
   for (row_t group = 0; group < group_woken_for_.size(); ++group) {
     if (const group_wake& why = group_woken_for_[group]; why.kind != 0)
@@ -157,8 +157,8 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
     made.filtered = one.filtered;
     made.refused = detail::restored(one.refused);
     made.ready = one.ready;
-    made.place = {one.place.pod,   one.place.group,   one.place.priority,
-                  one.place.since, one.place.entered, one.place.arrival};
+    made.place = {one.place.pod,     one.place.group,   one.place.priority, one.place.since,
+                  one.place.entered, one.place.arrival, one.place.start_by};
     find_kind(one.kind, made);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {

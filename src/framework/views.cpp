@@ -4,6 +4,7 @@
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/state.hpp"
+#include "gangsched/model/time_limits.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -90,6 +91,13 @@ GANGSCHED_INLINE bool budget_view::disrupts(const pod_info& pod) const {
   for (const std::string& name : record_->spec.disrupted_pods)
     if (name == pod.name()) return true;
   return false;
+}
+
+GANGSCHED_INLINE instant pod_info::latest_start() const noexcept {
+  return model::limits_of_pod(*state_, row_).latest_start;
+}
+GANGSCHED_INLINE instant group_view::latest_start() const noexcept {
+  return model::limits_of_group(*state_, row_).latest_start;
 }
 
 GANGSCHED_INLINE std::optional<std::int32_t> cluster_view::lowest_priority() const noexcept {

@@ -47,6 +47,8 @@ GANGSCHED_INLINE std::shared_ptr<const pod_spec> spec_of_class(const pod_class& 
   made->terminating = made->preempted = false;
   made->start_time.reset();
   made->expected_run_time = {};
+  made->deadline.reset();
+  made->max_wait = {};
   made->cookie = 0;
   return made;
 }

@@ -135,6 +135,7 @@ GANGSCHED_INLINE std::unique_ptr<const model::group_record> make_group_record(mo
                                                                               const group_spec& spec, symbol ns) {
   auto made = std::make_unique<model::group_record>(model::group_record{spec, ns});
   if (!spec.queue.empty()) state.queued.name(made->queue = state.queued.expect(spec.queue));
+  state.pods.have_limits = state.pods.have_limits || spec.deadline || spec.max_wait != instant{0};
   return made;
 }
 

@@ -77,6 +77,7 @@ GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model:
                                                                           row_t queue) {
   const symbol priority_class = state.names.intern(spec.priority_class);
   state.pods.name_classes = state.pods.name_classes || priority_class;
+  state.pods.have_limits = state.pods.have_limits || spec.deadline || spec.max_wait != instant{0};
   return std::unique_ptr<const model::pod_record>{new model::pod_record{.name = spec.name,
                                                                         .ns = ns,
                                                                         .priority_class = priority_class,
@@ -84,6 +85,8 @@ GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model:
                                                                         .gates = spec.scheduling_gates,
                                                                         .start_time = spec.start_time,
                                                                         .expected_run_time = spec.expected_run_time,
+                                                                        .deadline = spec.deadline,
+                                                                        .max_wait = spec.max_wait,
                                                                         .controller = spec.controller,
                                                                         .disks = make_pod_disks(state, spec),
                                                                         .role = spec.role,

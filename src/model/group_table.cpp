@@ -45,6 +45,11 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
     put_id(one.to), canonical::put(out, one.mine), canonical::put(out, one.theirs);
   canonical::put(out, spec.done);
   canonical::put(out, spec.cookie);
+  if (spec.deadline || spec.max_wait != instant{0}) {
+    canonical::put(out, spec.deadline.has_value());
+    canonical::put(out, spec.deadline.value_or(instant::zero()).count());
+    canonical::put(out, spec.max_wait.count());
+  }
   return out;
 }
 

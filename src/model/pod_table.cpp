@@ -25,6 +25,11 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::put(text, cookie);
   if (priority_class) canonical::put(text, priority_class);
   if (expected_run_time != instant{0}) canonical::put(text, expected_run_time.count());
+  if (deadline || max_wait != instant{0}) {
+    canonical::put(text, deadline.has_value());
+    canonical::put(text, deadline.value_or(instant::zero()).count());
+    canonical::put(text, max_wait.count());
+  }
   out.add(text.bytes);
 }
 
@@ -61,6 +66,7 @@ GANGSCHED_INLINE pod_table& pod_table::operator=(const pod_table& from) {
   by_name = from.by_name;
   grown = from.grown;
   name_classes = from.name_classes;
+  have_limits = from.have_limits;
   return *this;
 }
 

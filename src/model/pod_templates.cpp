@@ -63,7 +63,7 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
                bind_cpus, devices, constraints, claims, held_devices, node_selector, affinity, affinity_to_pods,
                anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption, scheduler_name, gates,
                required_node, group, role, rank, node, nominated_node, queue, held_room, terminating, preempted,
-               start_time, expected_run_time, controller, cookie] = a;
+               start_time, expected_run_time, deadline, max_wait, controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
          all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes &&
          resources == b.resources && overhead == b.overhead && guaranteed == b.guaranteed && bind_cpus == b.bind_cpus &&

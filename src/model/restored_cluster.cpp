@@ -357,8 +357,9 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   pod_spec spec = its.spec;
   spec.name = from.name, spec.labels = from.labels;
   spec.scheduling_gates = from.gates;
-  spec.start_time = from.start_time;
-  spec.expected_run_time = from.expected_run_time;
+  spec.start_time = from.times.start_time;
+  spec.expected_run_time = from.times.expected_run_time;
+  spec.deadline = from.times.deadline, spec.max_wait = from.times.max_wait;
   spec.controller = from.controller;
   put_disks(from.disks, spec.volumes);
   spec.role = from.role, spec.rank = from.rank;
@@ -470,7 +471,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
     all.assigned.put_on_node_again(pod, from->node);
     all.assigned.set_pod_state(pod, from->state);
     all.pods.attempt.set(pod, from->attempt);
-    all.pods.times.set_started(pod, from->started);
+    all.pods.times.set_started(pod, from->times.started);
   }
   return {};
 }
@@ -482,7 +483,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::nominate() {
         !all.nodes.alive(node))
       return damaged("nominations");
     all.assigned.set_nominated_node(pod, node);
-    all.pods.times.set_reserved_from(pod, by_row_[pod]->reserved_from);
+    all.pods.times.set_reserved_from(pod, by_row_[pod]->times.reserved_from);
   }
   return {};
 }
@@ -502,6 +503,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::settle_claims() {
 
 GANGSCHED_INLINE result<void> cluster_restorer::finish() {
   cluster_state& all = state();
+  all.pods.have_limits = from_->have_limits;
   const own_columns::extent everything{from_->columns.all.size(), from_->columns.scopes.size(), from_->columns.makers};
   if (!all.columns.restore(from_->columns, everything))
     return error{errc::wrong_state, "snapshot", "profiles", "their plugins make other columns"};

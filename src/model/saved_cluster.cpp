@@ -116,9 +116,8 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     one.name = record.name;
     one.labels = record.labels;
     one.gates = record.gates;
-    one.start_time = record.start_time;
-    one.expected_run_time = record.expected_run_time;
-    one.started = pods.times.started(row), one.reserved_from = pods.times.reserved_from(row);
+    one.times = {record.start_time, record.expected_run_time, record.deadline,
+                 record.max_wait,   pods.times.started(row),  pods.times.reserved_from(row)};
     one.controller = record.controller;
     if (record.disks != nullptr) one.disks = disks_of(*record.disks, record.ns);
     one.role = record.role;
@@ -229,6 +228,7 @@ GANGSCHED_INLINE saved_cluster cluster_saver::save(std::uint64_t unread) && {
   made_.matches_devices = state.devices.matcher().ask != nullptr;
   made_.attempts_after = state.assigned.attempts_after;
   made_.keeps_specs = state.keeps_specs;
+  made_.have_limits = state.pods.have_limits;
   for (std::uint32_t name = 1; name < state.names.bound(); ++name) {
     if (!state.names.text(symbol{name}).empty()) made_.names.push_back(text(symbol{name}));
   }

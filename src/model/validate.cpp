@@ -38,7 +38,7 @@ class spec_checker {
            each(spec.images, top("images"),
                 [&](const node_image& image, const spec_path& at) {
                   return image_names(image.names, at.field("names")) &&
-                         (image.size_bytes >= 0 || fail(errc::out_of_range, at.field("size_bytes"), "is negative"));
+                         not_negative(image.size_bytes, at.field("size_bytes"));
                 }) &&
            volume_limits(spec, top("volume_limits"));
   }
@@ -69,18 +69,18 @@ class spec_checker {
 
   /// What pods that are otherwise alike differ in.
   [[nodiscard]] bool pod_own(const pod_spec& spec) {
-    return dns_subdomain(spec.name, top("name")) && queue(spec.queue) &&
+    return dns_subdomain(spec.name, top("name")) && queue(spec.queue) && not_negative(spec.max_wait, top("max_wait")) &&
            gates(spec.scheduling_gates, top("scheduling_gates")) &&
            (spec.node || spec.held_devices.empty() ||
             fail(errc::malformed, top("held_devices"), "a pod without a node holds none")) &&
-           (spec.expected_run_time.count() >= 0 || fail(errc::out_of_range, top("expected_run_time"), "is negative")) &&
+           not_negative(spec.expected_run_time, top("expected_run_time")) &&
            (!spec.node || spec.scheduling_gates.empty() ||
             fail(errc::malformed, top("node"), "a pod with scheduling gates cannot be bound"));
   }
 
   [[nodiscard]] bool group(const group_spec& spec) {
     return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) && queue(spec.queue) &&
-           gang_policy(spec, top("policy")) &&
+           gang_policy(spec, top("policy")) && not_negative(spec.max_wait, top("max_wait")) &&
            (spec.priority.value_or(0) <= 1'000'000'000 ||
             fail(errc::out_of_range, top("priority"), fmt::format("{} is above 1000000000", *spec.priority))) &&
            enumerator(spec.preemption.value_or(preemption_policy::never), preemption_policy::never, "preemption policy",
@@ -112,7 +112,7 @@ class spec_checker {
   [[nodiscard]] bool budget(const pod_disruption_budget_spec& spec) {
     return dns_subdomain(spec.name, top("name")) && dns_label(spec.ns, top("ns")) &&
            (!spec.selector || selector(*spec.selector, top("selector"))) &&
-           (spec.disruptions_allowed >= 0 || fail(errc::out_of_range, top("disruptions_allowed"), "is negative")) &&
+           not_negative(spec.disruptions_allowed, top("disruptions_allowed")) &&
            each(spec.disrupted_pods, top("disrupted_pods"),
                 [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); });
   }
@@ -232,10 +232,8 @@ class spec_checker {
   }
 
   bool volume_limits(const node_spec& spec, const spec_path& path) {
-    for (const auto& [driver, most] : spec.volume_limits) {
-      if (!filled(driver, path)) return false;
-      if (most < 0) return fail(errc::out_of_range, path.at(driver), "is negative");
-    }
+    for (const auto& [driver, most] : spec.volume_limits)
+      if (!filled(driver, path) || !not_negative(most, path.at(driver))) return false;
     return true;
   }
 
@@ -251,6 +249,10 @@ class spec_checker {
     for (const auto& [name, amount] : list)
       if (!resource_name(name, owner, at.at(name)) || !fits(name, amount, at.at(name))) return false;
     return true;
+  }
+
+  bool not_negative(auto number, const spec_path& at) {
+    return number >= decltype(number){} || fail(errc::out_of_range, at, "is negative");
   }
 
   bool fits(std::string_view name, const quantity& amount, const spec_path& at) {
@@ -458,17 +460,15 @@ class spec_checker {
     const std::int32_t desired = policy->desired_count.value_or(policy->min_count);
     if (!at_least(policy->min_count, 1, "", at.field("min_count")) ||
         !at_least(desired, policy->min_count, "the minimum count ", at.field("desired_count")) ||
-        !at_least(policy->max_count.value_or(desired), desired, "the count before it, ", at.field("max_count")))
+        !at_least(policy->max_count.value_or(desired), desired, "the count before it, ", at.field("max_count")) ||
+        !enumerator(policy->mode, gang_mode::permit, "mode", at.field("mode")) ||
+        !enumerator(policy->match, match_policy::once_satisfied, "match policy", at.field("match")) ||
+        (policy->mode == gang_mode::permit && !one_by_one(spec, *policy, at)))
       return false;
-    if (!enumerator(policy->mode, gang_mode::permit, "mode", at.field("mode")) ||
-        !enumerator(policy->match, match_policy::once_satisfied, "match policy", at.field("match")))
-      return false;
-    if (policy->mode == gang_mode::permit && !one_by_one(spec, *policy, at)) return false;
     if (spec.composite && (!policy->roles.empty() || policy->desired_count || policy->max_count))
       return fail(errc::malformed, at, "a group of groups has a minimum and stale_after, nothing else");
-    if (policy->stale_after.value_or(instant::zero()) < instant::zero())
-      return fail(errc::out_of_range, at.field("stale_after"), "is negative");
-    return roles(*policy, at.field("roles")) &&
+    return not_negative(policy->stale_after.value_or(instant::zero()), at.field("stale_after")) &&
+           roles(*policy, at.field("roles")) &&
            (policy->timeout > instant::zero() ||
             fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
   }

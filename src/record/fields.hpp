@@ -83,8 +83,8 @@ GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
                  affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, topology_spread_constraints, priority,
                  priority_class, preemption, scheduler_name, scheduling_gates, required_node, group, role, rank, node,
-                 nominated_node, queue, held_room, terminating, preempted, start_time, expected_run_time, controller,
-                 cookie);
+                 nominated_node, queue, held_room, terminating, preempted, start_time, expected_run_time, deadline,
+                 max_wait, controller, cookie);
 GANGSCHED_FIELDS(held_room_spec::part, node, amounts);
 GANGSCHED_FIELDS(held_room_spec, name, parts);
 GANGSCHED_FIELDS(removed_pod, id, ns, name, cookie);
@@ -103,7 +103,7 @@ GANGSCHED_FIELDS(group_dependency, on, until);
 GANGSCHED_FIELDS(group_affinity, to, key, apart);
 GANGSCHED_FIELDS(group_ratio, to, mine, theirs);
 GANGSCHED_FIELDS(group_spec, name, ns, policy, composite, parent, workload, priority, preemption, queue, topology,
-                 disruption, start_after, affinity, ratios, done, cookie);
+                 disruption, start_after, affinity, ratios, deadline, max_wait, done, cookie);
 
 // Queues.
 GANGSCHED_FIELDS(flavor_spec, name, node_labels, taints, tolerations);

@@ -27,9 +27,9 @@ GANGSCHED_FIELDS(model::saved_devices, grants, link_points);
 GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arrival, kept);
 GANGSCHED_FIELDS(model::saved_class, spec, queue);
 GANGSCHED_FIELDS(model::saved_disks, disks, exclusive_claims, attachments);
-GANGSCHED_FIELDS(model::saved_pod, row, cls, name, labels, gates, start_time, expected_run_time, started, reserved_from,
-                 controller, disks, role, rank, queue, cookie, priority_class, group, arrival, state, terminating,
-                 preempted, node, attempt, devices, kept);
+GANGSCHED_FIELDS(model::saved_times, start_time, expected_run_time, deadline, max_wait, started, reserved_from);
+GANGSCHED_FIELDS(model::saved_pod, row, cls, name, labels, gates, times, controller, disks, role, rank, queue, cookie,
+                 priority_class, group, arrival, state, terminating, preempted, node, attempt, devices, kept);
 GANGSCHED_FIELDS(model::saved_group, row, spec, expected, satisfied, arrival);
 GANGSCHED_FIELDS(model::saved_claim, row, spec, node, kept, devices);
 GANGSCHED_FIELDS(model::saved_room::part, node, row, amounts);
@@ -43,10 +43,10 @@ GANGSCHED_FIELDS(model::saved_columns::note, pod, uses);
 GANGSCHED_FIELDS(model::saved_columns, all, scopes, makers, rows, names, words, notes);
 GANGSCHED_FIELDS(model::saved_change, kind, flags, author, facets, row, before, after);
 GANGSCHED_FIELDS(model::saved_log, begin, first, records, truncations, forgotten, cuts, authors);
-GANGSCHED_FIELDS(model::saved_cluster, log_bound, semantics, matches_devices, attempts_after, keeps_specs, names, kinds,
-                 namespaces, priority_classes, budgets, services, controllers, flavors, queues, queue_parts, machines,
-                 nodes, groups, claims, classes, pods, placed, nominated, rooms, columns, tables, log, arrivals,
-                 digest);
+GANGSCHED_FIELDS(model::saved_cluster, log_bound, semantics, matches_devices, attempts_after, keeps_specs, have_limits,
+                 names, kinds, namespaces, priority_classes, budgets, services, controllers, flavors, queues,
+                 queue_parts, machines, nodes, groups, claims, classes, pods, placed, nominated, rooms, columns, tables,
+                 log, arrivals, digest);
 
 // A scheduler.
 GANGSCHED_FIELDS(engine_statistics, cycles, decisions, index_builds, rows_evaluated, opaque_evaluations, scans,
@@ -65,7 +65,7 @@ GANGSCHED_FIELDS(engine::saved_unhelped_gang, group, cls);
 GANGSCHED_FIELDS(engine::saved_item, row, group, where, strict, was_gated, generation, ticket, attempts, failures,
                  errors, priority, since, entered, ready, arrival, round, tries);
 GANGSCHED_FIELDS(engine::saved_places, items, came, round, groups_left);
-GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arrival);
+GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arrival, start_by);
 GANGSCHED_FIELDS(engine::saved_rejection, unschedulable, pending, at_admission);
 GANGSCHED_FIELDS(engine::saved_line, cls, by_failure, filtered, rejectors, refusers, hears, pods);
 GANGSCHED_FIELDS(engine::saved_wake, row, cls, line, kind, position);

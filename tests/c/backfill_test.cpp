@@ -179,4 +179,40 @@ TEST_CASE("statistics are written as far as the caller's struct goes", "[c]") {
   CHECK(gangsched_scheduler_statistics(nullptr, &more.known, world.error) == GANGSCHED_MALFORMED);
 }
 
+TEST_CASE("who has to start first goes first, and whom it is too late for is refused", "[c]") {
+  job_world w;
+  gangsched_configuration* by = nullptr;
+  w.must(gangsched_configuration_create(&by, w.error));
+  w.must(gangsched_configuration_read(
+      by, nullptr,
+      R"({"profiles": [{"plugins": {"queueSort": {"disabled": [{"name": "*"}], "enabled": [{"name": "LeastSlackSort"}]},
+                                    "multiPoint": {"enabled": [{"name": "Deadline"}]}}}]})",
+      w.error));
+  w.node("n", 8);
+  const auto due = [&](const char* name, std::int64_t runs, std::int64_t deadline, std::int64_t max_wait,
+                       gangsched_group_id group = {}) {
+    w.pod_with(name, 1, [&](gangsched_pod_spec& spec) {
+      spec.expected_run_time = runs * second;
+      spec.has_deadline = deadline != 0;
+      spec.deadline = deadline * second, spec.max_wait = max_wait * second;
+      spec.group = group;
+    });
+  };
+  gangsched_group_spec spec{};
+  spec.struct_size = sizeof spec;
+  spec.name = "g";
+  spec.has_deadline = true;
+  spec.deadline = 70 * second;
+  gangsched_group_id group{};
+  w.must(gangsched_cluster_add_group(w.cluster, &spec, &group, w.error));
+  due("any-time", 10, 0, 0);
+  due("by-50", 50, 100, 0);
+  due("by-20", 0, 0, 20);
+  due("by-40", 30, 0, 0, group);
+  due("too-late", 50, 40, 0);
+  w.schedules(by, &w.options);
+  gangsched_configuration_destroy(by);
+  CHECK(w.run() == words{"too-late reject", "by-20 bind n", "by-40 bind n", "by-50 bind n", "any-time bind n"});
+}
+
 }  // namespace gangsched::testing::c_backfill_test

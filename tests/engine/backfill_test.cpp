@@ -128,6 +128,47 @@ void compare_with_the_book(std::uint64_t seed, bool exact) {
   }
 }
 
+/// Gangs whose members ask for one CPU each, on nodes of four: what is free counts wherever it is, so that EASY on a count says who starts.
+void compare_gangs_with_the_book(std::uint64_t seed, bool exact) {
+  dice roll{seed};
+  constexpr std::int64_t nodes = 4, cpus_a_node = 4;
+  const std::vector<random_job> jobs = jobs_by_dice(roll, nodes * cpus_a_node, 40, exact);
+  easy_by_the_book book{jobs, nodes * cpus_a_node};
+  world w{by_age(), with(backfill_rule::easy)};
+  for (std::int64_t i = 0; i < nodes; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(cpus_a_node));
+  std::vector<std::vector<pod_id>> pods(jobs.size());
+  std::multimap<instant, std::size_t> ends;
+  for (std::size_t next = 0; next < jobs.size() || !ends.empty();) {
+    const bool arrival = next < jobs.size() && (ends.empty() || jobs[next].arrives <= ends.begin()->first);
+    w.now = arrival ? jobs[next].arrives : ends.begin()->first;
+    for (; !ends.empty() && ends.begin()->first == w.now; ends.erase(ends.begin())) {
+      for (const pod_id pod : pods[ends.begin()->second]) w.remove(pod);
+      book.ends(ends.begin()->second);
+    }
+    for (; next < jobs.size() && jobs[next].arrives == w.now; ++next) {
+      const std::string name = "j" + std::to_string(next);
+      const group_id gang = w.add(a_gang{name, static_cast<std::int32_t>(jobs[next].cpus)});
+      for (std::int64_t i = 0; i < jobs[next].cpus; ++i) {
+        pod_spec member = job(name + "-" + std::to_string(i), 1, jobs[next].expected);
+        member.group = gang;
+        pods[next].push_back(w.add(member));
+      }
+      book.arrives(next);
+    }
+    words started;
+    for (const std::string& one : w.run(true))
+      if (one.starts_with("bind") && one.find("-0 ") != std::string::npos)
+        started.push_back(one.substr(5, one.find('-') - 5));
+    words expected;
+    for (const std::size_t one : book.pass(w.now)) {
+      expected.push_back("j" + std::to_string(one));
+      ends.emplace(w.now + jobs[one].runs, one);
+    }
+    INFO("seed " << seed << ", at " << w.now.count() / 1'000'000'000 << " s");
+    REQUIRE(sorted(started) == sorted(expected));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("EASY: who starts, and when, is what it is by the book", "[backfill]") {
@@ -136,6 +177,34 @@ TEST_CASE("EASY: who starts, and when, is what it is by the book", "[backfill]")
 
 TEST_CASE("EASY: so it is when jobs end early, or run longer than expected", "[backfill]") {
   for (std::uint64_t seed = 100; seed < 160; ++seed) compare_with_the_book(seed, false);
+}
+
+TEST_CASE("EASY on many nodes: gangs start as they do by the book, which counts", "[backfill]") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) compare_gangs_with_the_book(seed, true);
+  for (std::uint64_t seed = 100; seed < 140; ++seed) compare_gangs_with_the_book(seed, false);
+}
+
+TEST_CASE("EASY: a reservation moves to other nodes for who else would be kept out, if it is no later there",
+          "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(4));
+  w.add(job("half", 2, 50s));
+  w.add(job("whole", 4, 50s));
+  CHECK(w.run(true) == words{"bind half a", "bind whole b"});
+  const pod_id wide = w.add(job("wide", 4, 10s));
+  CHECK(w.run(true) == words{"nominate wide a", "reject wide"});
+  CHECK(w.cluster.reserved_from(wide) == 50s);
+  w.add(job("long", 2, 200s));
+  CHECK(w.run(true) == words{"nominate wide b", "bind long a"});
+  CHECK(w.cluster.reserved_from(wide) == 50s);
+  CHECK(w.scheduler.statistics().reservations == 1);
+  w.now = 20s;
+  w.remove(w.pod("half"));
+  w.add(job("longer", 2, 200s));  // beside `long`, away from what is reserved
+  CHECK(w.run(true).back() == "bind longer a");
+  w.now = 50s;
+  w.remove(w.pod("whole"));
+  CHECK(count(w.run(true), "bind wide b") == 1);
 }
 
 TEST_CASE("nodes are reserved from when others are expected to end; who ends before may start there", "[backfill]") {
@@ -276,6 +345,18 @@ TEST_CASE("who has waited longer than max_overtake is overtaken by nobody any mo
   }
   CHECK(drained);
   CHECK(w.now <= 190s);  // four of those on its nodes had to end, and one of all ends every ten seconds
+}
+
+TEST_CASE("who waited before the scheduler was told the time has waited since then", "[backfill]") {
+  world w{by_age(), with(backfill_rule::none, 100s)};
+  w.add(a_node{"n"}.cpu(4));
+  w.add(job("runs", 4, 0s));
+  w.run(true);
+  const pod_id waits = w.add(job("waits", 4, 0s));
+  w.scheduler = scheduler{w.cluster, by_age(), with(backfill_rule::none, 100s)};
+  CHECK(w.run_at(1000s) == words{"reject waits"});
+  CHECK_FALSE(w.cluster.reserved_from(waits).has_value());
+  CHECK(count(w.run_at(1400s), "nominate waits") == 1);
 }
 
 TEST_CASE("a new scheduler minds the ends that are expected, however much of the log is left", "[backfill]") {

@@ -1,4 +1,5 @@
 // Const calls write nothing, whoever asks at the same time; no question changes the cluster, or the next decision.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Plans of moves that make a gang fit: what they say can be done, and nothing of it is.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::defragment_test {

@@ -1,4 +1,5 @@
 #include "engine/world.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::explain_group_test {
 

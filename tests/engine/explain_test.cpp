@@ -1,4 +1,5 @@
 // Why not: per node, in one line, and as a score sheet.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <map>

@@ -1,5 +1,6 @@
 // Gangs and trees on small clusters against a search of everything, written plainly here: what is bound may be, what is refused cannot
 // be, and what failed has left nothing behind.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <functional>

@@ -1,4 +1,5 @@
 // The group cycle: all or nothing, placements, feasibility. Its hooks and trials are in group_hooks_test.cpp.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <memory>

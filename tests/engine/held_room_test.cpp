@@ -3,6 +3,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::held_room_test {

@@ -1,4 +1,5 @@
 // Preemption by members of gangs in permit mode: each for itself, but nobody goes for a minimum that would not stand.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::permit_preemption_test {

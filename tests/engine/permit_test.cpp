@@ -1,4 +1,5 @@
 // The permit room, and what the host says of its decisions: allow, reject, confirm, fail.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <map>

@@ -2,6 +2,7 @@
 #include <array>
 #include <random>
 
+#include "support/inside.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::resource_claims_test {

@@ -121,9 +121,9 @@ struct process {
       switch (one.kind) {
         case decision_kind::bind: run(name, one.attempt, refused); break;
         case decision_kind::evict:
+          // Its object goes with it, in one write; whoever controls it makes another.
           life.runs.erase(name);
-          step();
-          life.pods.at(name).node.clear();  // whoever controls it makes another
+          life.pods.at(name).node.clear();
           life.pods.at(name).position = {};
           step();
           replace(name);

@@ -1,4 +1,5 @@
 // Making room: post_filter and group_preempt hooks with their trials.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <memory>

@@ -129,7 +129,7 @@ struct side {
 struct house : engine_parts {
   dice random;
   std::shared_ptr<std::size_t> turn;
-  engine::admission_checks admission{state, profiles, entities};
+  engine::admission_checks admission{state, profiles, entities, now};
   side<engine::unschedulable_pods> real{*this, admission};
   side<plain_unschedulable_pods> plain{*this, admission};
   engine::in_flight_pods attempts{state};

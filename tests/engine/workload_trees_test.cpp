@@ -1,4 +1,5 @@
 // kube-scheduler's pod groups as kube-workloads (b) describes them, by their numbers there: topology, hierarchy, batching.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <map>

@@ -1,5 +1,6 @@
 // kube-scheduler's pod groups as kube-workloads (b) describes them, by their numbers there: quorum, order, the cycle. Topology, trees
 // and batching are in workload_trees_test.cpp.
+#include "support/inside.hpp"
 #include "world.hpp"
 
 #include <memory>

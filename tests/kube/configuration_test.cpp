@@ -151,6 +151,16 @@ profiles:
   CHECK(on.node_of(pod) == *on.find_node("n2"));
 }
 
+TEST_CASE("multiPoint enables plugins that have none of Kubernetes' points", "[kube][configuration]") {
+  const auto admitting = [](const std::string& multi_point) {
+    const scheduler_configuration made = fine("profiles:\n- plugins: {multiPoint: {" + multi_point + "}}\n");
+    return listed(*make_table(made.profiles.front(), registry()), point::admission);
+  };
+  CHECK(admitting("enabled: [{name: Deadline}]") == "Deadline");
+  CHECK(admitting("enabled: [{name: Deadline}, {name: FairShare}]") == "FairShare Deadline");  // FairShare filters, too
+  CHECK(admitting("enabled: []").empty());
+}
+
 TEST_CASE("mistakes in a configuration name profile, plugin and place", "[kube][configuration]") {
   CHECK(refusal("profiles:\n- schedulerName: a\n  plugins:\n    filter:\n      enabled:\n      - name: NodeNmae\n") ==
         "s.yaml:6: profile a: profiles[0].plugins.filter.enabled[0]: there is no plugin \"NodeNmae\"");

@@ -7,6 +7,16 @@ namespace gangsched::testing::group_words_test {
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
+namespace {
+
+std::string group_of(const std::string& name, const std::string& words, const std::string& topology = "",
+                     const std::string& policy = "gang: {minCount: 2}") {
+  return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata:\n  name: " + name + "\n  annotations: {" +
+         words + "}\nspec: {schedulingPolicy: {" + policy + "}" + topology + "}\n---\n";
+}
+
+}  // namespace
+
 // Words of single systems: Kueue's layers of slices, Volcano's patterns and sub-groups.
 
 TEST_CASE("Kueue's slices have up to three layers", "[kube][workloads]") {
@@ -213,11 +223,6 @@ TEST_CASE("KAI's pod groups say for how long they may be stale", "[kube][workloa
 }
 
 TEST_CASE("pod groups of any family have words of this library's own", "[kube][workloads]") {
-  const auto group_of = [](const std::string& name, const std::string& words, const std::string& topology = "",
-                           const std::string& policy = "gang: {minCount: 2}") {
-    return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata:\n  name: " + name + "\n  annotations: {" +
-           words + "}\nspec: {schedulingPolicy: {" + policy + "}" + topology + "}\n---\n";
-  };
   const std::string rack = ", schedulingConstraints: {topology: [{key: rack}]}";
   const std::string move = "gangsched.dev/when-full: move";
   const manifests all = fine(group_of("g", move + ", gangsched.dev/stale-after: 1m", rack));
@@ -278,6 +283,27 @@ TEST_CASE("pod groups of any family have words of this library's own", "[kube][w
         "[\"gangsched.dev/ratios\"][0].mine: is below 1");
   CHECK(said(group_of("g", "gangsched.dev/ratios: '{to: g}'")) ==
         "[\"gangsched.dev/ratios\"][0].to: is the group itself");
+}
+
+TEST_CASE("deadlines and longest waits are read of groups, pods and templates", "[kube][workloads]") {
+  const std::string words = "gangsched.dev/deadline: 1970-01-02T00:00:00Z, gangsched.dev/max-wait: 10m";
+  const manifests of_group = fine(group_of("g", words));
+  CHECK(group(of_group, "g").spec.deadline == std::chrono::hours{24});
+  CHECK(group(of_group, "g").spec.max_wait == std::chrono::minutes{10});
+  const manifests of_pod = fine(pod("p", "annotations: {" + words + "}"));
+  CHECK(of_pod.pods.at(0).spec.deadline == std::chrono::hours{24});
+  CHECK(of_pod.pods.at(0).spec.max_wait == std::chrono::minutes{10});
+  const manifests of_job =
+      fine("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {metadata: {annotations: {" + words +
+           "}}, spec: {containers: [{name: c}]}}}");
+  CHECK(of_job.pods.at(0).spec.deadline == std::chrono::hours{24});
+  CHECK_FALSE(fine(pod("p", "annotations: {}")).pods.at(0).spec.deadline.has_value());
+
+  CHECK(refusal(pod("p", "annotations: {gangsched.dev/max-wait: -1s}")) ==
+        "a.yaml:3: Pod default/p: metadata.annotations[\"gangsched.dev/max-wait\"]: \"-1s\" is no duration like 10m");
+  CHECK(refusal(group_of("g", "gangsched.dev/deadline: tomorrow")) ==
+        "a.yaml:5: PodGroup default/g: metadata.annotations[\"gangsched.dev/deadline\"]: \"tomorrow\" is no time like "
+        "2026-01-31T12:00:00Z");
 }
 
 }  // namespace gangsched::testing::group_words_test

@@ -2,6 +2,7 @@
 
 #include "engine/world.hpp"
 #include "support/dice.hpp"
+#include "support/inside.hpp"
 
 // Preemption by groups and of groups, decided by a scheduler of its own. The recorded cases of 1.36 are in tests/conformance.
 namespace gangsched::testing::group_preemption_test {

@@ -20,7 +20,8 @@ constexpr std::array<chance, static_cast<std::size_t>(group_trait::count)> all_g
     {"slices", 8},           {"a disruption mode", 60},
     {"affinity", 10},        {"starts after", 8},
     {"a ratio", 8},          {"done", 0},
-    {"composite", 0},
+    {"composite", 0},        {"a deadline", 15},
+    {"a longest wait", 15},
 }};
 
 gang gang_of(const step& from) {
@@ -79,6 +80,8 @@ group_spec make_group(const step& asked, const references& to) {
   group_spec made{.name = group_name(from.object)};
   made.cookie = from.object;
   made.parent = to.group;
+  if (auto of = from.trait(group_trait::deadline)) made.deadline = 1s * of->between(0, 400);
+  if (auto of = from.trait(group_trait::max_wait)) made.max_wait = 1s * of->between(1, 100);
   if (from.queue != nobody) made.queue = queue_name(from.queue);
   made.topology = topology_of(from);
   if (from.trait(group_trait::composite)) {

@@ -55,6 +55,8 @@ constexpr std::array<chance, static_cast<std::size_t>(pod_trait::count)> all_pod
     {"terminating", 1},
     {"preempted", 30},
     {"a run time", 40},
+    {"a deadline", 10},
+    {"a longest wait", 15},
 }};
 
 label_selector of_app(dice& any) { return {.match_labels = {{"app", "a" + std::to_string(any.below(4))}}}; }
@@ -237,6 +239,8 @@ pod_spec make_pod(const step& from, const references& to) {
   if (auto of = from.trait(pod_trait::start_time))
     made.start_time = instant{static_cast<std::int64_t>(of->below(1000)) * 1'000'000'000};
   if (auto of = from.trait(pod_trait::run_time)) made.expected_run_time = std::chrono::seconds{of->between(1, 300)};
+  if (auto of = from.trait(pod_trait::deadline)) made.deadline = std::chrono::seconds{of->between(0, 400)};
+  if (auto of = from.trait(pod_trait::max_wait)) made.max_wait = std::chrono::seconds{of->between(1, 100)};
   if (auto of = from.trait(pod_trait::required_node)) made.required_node = node_name(static_cast<number>(of->below(8)));
   made.group = to.group;
   if (to.group) {

@@ -63,7 +63,8 @@ kernel_table random_table(std::uint64_t seed) {
     for (const std::string& name : names) {
       if (std::find(always.begin(), always.end(), name) != always.end() || !any.percent(25)) continue;
       made.enable(name, any.between(0, 3), random_arguments(name, any));
-      if (name == "Kueue" || name == "ArrivalSort") made.disable("PrioritySort");  // they sort, too
+      if (name == "Kueue" || name == "ArrivalSort" || name == "LeastSlackSort")
+        made.disable("PrioritySort");  // they sort, too
     }
     if (result<kernel_table> table = made.table()) return *std::move(table);
   }

@@ -78,6 +78,8 @@ enum class pod_trait : std::uint8_t {
   terminating,
   preempted,
   run_time,
+  deadline,
+  max_wait,
   count
 };
 enum class group_trait : std::uint8_t {
@@ -104,6 +106,8 @@ enum class group_trait : std::uint8_t {
   ratio,
   done,
   composite,
+  deadline,
+  max_wait,
   count
 };
 

@@ -107,6 +107,7 @@ bool host::held_by_quota(const known_pod& pod, number node) const {
 /// A node that takes the pod for certain.
 std::optional<number> host::simple_place(const known_pod& pod) const {
   if (!is_simple(pod.spec)) return std::nullopt;
+  if (pod.spec.deadline && now_ > *pod.spec.deadline - pod.spec.expected_run_time) return std::nullopt;  // Deadline
   for (const auto& [at, node] : known_.nodes) {
     if (node.spec.devices.numa || !admits(node.spec, pod.spec)) continue;
     bool fits = true;

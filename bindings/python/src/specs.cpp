@@ -42,6 +42,13 @@ gangsched::instant to_time(nb::handle from, const std::string& object, const cha
   return to_instant(seconds);
 }
 
+/// The deadline and the longest wait of a pod or a group.
+template <class Spec>
+void put_limits(nb::handle from, const std::string& object, Spec& to) {
+  if (!from.attr("deadline").is_none()) to.deadline = to_time(from, object, "deadline");
+  to.max_wait = to_time(from, object, "max_wait");
+}
+
 /// Calls visit(key, value) for all of a mapping; an attribute that is none is an error.
 template <class Visit>
 void each_item(nb::handle mapping, const std::string& object, const char* name, const Visit& visit) {
@@ -176,6 +183,7 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   made.cookie = field<std::uint64_t>(from, "cookie");
   made.expected_run_time = to_time(from, object, "expected_run_time");
   if (!from.attr("start_time").is_none()) made.start_time = to_time(from, object, "start_time");
+  put_limits(from, object, made);
   if (const auto gpus = field<std::int32_t>(from, "gpu_devices"); gpus != 0) {
     made.devices.push_back({.count = gpus,
                             .milli = field<std::int32_t>(from, "gpu_milli"),
@@ -221,6 +229,7 @@ gangsched::group_spec to_group_spec(cluster& in, nb::handle from) {
   made.topology.within = field<std::vector<std::string>>(from, "within");
   made.topology.or_anywhere = field<bool>(from, "or_anywhere");
   made.composite = field<bool>(from, "composite");
+  put_limits(from, object, made);
   made.cookie = field<std::uint64_t>(from, "cookie");
   if (const auto parent = field<std::optional<group_ref>>(from, "parent")) {
     if (const auto* id = std::get_if<gangsched::group_id>(&*parent))

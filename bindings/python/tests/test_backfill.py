@@ -106,3 +106,23 @@ def test_what_is_no_rule_and_no_time_is_refused():
         cluster.add_pod(gs.Pod("p", start_time="noon"))
     assert str(refused.value) == "pod default/p: start_time: is no time: 'noon'"
     assert cluster.find_pod("p") is None
+
+
+def test_who_has_to_start_first_goes_first():
+    profile = gs.Profile.of_configuration(
+        """{profiles: [{plugins: {queueSort: {disabled: [{name: "*"}], enabled: [{name: LeastSlackSort}]},
+                                  multiPoint: {enabled: [{name: Deadline}]}}}]}"""
+    )
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("n", cpu=8))
+    cluster.add_group(gs.Group("g", deadline=70))
+    cluster.add_pod(job("any-time", 1, 10))
+    cluster.add_pod(job("by-50", 1, 50, deadline=100))
+    cluster.add_pod(job("by-20", 1, max_wait=20))
+    cluster.add_pod(job("by-40", 1, 30, group="g"))
+    cluster.add_pod(job("too-late", 1, 50, deadline=40))
+    said = gs.Scheduler(cluster, profile).run(0)
+    assert bound(said) == ["by-20", "by-40", "by-50", "any-time"]
+    assert [d.pod_name for d in said if d.kind == "reject"] == ["too-late"]
+    with pytest.raises(gs.Error, match="max_wait"):
+        cluster.add_pod(job("negative", 1, max_wait=-1))

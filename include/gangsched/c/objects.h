@@ -228,6 +228,9 @@ typedef struct gangsched_pod_spec {
   bool cpu_bind_required;     ///< false: if it can be
   int32_t cpu_exclusive;      ///< GANGSCHED_CPUS_TOGETHER …
   int64_t expected_run_time;  ///< nanoseconds, for backfill; 0: nobody knows
+  bool has_deadline;
+  int64_t deadline;  ///< if `has_deadline`: by when it should have ended, for LeastSlackSort and Deadline
+  int64_t max_wait;  ///< nanoseconds that it should wait at most, for LeastSlackSort; 0: nobody minds
 } gangsched_pod_spec;
 
 /// How members start together: tried as a whole in one transaction, or placed one by one and held in the permit room.
@@ -287,6 +290,9 @@ typedef struct gangsched_group_spec {
   int32_t disruption;    ///< GANGSCHED_DISRUPT_SINGLE …
   bool done;             ///< nothing of it runs any more and nothing will
   uint64_t cookie;
+  bool has_deadline;  ///< of its pods that have none; and so with the longest wait
+  int64_t deadline;
+  int64_t max_wait;
 } gangsched_group_spec;
 
 /// What a queue, with those below it, has of one flavor. A list says nothing of the resources that it does not name.

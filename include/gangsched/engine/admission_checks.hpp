@@ -15,18 +15,23 @@ struct refusal {
 /// Asks admission hooks: whether who was popped may be tried, and whether who was refused would be let in now.
 class GANGSCHED_API admission_checks {
  public:
-  admission_checks(model::cluster_state& state, const profile_set& profiles, const entity_view& entities) noexcept;
+  /// @p now: the scheduler's, read at each call.
+  admission_checks(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
+                   const instant& now) noexcept;
 
-  /// The first hook of the entity's profile that says no, in order. O(hooks).
-  [[nodiscard]] refusal ask(entity e) const { return any_ ? ask_hooks(e) : refusal{}; }
+  /// The first hook of the entity's profile that says no, in order, if it starts now. O(hooks).
+  [[nodiscard]] refusal ask(entity e) const { return any_ ? ask_hooks(e, *now_) : refusal{}; }
+  /// If it starts then.
+  [[nodiscard]] refusal ask_for(entity e, instant start) const { return any_ ? ask_hooks(e, start) : refusal{}; }
   /// Whether those of a profile tell pods of a class apart. O(hooks).
   [[nodiscard]] static bool asks_each_pod(const kernel_table& profile) noexcept;
 
  private:
-  [[nodiscard]] refusal ask_hooks(entity e) const;
+  [[nodiscard]] refusal ask_hooks(entity e, instant start) const;
 
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
+  peer<const instant> now_;
   bool any_;  ///< profile has such hooks
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
+#include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/decision_list.hpp"
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/queue.hpp"
@@ -26,13 +27,14 @@ class GANGSCHED_API backfill {
  public:
   /// @p options, @p statistics, @p now: the scheduler's, read and written at each call.
   backfill(model::cluster_state& state, const entity_view& entities, group_parts& parts, picker& picks,
-           group_search& search, queue& places, decision_list& decisions, const scheduler_options& options,
-           engine_statistics& statistics, const instant& now) noexcept
+           group_search& search, const admission_checks& admission, queue& places, decision_list& decisions,
+           const scheduler_options& options, engine_statistics& statistics, const instant& now) noexcept
       : state_(&state),
         entities_(&entities),
         parts_(&parts),
         picks_(&picks),
         search_(&search),
+        admission_(&admission),
         places_(&places),
         decisions_(&decisions),
         options_(&options),
@@ -43,8 +45,13 @@ class GANGSCHED_API backfill {
     return options_->backfill != backfill_rule::none || options_->max_overtake != instant::max();
   }
   /// For an entity that found no room a moment ago: makes, moves or ends its reservation, and decides `nominate` for pods whose node is
-  /// another one. O(pods) to find when they end, and O(log pods) attempts of the entity.
-  void reserve(entity e);
+  /// another one. Who says no, if it may not start as late as that: then it has none. O(pods) to find when they end, and O(log pods)
+  /// attempts of the entity.
+  [[nodiscard]] refusal reserve(entity e);
+  /// With backfill_rule::easy, for an entity that finds no room: the reservation moves to other nodes if the entity has some then, and
+  /// whose it is can start no later than before. Whether it did. It is the second of EASY's conditions, for nodes instead of a count: who
+  /// does not end in time may use what is left beside the first then, wherever it is. O(pods), or as `reserve` if amounts leave enough.
+  bool make_way(entity e);
   /// Reads what happened since this was last called. O(records).
   void read_log();
   /// Before an entity is popped: activates those whose reservations may be others now, and one of those who may start since one ended or
@@ -100,6 +107,7 @@ class GANGSCHED_API backfill {
   void keep(entity e, const found& what, std::optional<instant> before);
   [[nodiscard]] std::optional<found> when_others_end(entity e);
   [[nodiscard]] std::optional<found> where_least_has_to_go(entity e);
+  [[nodiscard]] bool enough_beside(entity e, entity holder, instant then) const;
   [[nodiscard]] bool fits(entity e, std::span<const row_t> without, instant at, found& out);
 
   peer<model::cluster_state> state_;
@@ -107,6 +115,7 @@ class GANGSCHED_API backfill {
   peer<group_parts> parts_;
   peer<picker> picks_;
   peer<group_search> search_;
+  peer<const admission_checks> admission_;
   peer<queue> places_;
   peer<decision_list> decisions_;
   peer<const scheduler_options> options_;

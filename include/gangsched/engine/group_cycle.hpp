@@ -15,6 +15,7 @@ class GANGSCHED_API group_cycle {
  private:
   void note(std::span<const row_t> members, const status& why, const group_lack& lack);
   void tell(std::span<const row_t> members, const status& why);
+  void tell(std::span<const row_t> members, const refusal& why);
   bool preempt_for(row_t group, status& broken);
   void reject(row_t group, const group_part& whole, const group_outcome& why);
 

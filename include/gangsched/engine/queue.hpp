@@ -97,9 +97,9 @@ class GANGSCHED_API queue {
   void renew(entity e);
   /// What it is ordered by has changed.
   void reorder(entity e);
-  /// In which queue it stands may have changed.
-  void ask_queue_again(entity e) {
-    if (active_.has_queues()) reorder(e);
+  /// In which queue it stands may have changed, or by when it should start.
+  void ask_order_again(entity e) {
+    if (active_.has_queues() || state_->pods.have_limits) reorder(e);
   }
   /// Somebody tries it again who had it before.
   void fly(entity e);
@@ -114,6 +114,8 @@ class GANGSCHED_API queue {
   std::optional<popped> pop(instant now);
   /// The host did something, or time moved: everybody may be tried again.
   void begin_round() noexcept { ++round_; }
+  /// It says for the first time what the time is: who was there before enters now. O(entities log entities).
+  void begin_time(instant now);
   /// Moves those whose backoff is over to active.
   void flush_backoff(instant now);
   /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them.

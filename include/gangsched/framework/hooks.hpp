@@ -27,6 +27,8 @@ struct queued {
   instant since{};  ///< when it entered the queue, or failed last; of a group when it entered, unless wake_rule::hints
   instant entered{};          ///< when it entered the queue
   std::uint64_t arrival = 0;  ///< order of add_pod: the last tie-breaker
+  instant start_by =
+      instant::max();  ///< for its deadline or its longest wait (docs/deadlines.md); the last instant: it has neither
 };
 
 /// Lower first: by band, then by order, then by arrival. O(1) per pod when few bands are in use.

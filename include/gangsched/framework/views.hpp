@@ -274,6 +274,8 @@ class pod_info : public pod_view {
   [[nodiscard]] std::span<const std::string> gates() const { return record().gates; }
   [[nodiscard]] std::uint64_t cookie() const { return record().cookie; }
   [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
+  /// When it has to start so as to end by its deadline; the last instant if it has none. O(depth of its group).
+  [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
   /// The priority class that it names, if any (`cluster_view::priority_class`).
   [[nodiscard]] symbol priority_class() const { return record().priority_class; }
   [[nodiscard]] pod_state state() const noexcept { return state_->pods.state[row_]; }
@@ -339,6 +341,9 @@ class group_view {
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->groups.arrival[row_]; }
   /// Whether its minimum had nodes once, and a member of it ran.
   [[nodiscard]] bool satisfied() const noexcept { return state_->groups.satisfied[row_]; }
+  /// When all that wait of it, and of groups below it, have to start so as to end by their deadlines; the last instant if they have none.
+  /// O(members).
+  [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
   /// Calls visit(pod_info) for every member in order of arrival.
   template <class Visit>
   void each_member(Visit&& visit) const {

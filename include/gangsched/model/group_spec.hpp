@@ -133,7 +133,11 @@ struct group_spec {
   std::vector<group_dependency> start_after = {};
   std::vector<group_affinity> affinity = {};
   std::vector<group_ratio> ratios = {};  ///< all of them hold; one to a group that is gone does not
-  bool done = false;                     ///< nothing of it runs any more and nothing will
+  /// Of its pods that do not say it themselves (`pod_spec`): by when they should have ended, and how long they should wait at most; 0:
+  /// nobody minds. A group that starts as one has to start when the first of its members that wait has to.
+  std::optional<instant> deadline = {};
+  instant max_wait{0};
+  bool done = false;  ///< nothing of it runs any more and nothing will
   std::uint64_t cookie = 0;
 };
 

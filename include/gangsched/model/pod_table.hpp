@@ -46,6 +46,8 @@ struct pod_record {
   std::vector<std::string> gates;
   std::optional<instant> start_time;
   instant expected_run_time{0};  ///< 0: nobody knows
+  std::optional<instant> deadline;
+  instant max_wait{0};
   controller_ref controller;
   std::shared_ptr<const pod_disks> disks;  ///< null if there are none
   std::string role;
@@ -98,6 +100,7 @@ struct pod_table {
   name_index by_name;
   row_t grown = 0;            ///< rows that every column has
   bool name_classes = false;  ///< some pod named a priority class, once
+  bool have_limits = false;   ///< some pod or group had a deadline or a longest wait, once (time_limits.hpp)
 
   GANGSCHED_API void grow(row_t to);
   void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }

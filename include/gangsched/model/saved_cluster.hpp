@@ -66,15 +66,22 @@ struct saved_disks {
   std::vector<attached_volume> attachments = {};
 };
 
+/// What a pod says of time, and what `pod_times` has of it.
+struct saved_times {
+  std::optional<instant> start_time = {};
+  instant expected_run_time{0};
+  std::optional<instant> deadline = {};
+  instant max_wait{0};
+  instant started = instant::max(), reserved_from = instant::max();
+};
+
 struct saved_pod {
   row_t row = no_row;
   std::uint32_t cls = 0;  ///< its place among `saved_cluster::classes`
   std::string name = {};
   label_map labels = {};
   std::vector<std::string> gates = {};
-  std::optional<instant> start_time = {};
-  instant expected_run_time{0};
-  instant started = instant::max(), reserved_from = instant::max();  ///< `pod_times`
+  saved_times times = {};
   controller_ref controller = {};
   saved_disks disks = {};
   std::string role = {};
@@ -142,7 +149,7 @@ struct saved_cluster {
   kube_semantics semantics = {};
   bool matches_devices = false;
   std::uint64_t attempts_after = 0;
-  bool keeps_specs = false;
+  bool keeps_specs = false, have_limits = false;
   std::vector<std::string> names, kinds;
 
   std::vector<saved_object<namespace_spec>> namespaces;

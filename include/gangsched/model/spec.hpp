@@ -122,6 +122,11 @@ struct pod_spec {
   /// How long it is expected to run, from `start_time`, or else from when a scheduler gave it its node; 0: nobody knows. Backfill counts
   /// on it (`scheduler_options::backfill`); nothing happens to who runs longer.
   instant expected_run_time{0};
+  /// By when it should have ended, so that it has to start by `deadline − expected_run_time`; and how long it should wait at most, from
+  /// when it entered the queue (0: nobody minds). What it does not say the nearest group above it says. For LeastSlackSort and Deadline
+  /// (docs/deadlines.md); nothing happens to who runs beyond it.
+  std::optional<instant> deadline = {};
+  instant max_wait{0};
   controller_ref controller = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
 };

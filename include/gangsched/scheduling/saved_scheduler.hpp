@@ -110,6 +110,7 @@ struct saved_place {
   std::int32_t priority = 0;
   instant since{}, entered{};
   std::uint64_t arrival = 0;
+  instant start_by = instant::max();
 };
 struct saved_rejection {
   std::uint64_t unschedulable = 0, pending = 0;

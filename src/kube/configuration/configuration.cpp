@@ -165,6 +165,26 @@ std::vector<configured_plugin> expand_point(const plugin_set& own, const plugin_
   return both;
 }
 
+/// Whether a configuration can name plugins at that point.
+bool is_named(point at) {
+  return std::ranges::any_of(named_points(), [&](const named_point& one) { return one.at == at; });
+}
+
+/// Who takes part in a point that Kubernetes has not, and in none of its own: multiPoint alone enables it.
+std::vector<configured_plugin> beside_kubernetes(const plugin_set& multi, point at, const known_plugins& known,
+                                                 const scheduler_profile& made) {
+  const auto has = [](const std::vector<configured_plugin>& list, const std::string& name) {
+    return std::ranges::any_of(list, [&](const configured_plugin& one) { return one.name == name; });
+  };
+  std::vector<configured_plugin> all;
+  for (const configured_plugin& one : multi.enabled) {
+    const bool elsewhere =
+        std::ranges::any_of(named_points(), [&](const named_point& p) { return has(made.at(p.at), one.name); });
+    if (!elsewhere && known.here(one.name) && known.points(one.name).has(at)) all.push_back({one.name});
+  }
+  return all;
+}
+
 bool read_plugin_config(reader& read, const place& of, const known_plugins& known, scheduler_profile& out) {
   return few_enough(read, of) && read.items(of, [&](const place& item) {
     std::string name;
@@ -211,6 +231,9 @@ bool read_profile(reader& read, const place& of, const known_plugins& known, con
       if (!known.points(plugin.name).has(one.at))
         return read.fail(errc::malformed, of, fmt::format("{} does not take part in {}", plugin.name, one.name));
   }
+  for (std::size_t p = 0; p < point_count; ++p)
+    if (!is_named(static_cast<point>(p)))
+      out.plugins[p] = beside_kubernetes(plugins.multi_point, static_cast<point>(p), known, out);
   std::vector<std::string_view> missing;
   for (const auto& list : out.plugins) {
     for (const configured_plugin& plugin : list) {
@@ -343,6 +366,13 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
       if (auto fine = make(one.name); !fine) return std::move(fine).error();
     }
   }
+  for (std::size_t p = 0; p < point_count; ++p) {
+    if (detail::is_named(static_cast<point>(p))) continue;
+    for (const configured_plugin& one : profile.plugins[p]) {
+      if (has(one.name)) continue;
+      if (auto fine = make(one.name); !fine) return std::move(fine).error();
+    }
+  }
   // There preemption for groups is a part of DefaultPreemption, once there are gangs.
   const std::string groups = "GroupPreemption";
   if (has("DefaultPreemption") && has("GangScheduling") && known.here(groups) && !has(groups)) {
@@ -362,8 +392,7 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
     const detail::in_tree_plugin* in_tree = detail::find_in_tree(made.plugins[index].name);
     for (std::size_t p = 0; p < point_count; ++p) {
       const auto at = static_cast<point>(p);
-      const bool named = std::ranges::any_of(detail::named_points(), [&](const auto& one) { return one.at == at; });
-      const bool configurable = named && (in_tree == nullptr || in_tree->points.has(at));
+      const bool configurable = detail::is_named(at) && (in_tree == nullptr || in_tree->points.has(at));
       if (implemented[index].has(at) && !configurable) add(index, at);
     }
   }

@@ -26,6 +26,8 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
 
 /// Of an object that lives in a namespace; without one it is the default one.
 bool read_names(reader& read, const place& of, std::string& name, std::string& ns);
+/// What the metadata of a pod or a group says in our own words: gangsched.dev/deadline, a time, and gangsched.dev/max-wait, a duration.
+bool read_time_limits(reader& read, const place& meta, std::optional<instant>& deadline, instant& max_wait);
 /// Whether there are limits for CPU and memory, and the requests are the same (kubelet's QoS class Guaranteed; 0 counts as none).
 bool is_guaranteed(const resource_list& requests, const resource_list& limits);
 

@@ -356,7 +356,8 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   object_meta meta;
   // First, whatever the order in the file: terms may refer to the pod's labels.
   if (const value* found = of.at->find("metadata"); found != nullptr && found->kind != value_kind::null) {
-    if (!read_meta(read, {found, &of, "metadata"}, meta)) return false;
+    const place at{found, &of, "metadata"};
+    if (!read_meta(read, at, meta) || !read_time_limits(read, at, out.spec.deadline, out.spec.max_wait)) return false;
   }
   out.spec.name = std::move(meta.name);
   if (!meta.ns.empty()) out.spec.ns = std::move(meta.ns);

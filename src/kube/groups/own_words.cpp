@@ -6,7 +6,8 @@
 #include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
-// What a PodGroup says in our own words, because nobody else has any: gangsched.dev/queue, when-full, ratios, stale-after.
+// What a PodGroup says in our own words, because nobody else has any: gangsched.dev/queue, when-full, ratios, stale-after,
+// deadline, max-wait.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 namespace {
@@ -32,6 +33,7 @@ bool read_own_words(reader& read, const place& meta, const label_map& annotation
     spot at = find_spot(meta, {"annotations", key});
     return read.fail(code, at.line, std::move(at.path), std::move(reason));
   };
+  if (!read_time_limits(read, meta, out.made.spec.deadline, out.made.spec.max_wait)) return false;
   if (const std::string* queue = said("gangsched.dev/queue")) out.made.spec.queue = *queue;
   if (const std::string* full = said("gangsched.dev/when-full")) {
     if (*full != "wait" && *full != "move")

@@ -100,6 +100,9 @@ class Pod:
     cpu_exclusive: str = "none"
     #: Seconds, for ``backfill`` of the scheduler: from ``start_time``, or else from when a scheduler gave it its node; 0: nobody knows.
     expected_run_time: float = 0.0
+    #: By when it should have ended, and seconds that it should wait at most (0: nobody minds), for LeastSlackSort and Deadline.
+    deadline: Optional[float] = None
+    max_wait: float = 0.0
     start_time: Optional[float] = None
     cookie: int = 0
 
@@ -135,6 +138,9 @@ class Group:
     #: A group of groups: its members are groups that name it as ``parent``.
     composite: bool = False
     parent: Optional[Union[GroupId, str]] = None
+    #: Of its pods that have none; and so with the longest wait.
+    deadline: Optional[float] = None
+    max_wait: float = 0.0
     cookie: int = 0
 
 

@@ -12,19 +12,33 @@ namespace detail {
 GANGSCHED_PROBE(admit)
 
 template <class P, class Who>
-concept calls_admit_with = requires(P& p, const Who& who, const cluster_view& cluster) { p.admit(who, cluster); };
+concept calls_admit_with = requires(P& p, const Who& who, const cluster_view& cluster) {
+  p.admit(who, cluster);
+} || requires(P& p, const Who& who, const cluster_view& cluster, instant start) { p.admit(who, cluster, start); };
 template <class P, class Who>
-concept admits = requires(const P p, const Who& who, const cluster_view& cluster) {
+concept admits_at = requires(const P p, const Who& who, const cluster_view& cluster, instant start) {
+  { p.admit(who, cluster, start) } -> std::same_as<status>;
+};
+template <class P, class Who>
+concept admits = admits_at<P, Who> || requires(const P p, const Who& who, const cluster_view& cluster) {
   { p.admit(who, cluster) } -> std::same_as<status>;
 };
+template <class P, class Who>
+status admit(const P& plugin, const Who& who, const cluster_view& cluster, [[maybe_unused]] instant start) {
+  if constexpr (admits_at<P, Who>)
+    return plugin.admit(who, cluster, start);
+  else
+    return plugin.admit(who, cluster);
+}
 }  // namespace detail
 
 /// `status admit(const pod_info&, const cluster_view&) const` for pods that stand in the queue by themselves, `status admit(const
 /// group_view&, const cluster_view&) const` for groups that stand there as one (of a tree its root); one of them or both. Asked when
 /// somebody was popped, before the attempt: anything but success ends it there. Asked again at events that concern the plugin (`requeue`;
 /// without that all of them), and who would be let in then is woken. One that takes `const pod_view&` is asked for one pod of a class
-/// only. With `std::string admission_words(const pod_info&, const cluster_view&) const` it says more to who asks `explain`: about a
-/// refusal, or what stands in the way of a pod that may try; nothing if there is nothing to say.
+/// only. With a third parameter `instant` it is told when whom it is asked about would start: now, or when a node that backfill could
+/// reserve is expected to have room. With `std::string admission_words(const pod_info&, const cluster_view&) const` it says more to who
+/// asks `explain`: about a refusal, or what stands in the way of a pod that may try; nothing if there is nothing to say.
 template <class P>
 concept admission_plugin = lists<P, point::admission> &&
                            (detail::admits<P, pod_info> || detail::admits<P, group_view>)&&(
@@ -36,8 +50,8 @@ namespace detail {
 template <>
 struct extension_point<point::admission> {
   struct kernels {
-    status (*admit_pod)(const void* self, const pod_info&, const cluster_view&) = nullptr;
-    status (*admit_group)(const void* self, const group_view&, const cluster_view&) = nullptr;
+    status (*admit_pod)(const void* self, const pod_info&, const cluster_view&, instant start) = nullptr;
+    status (*admit_group)(const void* self, const group_view&, const cluster_view&, instant start) = nullptr;
     bool admits_by_class = false;  ///< of pods: those of a class are told the same
     std::string (*admission_words)(const void* self, const pod_info&, const cluster_view&) = nullptr;
   };
@@ -45,17 +59,18 @@ struct extension_point<point::admission> {
   static constexpr bool well_formed = admission_plugin<P>;
   template <class P>
   static consteval bool keeps_contract() {
-    GANGSCHED_CONTRACT(
-        admission, names_admit<P>, (calls_admit<P> || admits<P, pod_info> || admits<P, group_view>),
-        admission_plugin<P>,
-        "status admit(const pod_info&, const cluster_view&) const, or with const pod_view& or const group_view&");
+    GANGSCHED_CONTRACT(admission, names_admit<P>, (calls_admit<P> || admits<P, pod_info> || admits<P, group_view>),
+                       admission_plugin<P>,
+                       "status admit(const pod_info&, const cluster_view&) const, or with const pod_view& or const "
+                       "group_view&, or with an "
+                       "instant beside");
     return true;
   }
   template <class P>
   static void lower(kernels& k) {
     if constexpr (admits<P, pod_info>) {
-      k.admit_pod = [](const void* p, const pod_info& pod, const cluster_view& cluster) {
-        return heard<P>([&] { return self_of<P>(p).admit(pod, cluster); });
+      k.admit_pod = [](const void* p, const pod_info& pod, const cluster_view& cluster, instant start) {
+        return heard<P>([&] { return detail::admit(self_of<P>(p), pod, cluster, start); });
       };
       k.admits_by_class = admits<P, pod_view>;
     }
@@ -67,8 +82,8 @@ struct extension_point<point::admission> {
       };
     }
     if constexpr (admits<P, group_view>) {
-      k.admit_group = [](const void* p, const group_view& group, const cluster_view& cluster) {
-        return heard<P>([&] { return self_of<P>(p).admit(group, cluster); });
+      k.admit_group = [](const void* p, const group_view& group, const cluster_view& cluster, instant start) {
+        return heard<P>([&] { return detail::admit(self_of<P>(p), group, cluster, start); });
       };
     }
   }

@@ -1,0 +1,277 @@
+// Deadlines and longest waits (docs/deadlines.md): the order of LeastSlackSort, and the word of Deadline.
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "gangsched/plugins/deadline.hpp"
+#include "gangsched/plugins/least_slack_sort.hpp"
+#include "support/dice.hpp"
+#include "world.hpp"
+
+namespace gangsched::testing::deadlines_test {
+
+namespace {
+
+kernel_table by_slack(instant longest = instant::max()) {
+  return profile{least_slack_sort{longest}, deadline_plugin{}, node_resources_fit{}, gang_scheduling{}}.table();
+}
+
+struct job {
+  std::string name;
+  instant runs{0};
+  std::optional<instant> deadline = {};
+  instant max_wait{0};
+  std::int32_t priority = 0;
+  std::int64_t cpus = 1;
+  group_id group = {};
+  operator pod_spec() const {
+    pod_spec made = a_pod{name}.cpu(cpus);
+    made.expected_run_time = runs, made.deadline = deadline, made.max_wait = max_wait, made.priority = priority;
+    made.group = group;
+    return made;
+  }
+};
+
+/// Who was bound, in order.
+words bound(const words& said) {
+  words names;
+  for (const std::string& one : said)
+    if (one.starts_with("bind ")) names.push_back(one.substr(5, one.find(' ', 5) - 5));
+  return names;
+}
+
+/// The scheduler hears of what happened.
+void hear(world& w) { w.must(w.scheduler.catch_up(w.now)); }
+
+std::string reason_of(const world& w, std::string_view pod) {
+  const auto why = w.scheduler.why(w.pod(pod));
+  return why && !why->plugins.empty() ? std::string{why->plugins.front()} : "";
+}
+
+}  // namespace
+
+TEST_CASE("LeastSlackSort: whoever has to start first goes first, by deadline or by longest wait", "[deadline]") {
+  world w{by_slack()};
+  w.add(job{.name = "nobody-minds"});
+  w.add(job{.name = "in-an-hour", .runs = 60min, .deadline = 120min});
+  w.add(job{.name = "long", .runs = 100min, .deadline = 130min});
+  w.add(job{.name = "impatient", .max_wait = 10min});
+  w.add(job{.name = "both", .runs = 1min, .deadline = 100min, .max_wait = 50min});
+  w.add(job{.name = "important", .priority = 1});
+  w.add(a_node{"n"}.cpu(100));
+  CHECK(bound(w.run()) == words{"important", "impatient", "long", "both", "in-an-hour", "nobody-minds"});
+}
+
+TEST_CASE("LeastSlackSort: who said nothing waits no longer than the plugin's own longest wait", "[deadline]") {
+  const auto order = [](instant longest) {
+    world w{by_slack(longest)};
+    w.add(job{.name = "old"});
+    hear(w);
+    w.now = 30min;
+    w.add(job{.name = "urgent", .max_wait = 20min});
+    w.add(a_node{"n"}.cpu(100));
+    return bound(w.run());
+  };
+  CHECK(order(instant::max()) == words{"urgent", "old"});
+  CHECK(order(60min) == words{"urgent", "old"});
+  CHECK(order(49min) == words{"old", "urgent"});
+}
+
+TEST_CASE("LeastSlackSort: its argument is seconds", "[deadline]") {
+  argument seconds = 90, negative = -1;
+  const result<least_slack_sort> made = least_slack_sort::from(argument::fields{{"maxWait", seconds}});
+  REQUIRE(made.has_value());
+  CHECK(made->key({.entered = instant{10s}}).order == instant{100s}.count());
+  CHECK(made->key({.entered = instant{10s}, .start_by = instant{5s}}).order == instant{5s}.count());
+  const result<least_slack_sort> refused = least_slack_sort::from(argument::fields{{"maxWait", negative}});
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().message().find("maxWait") != std::string::npos);
+}
+
+TEST_CASE("a group has to start when the first of its members that wait has to", "[deadline]") {
+  world w{by_slack()};
+  group_spec spec = a_gang{"gang", 2};
+  spec.deadline = 100min;
+  const group_id gang = w.add(spec);
+  w.add(job{.name = "m0", .runs = 10min, .group = gang});
+  const pod_id longest = w.add(job{.name = "m1", .runs = 50min, .group = gang});
+  w.add(job{.name = "m2", .runs = 20min, .group = gang});
+  w.add(job{.name = "p", .deadline = 60min});
+  hear(w);
+  SECTION("by the longest") {
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"m0", "m1", "m2", "p"});
+  }
+  SECTION("who is removed does not count") {
+    w.remove(longest);
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"p", "m0", "m2"});
+  }
+  SECTION("a member's own deadline is before that of its group") {
+    w.must(w.cluster.update_pod(longest, job{.name = "m1", .runs = 50min, .deadline = 200min, .group = gang}));
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"p", "m0", "m1", "m2"});
+  }
+  SECTION("the group's is put off") {
+    spec.deadline = 200min;
+    w.must(w.cluster.update_group(gang, spec));
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"p", "m0", "m1", "m2"});
+  }
+}
+
+TEST_CASE("LeastSlackSort: the order by a plain sort, through random updates", "[deadline]") {
+  struct entity_known {
+    std::int32_t priority = 0;
+    instant entered{};
+    std::uint64_t arrival = 0;
+    std::optional<instant> deadline;
+    instant max_wait{};
+    std::vector<std::pair<pod_id, job>> pods;
+    std::optional<std::pair<group_id, group_spec>> group;
+    [[nodiscard]] std::tuple<std::int32_t, instant, std::uint64_t> order() const {
+      instant by = instant::max();
+      for (const auto& [id, one] : pods) {
+        const std::optional<instant> until = one.deadline ? one.deadline : deadline;
+        const instant wait = one.max_wait != 0s ? one.max_wait : max_wait;
+        if (until) by = std::min(by, *until - one.runs);
+        if (wait != 0s) by = std::min(by, entered + wait);
+      }
+      return {-priority, by, arrival};
+    }
+  };
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    dice roll{seed};
+    const auto some_deadline = [&]() -> std::optional<instant> {
+      if (roll.percent(40)) return std::nullopt;
+      return std::chrono::seconds{roll.between(2000, 2100)};
+    };
+    const auto some_wait = [&] { return roll.percent(60) ? instant{0} : std::chrono::seconds{roll.between(1, 400)}; };
+    world w{profile{least_slack_sort{}, node_resources_fit{}, gang_scheduling{}}.table()};
+    std::vector<entity_known> all;
+    for (int i = 0; i < 30; ++i) {
+      w.now += std::chrono::seconds{roll.between(0, 20)};
+      entity_known one;
+      one.priority = static_cast<std::int32_t>(roll.below(2));
+      one.arrival = static_cast<std::uint64_t>(i);
+      one.entered = w.now;
+      const std::string name = "e" + std::to_string(i);
+      int members = 1;
+      if (roll.percent(40)) {
+        group_spec spec = a_gang{name, 1};
+        spec.priority = one.priority;
+        spec.deadline = one.deadline = some_deadline(), spec.max_wait = one.max_wait = some_wait();
+        one.group.emplace(w.add(spec), spec);
+        members = static_cast<int>(roll.between(1, 3));
+      }
+      for (int m = 0; m < members; ++m) {
+        job made{.name = name + "-" + std::to_string(m), .runs = std::chrono::seconds{roll.between(0, 300)}};
+        made.deadline = some_deadline(), made.max_wait = some_wait(), made.priority = one.priority;
+        if (one.group) made.group = one.group->first;
+        one.pods.emplace_back(w.add(made), made);
+      }
+      hear(w);
+      all.push_back(std::move(one));
+    }
+    for (int i = 0; i < 30; ++i) {
+      entity_known& one = all[roll.below(all.size())];
+      if (one.group && roll.percent(40)) {
+        group_spec& spec = one.group->second;
+        spec.deadline = one.deadline = some_deadline(), spec.max_wait = one.max_wait = some_wait();
+        w.must(w.cluster.update_group(one.group->first, spec));
+      } else if (one.pods.size() > 1 && roll.percent(30)) {
+        w.remove(one.pods.back().first);
+        one.pods.pop_back();
+      } else {
+        auto& [id, its] = one.pods[roll.below(one.pods.size())];
+        its.deadline = some_deadline(), its.max_wait = some_wait();
+        its.runs = std::chrono::seconds{roll.between(0, 300)};
+        w.must(w.cluster.update_pod(id, its));
+      }
+      if (roll.percent(50)) hear(w);
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.order() < b.order(); });
+    words expected;
+    for (const entity_known& one : all)
+      for (const auto& [id, its] : one.pods) expected.push_back(its.name);
+    w.add(a_node{"n"}.cpu(1000));
+    CHECK(bound(w.run()) == expected);
+  }
+}
+
+TEST_CASE("Deadline: who would end too late if he started now is told so at once, and waits for a later deadline",
+          "[deadline]") {
+  for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::all, wake_rule::hints}) {
+    world w{by_slack(), {.ties = tie_rule::lowest_row, .wake = rule}};
+    w.add(a_node{"n"}.cpu(100));
+    const pod_id late = w.add(job{.name = "late", .runs = 60min, .deadline = 60min - 1ns});
+    w.add(job{.name = "just", .runs = 60min, .deadline = 60min});
+    CHECK(w.run() == words{"reject late", "bind just n"});
+    CHECK(reason_of(w, "late") == "Deadline");
+    CHECK(w.scheduler.why(late)->code == code::unresolvable);
+    w.now = 1min;
+    w.add(a_node{"m"}.cpu(100));  // more room is no help
+    CHECK(w.run().empty());
+    w.must(w.cluster.update_pod(late, job{.name = "late", .runs = 60min, .deadline = 70min}));
+    CHECK(bound(w.run()) == words{"late"});
+  }
+}
+
+TEST_CASE("Deadline: of a group all that wait have to be in time", "[deadline]") {
+  world w{by_slack()};
+  w.add(a_node{"n"}.cpu(100));
+  group_spec spec = a_gang{"gang", 2};
+  spec.deadline = 60min;
+  const group_id gang = w.add(spec);
+  w.add(job{.name = "m0", .runs = 10min, .group = gang});
+  w.add(job{.name = "m1", .runs = 61min, .group = gang});
+  CHECK(w.run() == words{"reject m0", "reject m1"});
+  CHECK(reason_of(w, "m0") == "Deadline");
+  spec.deadline = 61min;
+  w.must(w.cluster.update_group(gang, spec));
+  w.now = 1ns;
+  CHECK(bound(w.run()).empty());
+  spec.deadline = 62min;
+  w.must(w.cluster.update_group(gang, spec));
+  CHECK(bound(w.run()) == words{"m0", "m1"});
+}
+
+TEST_CASE("Deadline: whom it is too late for while he waits is not started any more", "[deadline]") {
+  world w{by_slack()};
+  const node_id node = w.add(a_node{"n"}.cpu(1));
+  const pod_id runs = w.add(job{.name = "runs"});
+  w.run();
+  w.add(job{.name = "waits", .runs = 10min, .deadline = 20min});
+  CHECK(w.run() == words{"reject waits"});
+  CHECK(reason_of(w, "waits") == "NodeResourcesFit");
+  w.now = 11min;
+  w.remove(runs);
+  CHECK(w.run() == words{"reject waits"});
+  CHECK(reason_of(w, "waits") == "Deadline");
+  w.must(w.cluster.update_node(node, a_node{"n"}.cpu(2)));
+  CHECK(w.run_at(15min).empty());
+}
+
+TEST_CASE("Deadline with backfill: a verdict when the time that could be reserved is too late",
+          "[deadline][backfill]") {
+  for (const backfill_rule rule : {backfill_rule::easy, backfill_rule::conservative}) {
+    world w{by_slack(), {.ties = tie_rule::lowest_row, .max_backoff = instant{0}, .backfill = rule}};
+    w.add(a_node{"n"}.cpu(4));
+    const pod_id runs = w.add(job{.name = "runs", .runs = 100min, .cpus = 3});
+    w.run(true);
+    w.add(job{.name = "late", .runs = 10min, .deadline = 109min, .cpus = 4});
+    w.add(job{.name = "in-time", .runs = 5min, .deadline = 120min, .cpus = 4});
+    CHECK(w.run(true) == words{"reject late", "nominate in-time n", "reject in-time"});
+    CHECK(reason_of(w, "late") == "Deadline");
+    CHECK(reason_of(w, "in-time") == "NodeResourcesFit");
+    CHECK_FALSE(w.cluster.reserved_from(w.pod("late")).has_value());
+    CHECK(w.cluster.reserved_from(w.pod("in-time")) == 100min);
+    w.now = 99min;  // it ends earlier than expected
+    w.remove(runs);
+    CHECK(bound(w.run(true)) == words{"late"});
+  }
+}
+
+}  // namespace gangsched::testing::deadlines_test
