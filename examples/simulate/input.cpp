@@ -7,8 +7,12 @@
 #include <gangsched/profiles.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 #include <utility>
+
+#include "simulate/what_if.hpp"
 
 namespace simulate {
 namespace {
@@ -24,8 +28,47 @@ T checked(result<T> got) {
   return *std::move(got);
 }
 
+/// One below the other, as errors are shown.
+std::string lines(std::span<const error> mistakes) {
+  std::vector<std::string> all;
+  for (const error& one : mistakes) all.push_back(one.message());
+  return fmt::format("{}", fmt::join(all, "\nerror: "));
+}
+
 kube::source read_file(const std::string& path) {
   return checked(path == "-" ? kube::load(std::cin, "stdin", whole_clusters) : kube::load(path, whole_clusters));
+}
+
+/// Files in the order given; of a folder its manifests by name.
+std::vector<std::string> files_at(const std::vector<std::string>& paths, bool recursive) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    std::error_code wrong;
+    if (path == "-" || !fs::is_directory(path, wrong)) {
+      all.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    const auto add = [&](const fs::directory_entry& one) {
+      const std::string kind = one.path().extension().string();
+      if (one.is_regular_file() && (kind == ".yaml" || kind == ".yml" || kind == ".json"))
+        found.push_back(one.path().string());
+    };
+    try {
+      if (recursive)
+        for (const fs::directory_entry& one : fs::recursive_directory_iterator{path}) add(one);
+      else
+        for (const fs::directory_entry& one : fs::directory_iterator{path}) add(one);
+    } catch (const fs::filesystem_error&) {
+      throw bad_input{path + ": cannot be read"};
+    }
+    if (found.empty())
+      throw bad_input{path + ": has no .yaml, .yml or .json" + (recursive ? "" : "; with -R folders in it count")};
+    std::ranges::sort(found);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  return all;
 }
 
 /// The group that is called so, if no pod is.
@@ -103,8 +146,20 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
   made.trace = !how.trace.empty();
   made.log = !how.log.empty();
 
-  made.what = checked(kube::read(files, {.whole_cluster = true, .api_server_rules = true, .most = whole_clusters}));
+  std::vector<error> mistakes;
+  auto read = kube::read(
+      files,
+      {.whole_cluster = true, .api_server_rules = true, .ns = how.ns, .mistakes = &mistakes, .most = whole_clusters});
+  if (!how.keep_going && !mistakes.empty()) throw bad_input{lines(mistakes)};
+  for (const error& one : mistakes) warnings.push_back({one.object, one.field, one.reason + "; it is left out"});
+  made.what = checked(std::move(read));
   warnings.insert(warnings.end(), made.what.warnings.begin(), made.what.warnings.end());
+  if (made.what.pods.empty() && made.what.groups.empty() && how.shapes.empty() && !how.scale_down)
+    throw bad_input{"there is nothing to schedule: no pods, and nothing that makes some"};
+  for (const std::string& node : how.drained) drain(made.what, node, warnings);
+  for (const std::string& place : how.lost) lose(made.what, place, warnings);
+  made.scale_up = !how.shapes.empty();
+  made.scale_down = how.scale_down;
   const bool has_own = made.what.queues.empty() || has_queue_policy(settings, plugins);
   const std::string policy = !how.queues_policy.empty() ? how.queues_policy : has_own ? "none" : "FairShare";
   if (policy != "none") {
@@ -123,13 +178,14 @@ scenario read_scenario(const command_line& from) {
   std::optional<kube::source> config;
   if (!from.config.empty()) config = read_file(from.config);
   std::vector<kube::source> files;
-  for (const std::string& path : from.files) files.push_back(read_file(path));
+  for (const std::string& path : files_at(from.files, from.recursive)) files.push_back(read_file(path));
   std::vector<kube::warning> warnings;
   const auto show = [&] {
     for (const kube::warning& one : warnings) fmt::print(stderr, "warning: {}\n", one.message());
   };
   try {
     scenario made = make_scenario(from, files, config, warnings);
+    if (made.scale_up) made.shapes = shapes_of(checked(kube::read(read_file(from.shapes), {.most = whole_clusters})));
     show();
     return made;
   } catch (const bad_input&) {

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <exception>
 #include <fstream>
+#include <iterator>
 
 #include "progress.hpp"
+#include "simulate/diff.hpp"
 #include "simulate/input.hpp"
 #include "simulate/options.hpp"
 #include "simulate/report.hpp"
@@ -27,7 +29,15 @@ void write_file(const std::string& name, const std::string& text) {
   if (!to) throw bad_input{name + ": cannot be written"};
 }
 
+std::string contents(const std::string& name) {
+  std::ifstream from{name, std::ios::binary};
+  std::string text{std::istreambuf_iterator<char>{from}, {}};
+  if (!from) throw bad_input{name + ": cannot be read"};
+  return text;
+}
+
 int run(const command_line& options) {
+  const std::string before = options.compare_with.empty() ? "" : contents(options.compare_with);
   scenario input = read_scenario(options);
   input.clock = nanoseconds;
   outcome made;
@@ -39,10 +49,12 @@ int run(const command_line& options) {
     if (!done) throw bad_input{done.error().message()};
     made = *std::move(done);
   }
+  if (!options.compare_with.empty()) made.diff = compare(made, before, options.compare_with);
   write_file(options.metrics, made.metrics);
   write_file(options.trace, made.trace);
   write_file(options.log, made.log);
-  const report_options how{.all = options.all, .gpus = options.gpus, .ascii = options.ascii, .queues = options.queues};
+  const report_options how{
+      .all = options.all, .gpus = options.gpus, .ascii = options.ascii, .queues = options.queues, .top = options.top};
   switch (options.output) {
     case format::table: fmt::print("{}", text_report(made, how)); break;
     case format::json: fmt::print("{}", json_report(made, how)); break;

@@ -26,6 +26,8 @@ constexpr const char* more =
   gangsched-simulate cluster.yaml workload.yaml --explain web-0
   gangsched-simulate cluster.yaml workload.yaml --explain train
   gangsched-simulate cluster.yaml workload.yaml --config scheduler.yaml --output json
+  gangsched-simulate cluster.yaml workload.yaml --lose zone-a --diff before.json
+  gangsched-simulate cluster.yaml workload.yaml --scale-up shapes.yaml
   kubectl get nodes,pods,priorityclasses -A -o yaml | gangsched-simulate - new-deployment.yaml
 
 Exit codes: 0 every pod was placed; 1 some pod was not; 2 a mistake in the command line or in a file (file:line: object: field:
@@ -41,12 +43,20 @@ parsed parse(int argc, char** argv) {
   app.get_formatter()->column_width(28);
   app.set_version_flag("--version", version, "Print the version and exit");
 
-  app.add_option("FILE", to.files, "Manifests, YAML or JSON; - is standard input")->required()->type_name(" ");
+  app.add_option("FILE,-f,--filename", to.files, "Manifests, YAML or JSON; - is standard input; of a folder all in it")
+      ->required()
+      ->type_name("FILE");
+  app.add_flag("-R,--recursive", to.recursive, "Of folders also what is in those below");
+  app.add_option("-n,--namespace", to.ns, "Of objects that name none [default]")->type_name("NAMESPACE");
+  app.add_flag("--keep-going", to.keep_going, "Leave out objects with mistakes");
   app.add_option("--config", to.config, "KubeSchedulerConfiguration [kube-scheduler's defaults]")->type_name("FILE");
   app.add_option("--explain", to.explain,
                  "What every node says to this pod, or what this group lacks where, instead of the table: name or "
                  "namespace/name")
       ->type_name("POD|GROUP");
+  app.add_option("--top", to.top, "Nodes that --explain tells of one by one; of more those alike are one line")
+      ->type_name("N")
+      ->capture_default_str();
   const std::map<std::string, format> formats{{"table", format::table}, {"json", format::json}, {"yaml", format::yaml}};
   app.add_option("-o,--output", to.output, "Format of the result [table]")
       ->type_name("table|json|yaml")
@@ -62,6 +72,18 @@ parsed parse(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--trace", to.trace, "Also write there where the time went, for ui.perfetto.dev")->type_name("FILE");
   app.add_option("--log", to.log, "Also write every call there, for gangsched-replay-log")->type_name("FILE");
+  app.add_option("--drain", to.drained, "What if: this node is drained before; its pods look for another one")
+      ->type_name("NODE")
+      ->allow_extra_args(false);
+  app.add_option("--lose", to.lost,
+                 "What if: this node, or this zone, is gone, and what ran there looks for another node")
+      ->type_name("NODE|ZONE")
+      ->allow_extra_args(false);
+  app.add_option("--scale-up", to.shapes, "Also which nodes, of those in this file, would make the rest fit")
+      ->type_name("FILE");
+  app.add_flag("--scale-down", to.scale_down, "Also which nodes can be drained in the end");
+  app.add_option("--diff", to.compare_with, "Also what is otherwise than in that result of an earlier run (JSON)")
+      ->type_name("FILE");
   app.add_flag("--no-grace", to.no_grace, "Evicted pods are gone at once");
   app.add_option("--seed", to.seed, "Of draws between equally good nodes")->type_name("N")->capture_default_str();
 

@@ -123,6 +123,39 @@ struct asked_group {
   std::vector<gangsched::group_explanation> why;
 };
 
+/// Nodes that would make those fit who were left over.
+struct added_node {
+  std::string shape;
+  std::vector<std::string> pods;  ///< that would run there, "namespace/name"
+};
+struct scale_up_plan {
+  std::int64_t price = 0;
+  std::vector<added_node> nodes;
+};
+struct scale_up_outcome {
+  std::vector<scale_up_plan> plans;  ///< cheapest first
+  std::vector<std::string> left;     ///< whom none of these nodes help
+};
+
+/// A node that can be drained after those before it, and where its pods would go.
+struct removable_outcome {
+  std::string node;
+  std::vector<std::pair<std::string, std::string>> moves;  ///< pods ("namespace/name") and nodes
+};
+
+/// What is otherwise than in another run; empty: that one says nothing of it.
+struct changed_object {
+  std::string name, before, now;  ///< "default/web-1", "placed on node-1"
+};
+struct changed_number {
+  std::string what;
+  double before = 0, now = 0;
+};
+struct difference {
+  std::vector<changed_object> pods, groups;
+  std::vector<changed_number> numbers;
+};
+
 struct outcome {
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
   std::vector<group_outcome> groups;
@@ -132,6 +165,9 @@ struct outcome {
   instant end{};  ///< of the last change
   std::optional<asked> explained;
   std::optional<asked_group> explained_group;
+  std::optional<scale_up_outcome> scale_up;  ///< if it was asked for; and so are the next
+  std::optional<std::vector<removable_outcome>> scale_down;
+  std::optional<difference> diff;
   std::string metrics, trace, log;  ///< if they were wanted
 
   struct counts {

@@ -14,13 +14,14 @@
 #include <queue>
 #include <stdexcept>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "simulate/devices.hpp"
 #include "simulate/ledger.hpp"
+#include "simulate/must.hpp"
 #include "simulate/queues.hpp"
+#include "simulate/what_if.hpp"
 
 namespace simulate {
 namespace {
@@ -30,12 +31,6 @@ using namespace gangsched;
 /// How long the scheduler's own deadlines are followed after the last change: what is not tried again by then waits for something else.
 /// Longer than the unschedulable timeout and than any wait in the permit room.
 constexpr instant patience = std::chrono::minutes{20};
-
-template <class T>
-T must(result<T> got) {
-  if (!got) throw std::logic_error{got.error().message()};
-  if constexpr (!std::is_void_v<T>) return *std::move(got);
-}
 
 /// When in the run a pod got its node: which of the decisions of which cycle.
 struct moment {
@@ -425,6 +420,8 @@ outcome host::finish() {
     out_.log.assign(reinterpret_cast<const char*>(written.data()), written.size());
   }
   say_why();
+  if (of_.scale_up) out_.scale_up = scale_up(*scheduler_, cluster_, of_.shapes, now_);
+  if (of_.scale_down) out_.scale_down = scale_down(*scheduler_, cluster_, now_);
   out_.groups = groups_.finish(out_.pods);
   for (const kube::node_manifest& one : what_.nodes) {
     node_gpus gpus = gpus_of(cluster_, cluster_.find_node(one.spec.name).value(), one.spec.devices.gpu.model);

@@ -7,6 +7,7 @@
 #include <gangsched/kube/manifests.hpp>
 #include <gangsched/report/metrics.hpp>
 #include <gangsched/scheduler.hpp>
+#include <gangsched/what_if/autoscaling.hpp>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,8 @@ struct scenario {
   bool grace = true;
   bool metrics = false, trace = false, log = false;  ///< to be had of it
   gangsched::report::clock clock = nullptr;          ///< for those
+  std::vector<gangsched::node_shape> shapes;         ///< of nodes that may be added for those who are left over
+  bool scale_up = false, scale_down = false;         ///< are asked for
   std::optional<std::size_t> explain;                ///< a pod, as it counts in `what.pods`
   std::optional<std::size_t> explain_group;          ///< or a group, as it counts in `what.groups`
 

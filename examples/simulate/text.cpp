@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
+#include <span>
+#include <tuple>
 
 #include "simulate/devices.hpp"
 #include "simulate/queues.hpp"
@@ -113,6 +115,75 @@ std::string groups_table(const outcome& of, const report_options& how) {
   return made.text() + '\n';
 }
 
+std::string count_text(std::size_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+/// "2 gpu, 1 cpu" in the order of the plan.
+std::string nodes_text(const scale_up_plan& plan) {
+  std::vector<std::pair<std::string, std::size_t>> counts;
+  for (const added_node& node : plan.nodes) {
+    const auto known = std::ranges::find(counts, node.shape, &std::pair<std::string, std::size_t>::first);
+    if (known == counts.end())
+      counts.emplace_back(node.shape, 1);
+    else
+      ++known->second;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [shape, count] : counts) parts.push_back(fmt::format("{} {}", count, shape));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string scale_text(const outcome& of, const report_options& how) {
+  const naming named{of, how};
+  std::string all;
+  if (of.scale_up && of.scale_up->plans.empty() && of.scale_up->left.empty()) all += "No node is missing.\n\n";
+  if (of.scale_up && !of.scale_up->plans.empty()) {
+    table plans{{{"PRICE", true}, {"NODES TO ADD"}, {"FOR"}}};
+    for (const scale_up_plan& plan : of.scale_up->plans) {
+      std::size_t pods = 0;
+      for (const added_node& node : plan.nodes) pods += node.pods.size();
+      plans.add({fmt::format("{}", plan.price), nodes_text(plan), count_text(pods, "pod", "pods")});
+    }
+    all += plans.text() + '\n';
+  }
+  if (of.scale_up && !of.scale_up->left.empty()) {
+    std::vector<std::string> left;
+    for (const std::string& pod : of.scale_up->left) left.push_back(named(pod));
+    all += fmt::format("No such node helps: {}\n\n", fmt::join(left, ", "));
+  }
+  if (of.scale_down && of.scale_down->empty()) all += "No node can be drained.\n\n";
+  if (of.scale_down && !of.scale_down->empty()) {
+    table nodes{{{"NODES TO DRAIN"}, {"MOVES"}}};
+    for (const removable_outcome& one : *of.scale_down) {
+      std::vector<std::string> moves;
+      for (const auto& [pod, node] : one.moves) moves.push_back(fmt::format("{} to {}", named(pod), node));
+      nodes.add({one.node, moves.empty() ? "-" : fmt::format("{}", fmt::join(moves, ", "))});
+    }
+    all += nodes.text() + '\n';
+  }
+  return all;
+}
+
+std::string diff_text(const outcome& of) {
+  if (!of.diff) return {};
+  const auto state = [](const std::string& text) { return text.empty() ? std::string{"-"} : text; };
+  std::string all;
+  const auto add = [&](const char* title, const std::vector<changed_object>& changes) {
+    table made{{{title}, {"BEFORE"}, {"NOW"}}};
+    for (const changed_object& one : changes) made.add({one.name, state(one.before), state(one.now)});
+    if (!changes.empty()) all += made.text() + '\n';
+  };
+  add("CHANGED POD", of.diff->pods);
+  add("CHANGED GROUP", of.diff->groups);
+  std::vector<std::string> numbers;
+  for (const changed_number& one : of.diff->numbers)
+    numbers.push_back(fmt::format("{} {} → {}", one.what, one.before, one.now));
+  return all + (all.empty() && numbers.empty() ? "Nothing is otherwise than before.\n\n"
+                : numbers.empty()              ? ""
+                                               : fmt::format("{}\n\n", fmt::join(numbers, "; ")));
+}
+
 std::string placed_text(const pod_outcome& pod) {
   if (pod.is == fate::unscheduled) return "has no node";
   if (pod.was_running) return fmt::format("runs on {} from the start", pod.node);
@@ -135,7 +206,41 @@ std::string explanation_text(const asked_group& answer) {
   return all;
 }
 
-std::string explanation_text(const outcome& of) {
+/// Nodes that reject the pod for the same reasons.
+struct alike_nodes {
+  std::string plugin, reasons;
+  std::vector<std::string> names;
+};
+
+std::string rejections_text(std::span<const gangsched::node_verdict* const> nodes, std::size_t top) {
+  std::vector<alike_nodes> groups;
+  for (const gangsched::node_verdict* node : nodes) {
+    std::string reasons = fmt::format("{}", fmt::join(node->reasons, ", "));
+    const auto known = std::ranges::find_if(
+        groups, [&](const alike_nodes& one) { return one.plugin == node->plugin && one.reasons == reasons; });
+    if (known != groups.end())
+      known->names.push_back(node->name);
+    else
+      groups.push_back({node->plugin, std::move(reasons), {node->name}});
+  }
+  if (nodes.size() <= top) {
+    table each{{{"NODE"}, {"REJECTED BY"}, {"REASON"}}};
+    for (const gangsched::node_verdict* node : nodes)
+      each.add({node->name, node->plugin, fmt::format("{}", fmt::join(node->reasons, ", "))});
+    return each.text();
+  }
+  std::ranges::stable_sort(groups, std::greater{}, [](const alike_nodes& one) { return one.names.size(); });
+  table alike{{{"NODES", true}, {"REJECTED BY"}, {"REASON"}, {"AMONG THEM"}}};
+  for (const alike_nodes& one : groups) {
+    constexpr std::size_t examples = 3;
+    const std::span<const std::string> some{one.names.data(), std::min(examples, one.names.size())};
+    alike.add({fmt::format("{}", one.names.size()), one.plugin, one.reasons,
+               fmt::format("{}{}", fmt::join(some, ", "), one.names.size() > examples ? ", …" : "")});
+  }
+  return alike.text();
+}
+
+std::string explanation_text(const outcome& of, std::size_t top) {
   const asked& answer = *of.explained;
   const pod_outcome& pod = of.pods[answer.pod];
   const report_options shown{.all = true};
@@ -147,20 +252,15 @@ std::string explanation_text(const outcome& of) {
 
   std::vector<const gangsched::node_verdict*> nodes;
   for (const gangsched::node_verdict& node : answer.why.nodes) nodes.push_back(&node);
-  const auto rank = [](const gangsched::node_verdict* node) {
-    return std::pair{node->code != gangsched::code::success, -node->total};
+  const auto rank = [&](const gangsched::node_verdict* node) {
+    return std::tuple{node->code != gangsched::code::success, -node->total, node->name != pod.node};
   };
   std::ranges::stable_sort(nodes, {}, rank);
   table scores{{{"NODE"}, {"PLUGIN"}, {"RAW", true}, {"NORMALIZED", true}, {"WEIGHT", true}, {"SCORE", true}, {""}}};
-  table rejections{{{"NODE"}, {"REJECTED BY"}, {"REASON"}}};
-  bool any_scores = false, any_rejections = false;
-  for (const gangsched::node_verdict* node : nodes) {
-    if (node->code != gangsched::code::success) {
-      any_rejections = true;
-      rejections.add({node->name, node->plugin, fmt::format("{}", fmt::join(node->reasons, ", "))});
-      continue;
-    }
-    any_scores = true;
+  const auto rejects = [](const gangsched::node_verdict* node) { return node->code != gangsched::code::success; };
+  const auto fitting = static_cast<std::size_t>(std::ranges::find_if(nodes, rejects) - nodes.begin());
+  const std::span<const gangsched::node_verdict* const> all_nodes{nodes};
+  for (const gangsched::node_verdict* node : all_nodes.first(std::min(fitting, top))) {
     for (const gangsched::plugin_score& one : node->scores) {
       scores.add({node->name, one.plugin, fmt::format("{}", one.raw), fmt::format("{}", one.normalized),
                   fmt::format("{}", one.weight), fmt::format("{}", one.weighted()), ""});
@@ -168,8 +268,11 @@ std::string explanation_text(const outcome& of) {
     scores.add(
         {node->name, "total", "", "", "", fmt::format("{}", node->total), node->name == pod.node ? "chosen" : ""});
   }
-  if (any_scores) all += '\n' + scores.text();
-  if (any_rejections) all += '\n' + rejections.text();
+  if (fitting != 0 && top != 0) all += '\n' + scores.text();
+  if (fitting > top)
+    all += fmt::format("… and {} that fit, with {} to {}\n", count_text(fitting - top, "more node", "more nodes"),
+                       nodes[fitting - 1]->total, nodes[top]->total);
+  if (fitting != nodes.size()) all += '\n' + rejections_text(all_nodes.subspan(fitting), top);
   return all;
 }
 
@@ -188,12 +291,12 @@ std::string summary_line(const outcome& of) {
 
 std::string text_report(const outcome& of, const report_options& how) {
   if (of.explained_group) return explanation_text(*of.explained_group) + '\n' + summary_line(of);
-  if (of.explained) return explanation_text(of) + '\n' + summary_line(of);
+  if (of.explained) return explanation_text(of, how.top) + '\n' + summary_line(of);
   const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
   const std::string gpus = how.gpus ? gpu_map(of, how.ascii) : "";
   const std::string queues = how.queues ? queue_table(of) : "";
   return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") + queues +
-         (queues.empty() ? "" : "\n") + summary_line(of);
+         (queues.empty() ? "" : "\n") + scale_text(of, how) + diff_text(of) + summary_line(of);
 }
 
 }  // namespace simulate

@@ -136,6 +136,38 @@ tree tree_of(const queue_outcome& queue) {
   return made;
 }
 
+tree tree_of(const scale_up_outcome& answer) {
+  tree made{{"plans", tree::array()}, {"left", answer.left}};
+  for (const scale_up_plan& plan : answer.plans) {
+    tree nodes = tree::array();
+    for (const added_node& node : plan.nodes) nodes.push_back({{"shape", node.shape}, {"pods", node.pods}});
+    made["plans"].push_back({{"price", plan.price}, {"nodes", std::move(nodes)}});
+  }
+  return made;
+}
+
+tree tree_of(const removable_outcome& node) {
+  tree made{{"node", node.node}, {"moves", tree::array()}};
+  for (const auto& [pod, to] : node.moves) made["moves"].push_back({{"pod", pod}, {"node", to}});
+  return made;
+}
+
+tree tree_of(const difference& diff) {
+  const auto tree_of_all = [](const std::vector<changed_object>& changes) {
+    tree all = tree::array();
+    for (const changed_object& one : changes) {
+      tree& made = all.emplace_back(tree{{"name", one.name}});
+      put_text(made, "before", one.before);
+      put_text(made, "now", one.now);
+    }
+    return all;
+  };
+  tree made{{"pods", tree_of_all(diff.pods)}, {"groups", tree_of_all(diff.groups)}, {"numbers", tree::array()}};
+  for (const changed_number& one : diff.numbers)
+    made["numbers"].push_back({{"what", one.what}, {"before", one.before}, {"now", one.now}});
+  return made;
+}
+
 tree tree_of(const outcome& of, const report_options& how) {
   const outcome::counts counts = of.count();
   tree made;
@@ -156,6 +188,12 @@ tree tree_of(const outcome& of, const report_options& how) {
   if (how.queues) made["queues"] = tree::array();
   for (const queue_outcome& queue : of.queues)
     if (how.queues) made["queues"].push_back(tree_of(queue));
+  if (of.scale_up) made["scale_up"] = tree_of(*of.scale_up);
+  if (of.scale_down) {
+    made["scale_down"] = tree::array();
+    for (const removable_outcome& one : *of.scale_down) made["scale_down"].push_back(tree_of(one));
+  }
+  if (of.diff) made["diff"] = tree_of(*of.diff);
   if (of.explained_group) {
     made["explain"]["groups"] = tree::array();
     for (const gangsched::group_explanation& one : of.explained_group->why) {

@@ -15,6 +15,7 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/left_out_objects.hpp"
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
@@ -78,9 +79,15 @@ std::string_view api_group(std::string_view version) {
 /// Collects the objects of all files.
 class collector {
  public:
-  explicit collector(const read_options& how) : how_(&how), budget_(how.max_pods) {
+  collector(const read_options& how, left_out_objects& left_out)
+      : how_(&how), left_out_(&left_out), budget_(how.max_pods) {
     devices_.ask_host = how.device_matcher;
   }
+
+  /// Where objects begin, by file.
+  [[nodiscard]] const object_lines& lines() const noexcept { return lines_; }
+  /// Something was wrong that is among the mistakes: what was collected is not whole.
+  [[nodiscard]] bool torn() const noexcept { return torn_; }
 
   result<manifests> finish() && {
     settle_kueue_workloads(controllers_, made_, groups_);
@@ -108,16 +115,31 @@ class collector {
   result<void> add(std::span<const source> files) {
     std::vector<std::vector<document>> all;
     for (const source& file : files) {
+      lines_.try_emplace(file.name);
+      std::vector<document>& made = all.emplace_back();
+      if (left_out_->has_file(file.name)) continue;
       auto documents = parse(file, how_->most);
-      if (!documents) return std::move(documents).error();
-      all.push_back(*std::move(documents));
+      if (documents)
+        made = *std::move(documents);
+      else if (!note(documents.error()))
+        return std::move(documents).error();
     }
-    for (std::vector<document>& file : all)
-      for (document& one : file) register_object(one.root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"));
+    for (std::size_t i = 0; i < files.size(); ++i)
+      for (document& one : all[i])
+        register_object(one.root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"), lines_[files[i].name]);
     latest_.clear();
     for (std::size_t i = 0; i < files.size(); ++i)
       if (auto added = add(files[i].name, std::move(all[i])); !added) return added;
     return {};
+  }
+
+  /// Puts the mistake among the others, if they are collected and there is room for it: reading goes on, to find more.
+  bool note(const error& wrong) {
+    constexpr std::size_t most_mistakes = 100;
+    if (how_->mistakes == nullptr || how_->mistakes->size() >= most_mistakes || !left_out_->add(wrong, lines_))
+      return false;
+    how_->mistakes->push_back(wrong);
+    return torn_ = true;
   }
 
  private:
@@ -130,27 +152,36 @@ class collector {
       for (const repeated_key& twice : one.repeated)
         read.warn(twice.line, {}, fmt::format("\"{}\" is there twice; the later one counts", twice.key));
       const place root{&one.root};
-      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion")))
+      if (!add(read, root, text_at(one.root, "kind"), text_at(one.root, "apiVersion")) && !note(read))
         return std::move(read).failure();
       one.root = {};
     }
     return {};
   }
 
-  /// Names what has no name yet, and finds out which objects come again: as with apply the last one counts.
-  void register_object(value& object, std::string_view kind, std::string_view version) {
+  bool note(reader& read) {
+    reader failed = std::exchange(read, reader{read.file(), read.object(), &made_.warnings});
+    const error wrong = std::move(failed).failure();
+    return note(wrong) || read.fail(wrong);
+  }
+
+  /// Names what has no name yet, and finds out which objects come again: as with apply the last one counts. Adds to @p lines
+  /// where it begins.
+  void register_object(value& object, std::string_view kind, std::string_view version, std::set<std::uint32_t>& lines) {
     if (is_list(object, kind)) {
       for (std::size_t i = 0; i < object.keys.size(); ++i) {
         if (object.keys[i] != "items" || object.items[i].kind != value_kind::list) continue;
         for (value& item : object.items[i].items) {
           const auto [own, own_version] = kind_in_list(item, kind, version);
-          register_object(item, own, own_version);
+          register_object(item, own, own_version, lines);
         }
       }
       return;
     }
+    lines.insert(object.line);
     generate_name(object, generated_);
-    if (is_app_wrapper(kind, api_group(version))) register_wrapped(object);
+    if (!how_->ns.empty() && !kind.empty() && !is_cluster_scoped(kind)) put_namespace(object);
+    if (is_app_wrapper(kind, api_group(version))) register_wrapped(object, lines);
     const value* meta = object.find("metadata");
     if (kind.empty() || meta == nullptr || meta->kind != value_kind::object || text_at(*meta, "name").empty()) return;
     std::string_view ns = is_cluster_scoped(kind) ? std::string_view{} : text_at(*meta, "namespace");
@@ -162,7 +193,14 @@ class collector {
     replaced_.insert(std::exchange(latest->second, &object));
   }
 
-  void register_wrapped(value& wrapper) {
+  void put_namespace(value& object) const {
+    value* const meta = find_field(object, "metadata");
+    if (meta == nullptr || meta->kind != value_kind::object) return;
+    value& ns = make_field(*meta, "namespace", value_kind::text);
+    if (ns.kind == value_kind::text && ns.text.empty()) ns.text = how_->ns;
+  }
+
+  void register_wrapped(value& wrapper, std::set<std::uint32_t>& lines) {
     value* spec = find_field(wrapper, "spec");
     value* components = spec == nullptr ? nullptr : find_field(*spec, "components");
     if (components == nullptr) return;
@@ -170,7 +208,7 @@ class collector {
       value* wrapped = find_field(component, "template");
       if (wrapped == nullptr || wrapped->kind != value_kind::object) continue;
       complete_wrapped(*wrapped, wrapper);
-      register_object(*wrapped, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"));
+      register_object(*wrapped, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"), lines);
     }
   }
 
@@ -212,6 +250,7 @@ class collector {
     }
     const std::string_view group = api_group(version);
     if (is_list(*of.at, kind)) return add_items(read, of, kind, version);
+    if (left_out_->has(read.file(), of.at->line)) return true;
     read.set_object(name_of_object(*of.at, kind, !is_cluster_scoped(kind)));
     if (!check_object_name(read, of, group)) return false;
     if (replaced_.contains(of.at)) return read.warn(of, "comes again: the later one counts");
@@ -245,7 +284,7 @@ class collector {
       const auto [own, own_version] = kind_in_list(*item.at, kind, version);
       const place root{item.at};
       read.set_object(fmt::format("{} items[{}]", kind, item.index));
-      return add(read, root, own, own_version);
+      return add(read, root, own, own_version) || note(read);
     });
   }
 
@@ -397,6 +436,9 @@ class collector {
   }
 
   const read_options* how_;
+  left_out_objects* left_out_;
+  bool torn_ = false;
+  object_lines lines_;
   pod_budget budget_;
   manifests made_;
   std::vector<controller_of_pods> controllers_;
@@ -443,9 +485,14 @@ controller_kind controller_kind_of(std::string_view kind) noexcept {
 }
 
 result<manifests> read(std::span<const source> files, const read_options& how) {
-  detail::collector all{how};
-  if (auto added = all.add(files); !added) return std::move(added).error();
-  return std::move(all).finish();
+  detail::left_out_objects left_out;
+  for (;;) {
+    detail::collector all{how, left_out};
+    if (auto added = all.add(files); !added) return std::move(added).error();
+    if (all.torn()) continue;
+    auto made = std::move(all).finish();
+    if (made || !all.note(made.error())) return made;
+  }
 }
 
 result<manifests> read(const source& file, const read_options& how) { return read(std::span{&file, 1}, how); }

@@ -104,9 +104,11 @@ def what_is_not_there_is_waited_for(simulate):
 
 
 def bad_command_lines(simulate):
+    (simulate.room / "empty").mkdir()
     for args, message in [
         (("missing.yaml",), "error: missing.yaml: file: cannot be opened"),
-        ((".",), "error: .: file: cannot be read"),
+        (("empty",), "error: empty: has no .yaml, .yml or .json; with -R folders in it count"),
+        (("empty", "-R"), "error: empty: has no .yaml, .yml or .json"),
         (("--config", "missing.yaml"), "error: missing.yaml: file: cannot be opened"),
         (("--explain", "nobody"), 'error: --explain: no pod or group "nobody"'),
         (("--explain", "we"), 'error: --explain: no pod or group "we"; similar: default/web-0, default/web-1'),
@@ -246,8 +248,67 @@ def names_that_look_like_something_else(simulate):
     assert names == ["yes", "0x1"], done
 
 
+def all_mistakes_are_told(simulate):
+    good = pod("good")
+    files = {"a": node("n1") + "---\n" + pod("p", cpu="1x"), "b": "kind: Pod\n  bad: [\n", "c": good + "---\n" + pod("q", cpu="2y") + "---\n" + BAD[2][0]}
+    done = simulate.raw(**files)
+    assert done.returncode == 2 and done.stdout == "", done
+    told = done.stderr.splitlines()
+    assert len(told) == 4 and all(one.startswith("error: ") for one in told), told
+    assert [one.split(":")[1].strip() for one in told] == ["b.yaml", "a.yaml", "c.yaml", "c.yaml"], told
+    assert "Deployment default/d: spec: needs a selector" in told[3], told
+    done = simulate.raw("--keep-going", "-o", "json", **files)
+    assert done.returncode == 0, done
+    assert [one["name"] for one in json.loads(done.stdout)["pods"]] == ["good"], done
+    left_out = done.stderr.splitlines()
+    assert len(left_out) == 4 and all(one.startswith("warning: ") and one.endswith("; it is left out") for one in left_out), left_out
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]}} for name, cpu in (("p", "1x"), ("q", 1), ("r", "2y"))]}, indent=1)
+    done = simulate.raw("-", "--keep-going", "-o", "json", stdin=listed, a=node("n1"))
+    assert [one["name"] for one in json.loads(done.stdout)["pods"]] == ["q"] and len(done.stderr.splitlines()) == 2, done
+
+
+def folders(simulate):
+    below = simulate.room / "all" / "below"
+    below.mkdir(parents=True)
+    (simulate.room / "all" / "b.yml").write_text(pod("b"))
+    (simulate.room / "all" / "a.yaml").write_text(node("n1"))
+    (simulate.room / "all" / "notes.txt").write_text("no manifest")
+    (below / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "c"},
+                                              "spec": {"containers": [{"name": "c", "image": "i"}]}}))
+    assert set(simulate("all")) == {"b"}
+    assert set(simulate("-f", "all", "-R")) == {"b", "c"}
+    assert set(simulate("-f", "all/a.yaml", "-f", "all/below")) == {"c"}
+
+
+def a_namespace_of_those_that_name_none(simulate):
+    files = pod("p").replace(", namespace: default", "") + "---\n" + pod("q", ns="own")
+    done = simulate.raw("-n", "team", "-o", "json", a=node("n1"), b=files)
+    assert [(one["namespace"], one["name"]) for one in json.loads(done.stdout)["pods"]] == [("team", "p"), ("own", "q")], done
+
+
+def nothing_to_schedule(simulate):
+    for files in ({"a": node("n1")}, {"a": "---\n"}, {"a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"}):
+        done = simulate.raw(**files)
+        assert done.returncode == 2 and done.stdout == "", done
+        assert done.stderr.splitlines()[-1] == "error: there is nothing to schedule: no pods, and nothing that makes some", done
+
+
+def nodes_alike_are_one_line(simulate):
+    nodes = "---\n".join([node(f"n{i:02}", 1) for i in range(12)] + [node(f"t{i}", 8, kind="other") for i in range(3)])
+    asked = pod("p", 4, spec="  nodeSelector: {kind: none}\n")
+    text = simulate.raw("--explain", "p", a=nodes, b=asked).stdout
+    assert "   15  NodeAffinity  node(s) didn't match Pod's node affinity/selector  n00, n01, n02, …\n" in text, text
+    text = simulate.raw("--explain", "p", "--top", "20", a=nodes, b=asked).stdout
+    assert len([line for line in text.splitlines() if "NodeAffinity" in line]) == 15, text
+    text = simulate.raw("--explain", "p", "--top", "2", a=nodes, b=pod("p", 1)).stdout
+    assert text.count(" total ") == 2 and "… and 13 more nodes that fit, with " in text and "chosen" in text, text
+
+
 def main(program):
-    run_each(program, bad_files, what_is_not_there_is_waited_for, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement, standard_input,
+    run_each(program, bad_files, all_mistakes_are_told, folders, a_namespace_of_those_that_name_none, nothing_to_schedule,
+             nodes_alike_are_one_line, what_is_not_there_is_waited_for, bad_command_lines, bad_configurations, warnings, a_configuration_changes_the_placement, standard_input,
              grace_periods, budgets, written_budgets, late_preemption, gates_and_deadlines, an_incomplete_gang,
              equal_seeds_give_equal_draws, names_that_look_like_something_else)
 

@@ -482,4 +482,51 @@ TEST_CASE("a pod is Guaranteed if every container's limits are its requests", "[
   CHECK_FALSE(guaranteed(only(limits), "qosClass: Burstable"));
 }
 
+TEST_CASE("mistakes are collected, and what has them is left out as if it were not there", "[kube][manifests]") {
+  const auto pod_of = [](const std::string& name, const std::string& cpu) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec: {containers: [{name: c, resources: {requests: {cpu: " + cpu + "}}}]}\n---\n";
+  };
+  const std::string group =
+      "apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata: {name: g}\nspec: "
+      "{schedulingPolicy: {gang: {minCount: 0}}}\n---\n";
+  const std::vector<source> files{{"a.yaml", pod_of("a", "1x") + pod_of("b", "1") + group},
+                                  {"b.yaml", "{"},
+                                  {"c.yaml", pod_of("c", "2") + pod_of("d", "2y")}};
+  std::vector<error> mistakes;
+  const auto made = read(files, {.mistakes = &mistakes});
+  REQUIRE(made.has_value());
+  std::vector<std::string> names, objects;
+  for (const pod_manifest& one : made->pods) names.push_back(one.spec.name);
+  for (const error& one : mistakes) objects.push_back(one.object);
+  CHECK(names == std::vector<std::string>{"b", "c"});
+  CHECK(made->groups.empty());
+  REQUIRE(objects.size() == 4);
+  CHECK(objects[0].starts_with("b.yaml:1"));
+  CHECK(objects[1].starts_with("a.yaml:4: Pod default/a"));
+  CHECK(objects[2].find("PodGroup default/g") != std::string::npos);
+  CHECK(objects[3].starts_with("c.yaml:9: Pod default/d"));
+  const auto first = read(files);
+  REQUIRE_FALSE(first.has_value());
+  CHECK(first.error().message() == mistakes[0].message());
+
+  std::string many;
+  for (int i = 0; i < 102; ++i) many += pod_of("p" + std::to_string(i), "x");
+  mistakes.clear();
+  const auto too_many = read(source{"a.yaml", many}, {.mistakes = &mistakes});
+  CHECK_FALSE(too_many.has_value());
+  CHECK(mistakes.size() == 100);
+}
+
+TEST_CASE("objects that name no namespace get the one that is asked for", "[kube][manifests]") {
+  const auto made = read(
+      source{"a.yaml",
+             "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n---\napiVersion: v1\nkind: Node\n"
+             "metadata: {name: n1}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: own}\nspec: {}\n"},
+      {.ns = "team"});
+  REQUIRE(made.has_value());
+  CHECK(made->pods.at(0).spec.ns == "team");
+  CHECK(made->pods.at(1).spec.ns == "own");
+}
+
 }  // namespace gangsched::testing::manifests_test

@@ -202,6 +202,11 @@ struct read_options {
   /// Refuse what an API server refuses though scheduling does not need it: containers without a name, or in templates without an image;
   /// mounts of no volume; controllers that do not select their pods. Off: parts of objects do.
   bool api_server_rules = false;
+  /// Namespace of objects that name none, as with `kubectl -n`; empty: the default one.
+  std::string ns = {};
+  /// Where to put what is wrong with objects, which are left out then, as if they were not in the files; of a file that cannot be parsed
+  /// all of it. Not more than 100: the next one is the error. Null: the first mistake is the error.
+  std::vector<error>* mistakes = nullptr;
   /// The cluster has a device_matcher (`cluster_options`): it is asked what is not understood of selectors of devices in CEL.
   bool device_matcher = false;
   limits most{};  ///< of each file

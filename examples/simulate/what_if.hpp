@@ -1,0 +1,33 @@
+#pragma once
+#include <gangsched/kube/manifests.hpp>
+#include <gangsched/scheduler.hpp>
+#include <gangsched/what_if/autoscaling.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulate/outcome.hpp"
+
+/// Clusters as they might be: with nodes drained or lost before the run, and which nodes it would take, or take not, after it.
+namespace simulate {
+
+/// As `kubectl drain`: the node takes nobody any more, and its pods look for another one. Those of DaemonSets stay. Adds to @p warnings who
+/// has no controller that would make it again, and is gone. Throws bad_input if there is no such node.
+void drain(gangsched::kube::manifests& what, const std::string& node, std::vector<gangsched::kube::warning>& warnings);
+/// The node, or all nodes of a zone (topology.kubernetes.io/zone), are gone; what ran there as for `drain`, but for DaemonSets, whose pods
+/// are gone with it. Throws bad_input if nothing is called so.
+void lose(gangsched::kube::manifests& what, const std::string& node_or_zone,
+          std::vector<gangsched::kube::warning>& warnings);
+
+/// The nodes of these manifests as shapes: annotations gangsched.dev/price (1) and gangsched.dev/most say what one costs and how many there
+/// may be. Throws bad_input.
+[[nodiscard]] std::vector<gangsched::node_shape> shapes_of(const gangsched::kube::manifests& from);
+
+/// Which nodes of @p shapes make those fit who wait.
+[[nodiscard]] scale_up_outcome scale_up(const gangsched::scheduler& by, const gangsched::cluster& on,
+                                        std::span<const gangsched::node_shape> shapes, instant now);
+/// Which nodes can be drained, one after another.
+[[nodiscard]] std::vector<removable_outcome> scale_down(const gangsched::scheduler& by, const gangsched::cluster& on,
+                                                        instant now);
+
+}  // namespace simulate

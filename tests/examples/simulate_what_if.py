@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""gangsched-simulate on clusters as they might be: nodes drained and lost, nodes to add and to take away, and what is otherwise than in
+another run.   usage: simulate_what_if.py SIMULATE"""
+import json
+import sys
+
+from simulate_inputs import node, pod, run_each
+
+
+def zone(name, where, cpu=4):
+    return node(name, cpu, **{"topology.kubernetes.io/zone": where})
+
+
+def owned(name, where, kind="ReplicaSet", cpu=1):
+    text = pod(name, cpu, spec=f"  nodeName: {where}\n")
+    return text.replace("labels: {}", f"labels: {{}}, ownerReferences: [{{apiVersion: apps/v1, kind: {kind}, name: r, uid: u, controller: true}}]")
+
+
+def result(simulate, *args, code=0, **files):
+    done = simulate.raw(*args, "--output", "json", **files)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    return json.loads(done.stdout), done.stderr.splitlines()
+
+
+CLUSTER = "---\n".join([zone("a1", "a"), zone("a2", "a"), zone("b1", "b", 2),
+                        owned("web", "a1"), owned("agent", "a1", "DaemonSet"), pod("bare", spec="  nodeName: a1\n")])
+
+
+def a_drained_node_takes_nobody_and_keeps_its_daemons(simulate):
+    report, told = result(simulate, "--all", "--drain", "a1", a=CLUSTER)
+    pods = {one["name"]: one for one in report["pods"]}
+    assert set(pods) == {"web", "agent"}, pods
+    assert pods["web"]["status"] == "placed" and pods["web"]["node"] != "a1", pods
+    assert pods["agent"]["status"] == "running" and pods["agent"]["node"] == "a1", pods
+    assert told == ['warning: Pod default/bare: has no controller that would make it again: it is gone with node "a1"'], told
+    assert report["summary"]["nodes"] == 3, report
+
+
+def a_lost_zone_is_gone_with_its_daemons(simulate):
+    report, _ = result(simulate, "--all", "--lose", "a", a=CLUSTER)
+    assert [(one["name"], one["status"], one["node"]) for one in report["pods"]] == [("web", "placed", "b1")], report
+    assert report["summary"]["nodes"] == 1, report
+    report, _ = result(simulate, "--lose", "a1", "--lose", "b", a=CLUSTER)
+    assert [one["node"] for one in report["pods"]] == ["a2"] and report["summary"]["nodes"] == 1, report
+
+
+def what_is_not_there_cannot_be_lost(simulate):
+    for args, message in [(("--lose", "c"), 'error: --lose: no node and no zone "c"'), (("--drain", "a"), 'error: --drain: no node "a"')]:
+        done = simulate.raw(*args, a=CLUSTER)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.splitlines() == [message], done
+
+
+SHAPES = node("small", 4).replace("labels:", 'annotations: {gangsched.dev/price: "3", gangsched.dev/most: "1"}, labels:') + "---\n" + \
+    node("large", 16).replace("labels:", 'annotations: {gangsched.dev/price: "10"}, labels:')
+
+
+def nodes_are_found_for_who_is_left(simulate):
+    (simulate.room / "shapes.yaml").write_text(SHAPES)
+    waiting = "---\n".join([node("n1", 2)] + [pod(f"p{i}", 2) for i in range(3)] + [pod("huge", 100)])
+    report, _ = result(simulate, "--scale-up", "shapes.yaml", code=1, a=waiting)
+    up = report["scale_up"]
+    assert up["left"] == ["default/huge"], up
+    assert [one["price"] for one in up["plans"]] == sorted(one["price"] for one in up["plans"]), up
+    assert up["plans"][0]["price"] == 3 and [one["shape"] for one in up["plans"][0]["nodes"]] == ["small"], up
+    assert len(up["plans"][0]["nodes"][0]["pods"]) == 2, up
+    text = simulate.raw("--scale-up", "shapes.yaml", a=waiting).stdout
+    assert "    3  1 small       2 pods\n" in text and "No such node helps: huge\n" in text, text
+    more = "---\n".join([node("n1", 2)] + [pod(f"p{i}", 4) for i in range(3)])
+    report, _ = result(simulate, "--scale-up", "shapes.yaml", code=1, a=more)  # there is one small one
+    assert [one["price"] for one in report["scale_up"]["plans"]][0] == 10, report
+    report, _ = result(simulate, "--scale-up", "shapes.yaml", a=node("n1", 2) + "---\n" + pod("p"))
+    assert report["scale_up"] == {"plans": [], "left": []}, report
+    (simulate.room / "shapes.yaml").write_text(SHAPES.replace('"3"', "cheap"))
+    done = simulate.raw("--scale-up", "shapes.yaml", a=waiting)
+    assert done.returncode == 2 and done.stderr.splitlines() == [
+        'error: Node small: metadata.annotations["gangsched.dev/price"]: "cheap" is no number from 0 on'], done
+
+
+def nodes_that_are_not_needed_are_found(simulate):
+    report, _ = result(simulate, "--scale-down", a="---\n".join([node("n1", 4), node("n2", 4), owned("p", "n1"), owned("q", "n2")]))
+    assert report["scale_down"] == [{"node": "n1", "moves": [{"pod": "default/p", "node": "n2"}]}], report
+    full = "---\n".join([node("n1", 1), node("n2", 1), owned("p", "n1"), owned("q", "n2")])
+    assert result(simulate, "--scale-down", a=full)[0]["scale_down"] == []
+    assert "No node can be drained.\n" in simulate.raw("--scale-down", a=full).stdout
+
+
+def runs_are_compared(simulate):
+    cluster = "---\n".join([node("n1", 4), node("n2", 4), pod("p", 3), pod("q", 3)])
+    before = simulate.raw("--output", "json", a=cluster).stdout
+    (simulate.room / "before.json").write_text(before)
+    report, _ = result(simulate, "--diff", "before.json", a=cluster)
+    assert report["diff"] == {"pods": [], "groups": [], "numbers": []}, report
+    assert "Nothing is otherwise than before.\n" in simulate.raw("--diff", "before.json", a=cluster).stdout
+    was = {one["name"]: one["node"] for one in json.loads(before)["pods"]}
+    report, _ = result(simulate, "--diff", "before.json", "--lose", was["q"], code=1, a=cluster + "---\n" + pod("new"))
+    changes = {one["name"]: (one.get("before"), one.get("now")) for one in report["diff"]["pods"]}
+    assert changes == {"default/q": (f"placed on {was['q']}", "unscheduled"), "default/new": (None, f"placed on {was['p']}")}, report
+    assert {"what": "nodes", "before": 2, "now": 1} in report["diff"]["numbers"], report
+    report, _ = result(simulate, "--diff", "before.json", a="---\n".join([node("n1", 4), node("n2", 4), pod("p", 3)]))
+    assert {"name": "default/q", "before": f"placed on {was['q']}"} in report["diff"]["pods"], report
+    for text in ("{}", "[1]", "no json"):
+        (simulate.room / "before.json").write_text(text)
+        done = simulate.raw("--diff", "before.json", a=cluster)
+        assert done.returncode == 2 and done.stderr.splitlines() == [
+            "error: before.json: is no result of gangsched-simulate --output json"], done
+    done = simulate.raw("--diff", "nowhere.json", a=cluster)
+    assert done.returncode == 2 and done.stderr.splitlines() == ["error: nowhere.json: cannot be read"], done
+
+
+if __name__ == "__main__":
+    run_each(sys.argv[1], a_drained_node_takes_nobody_and_keeps_its_daemons, a_lost_zone_is_gone_with_its_daemons,
+             what_is_not_there_cannot_be_lost, nodes_are_found_for_who_is_left, nodes_that_are_not_needed_are_found, runs_are_compared)
