@@ -172,7 +172,7 @@ struct device_request {
   // GPUs
   std::int32_t milli = 1000;             ///< thousandths of each; 1000: it is the pod's own
   std::int64_t memory_mib = 0;           ///< of each, for a share
-  std::int32_t memory_percent = 0;       ///< or in hundredths of its memory
+  std::int32_t memory_percent = 0;       ///< or in hundredths of its memory, rounded down to MiB
   std::string mig_profile = {};          ///< "1g.5gb"; then milli and memory do not count
   std::vector<std::string> models = {};  ///< any of these; empty: every model
   std::int64_t least_memory_mib = 0;     ///< how much memory the GPU must have in all
