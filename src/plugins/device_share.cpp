@@ -58,8 +58,7 @@ GANGSCHED_INLINE device_share::gpu_books device_share::books_of(room node) {
   const auto add = [&](std::size_t gpu, std::int64_t mib, std::int64_t percent_asked) {
     const std::int64_t bytes =
         percent_asked != 0 ? all / 100 * percent_asked + all % 100 * percent_asked / 100 : std::min(mib, all_mib) << 20;
-    const double part = all == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(all);
-    made.used[gpu][1] += percent_asked != 0 ? percent_asked : static_cast<std::int64_t>(part * 100);
+    made.used[gpu][1] += percent_asked != 0 ? percent_asked : memory_percent_of(bytes, all);
     made.used[gpu][2] += bytes;
   };
   node.each_pod([&](const pod_info& other) {

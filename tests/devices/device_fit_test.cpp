@@ -141,6 +141,21 @@ TEST_CASE("hundredths of a GPU's memory are rounded down, so that all of them fi
   CHECK(n.take({{.milli = 0, .memory_percent = 10}}).empty());
 }
 
+TEST_CASE("under Koordinator's rule a share needs room in what it asks by", "[devices][fit]") {
+  for (const auto rule : {gpu_memory_rule::mib, gpu_memory_rule::as_asked}) {
+    node_devices spec = cards(1, 24'576);
+    spec.gpu.memory_rule = rule;
+    bench_node n{spec};
+    CHECK(n.take({{.milli = 0, .memory_mib = 17'408}}) == chosen{0});  // 70.8 hundredths
+    const bool twice = rule == gpu_memory_rule::as_asked;
+    CHECK(n.take({{.milli = 0, .memory_percent = 30}}).size() == (twice ? 1 : 0));
+    CHECK(n.now().used_memory_mib(0) == 17'408 + (twice ? 7'372 : 0));
+    CHECK(n.now().used_memory_percent(0) == (twice ? 100 : 0));
+    CHECK(n.take({{.milli = 0, .memory_percent = 1}}).size() == (twice ? 0 : 1));
+    CHECK(n.take({{.milli = 0, .memory_mib = twice ? 1 : 6'924}}).empty());
+  }
+}
+
 TEST_CASE("several GPUs with all of their memory are as close as whole ones", "[devices][fit]") {
   node_devices spec = make_node_devices(gpu_machine::hgx_a100_8, "", 1000);
   bench_node n{spec}, whole{spec};

@@ -257,6 +257,7 @@ spec:
   CHECK(has.gpus[0].healthy);
   CHECK_FALSE(has.gpus[1].healthy);
   CHECK(has.gpu.memory_mib == 80 * 1024);
+  CHECK(has.gpu.memory_rule == gpu_memory_rule::as_asked);
   CHECK(has.gpu.model == "A800");
   REQUIRE(has.gpu.partitions.size() == 1);
   CHECK(has.gpu.partitions[0].gpus == 3);

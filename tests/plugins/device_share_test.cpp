@@ -273,6 +273,7 @@ using resources = std::map<std::string, std::int64_t>;
 
 struct reference_node {
   std::int64_t mib = 0;
+  bool as_asked = false;                    ///< gpu_memory_rule
   std::vector<std::pair<int, int>> places;  ///< cell, switch
   std::set<int> bad;
   std::map<int, resources> used;  ///< by number, of those that somebody has a part of
@@ -285,7 +286,7 @@ struct reference_node {
   [[nodiscard]] resources free(int gpu) const {
     resources left = total(gpu);
     if (const auto found = used.find(gpu); found != used.end())
-      for (auto& [name, amount] : left) amount -= found->second.at(name);
+      for (auto& [name, amount] : left) amount = std::max<std::int64_t>(0, amount - found->second.at(name));
     return left;
   }
   [[nodiscard]] std::int64_t mib_of(const ask& pod) const { return pod.mib ? *pod.mib : mib * *pod.ratio / 100; }
@@ -293,6 +294,7 @@ struct reference_node {
     if (bad.contains(gpu)) return false;
     if (pod.core == 100 && pod.ratio == 100) return !used.contains(gpu);
     const auto found = used_mib.find(gpu);
+    if (as_asked && pod.ratio) return pod.core <= free(gpu)["gpu-core"] && *pod.ratio <= free(gpu)["gpu-memory-ratio"];
     return pod.core <= free(gpu)["gpu-core"] && mib_of(pod) <= mib - (found == used_mib.end() ? 0 : found->second);
   }
   void put(int gpu, const ask& pod, int sign) {
@@ -439,7 +441,9 @@ TEST_CASE("DeviceShare scores and chooses as the rules say, on random nodes", "[
     scheduler s{on.cluster, profile{priority_sort{}, device_share{rule.most ? most : least, weights}}};
     reference_node node;
     node.mib = any({16'384, 24'576, 81'920, 1'001});
+    node.as_asked = dice(2) == 0;
     a_node told = box("n", static_cast<std::size_t>(any({1, 2, 4, 8, 8, 16})), node.mib);
+    if (node.as_asked) told.spec.devices.gpu.memory_rule = gpu_memory_rule::as_asked;
     const int layout = dice(4);
     for (std::size_t i = 0; i < told.spec.devices.gpus.size(); ++i) {
       gpu_spec& gpu = told.spec.devices.gpus[i];

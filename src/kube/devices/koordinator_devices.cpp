@@ -88,6 +88,7 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
           {.id = id, .device_class = one.type, .units = units, .healthy = one.healthy, .numa = numa, .pcie = pcie});
       continue;
     }
+    out.has.gpu.memory_rule = gpu_memory_rule::as_asked;
     out.has.gpus.push_back({.id = id, .healthy = one.healthy, .numa = numa, .pcie = pcie});
     const auto memory = one.resources.find("koordinator.sh/gpu-memory");
     std::int64_t bytes = 0;
