@@ -8,6 +8,7 @@
 #include "gangsched/plugins/deadline.hpp"
 #include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/plugins/device_fit.hpp"
+#include "gangsched/plugins/device_share.hpp"
 #include "gangsched/plugins/elastic_quota.hpp"
 #include "gangsched/plugins/extender.hpp"
 #include "gangsched/plugins/fair_share.hpp"
@@ -80,7 +81,7 @@ using every_plugin = plugin_list<
     node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
     node_resources_allocatable, target_load_packing, load_variation_risk_balancing, low_risk_over_commitment, peaks,
     load_aware_scheduling, low_price, topology_placement, pod_group_pods_count, group_preemption, network_cost,
-    device_fit, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
+    device_fit, device_share, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
     node_resource_topology_match, node_numa_resource, mig_packing, gpu_links, gpu_pricing, gpu_fragmentation,
     gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy,
     hived_policy, volcano_policy, yunikorn_policy, arrival_sort, least_slack_sort, deadline_plugin, extender>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "gangsched/devices/device_grants.hpp"
 #include "gangsched/devices/numa_fit.hpp"
@@ -127,11 +128,13 @@ class device_search {
     if (demand.kind == device_demand::form::replica) return take_replicas(want);
     if (demand.kind == device_demand::form::mig) return take_instances(want);
     const auto count = static_cast<std::uint32_t>(want.count);
-    const std::uint32_t chosen =
-        demand.kind == device_demand::form::whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
+    // Several with all of their memory are shared with nobody either: they should be close to each other.
+    const bool whole = demand.kind == device_demand::form::whole || (count > 1 && demand.memory_percent == 100);
+    std::uint32_t chosen = named(free, count);
+    if (whole && chosen != 0) chosen = best_gpus(*inventory_, chosen, count, demand);
+    if (chosen == 0) chosen = whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
     if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
-    if (demand.kind == device_demand::form::whole)
-      claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
+    if (whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
     claim_->grants.reserve(claim_->grants.size() + count);
     claim_->changes.reserve(claim_->changes.size() + 2 * count);
     for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1)
@@ -144,6 +147,12 @@ class device_search {
     device_grant grant{.request = want.request, .device = static_cast<std::uint16_t>(gpu)};
     fill_grant(*inventory_, demand, grant);
     take(grant);
+  }
+
+  /// The GPUs that a plugin named, if they are what is asked for; for one request only.
+  [[nodiscard]] std::uint32_t named(std::uint32_t free, std::uint32_t count) {
+    const std::uint32_t gpus = std::exchange(rules_.gpus, 0);
+    return (gpus & ~free) == 0 && std::popcount(gpus) == static_cast<int>(count) ? gpus : 0;
   }
 
   [[nodiscard]] std::uint32_t shares(std::uint32_t free, std::uint32_t count) const {

@@ -16,6 +16,8 @@ GANGSCHED_INLINE void fill_grant(const device_inventory& inventory, const device
     grant.kind = device_grant::form::share;
     grant.milli = demand.milli;
     grant.amount = demand.memory_of(inventory.gpu_memory_mib);
+    const bool percent = inventory.memory_rule == gpu_memory_rule::as_asked && demand.memory_percent != 0;
+    grant.mig_start = percent ? demand.memory_percent : -1;
   } else if (demand.kind == device_demand::form::replica) {
     grant.kind = device_grant::form::replica;
   } else if (demand.kind == device_demand::form::mig) {
@@ -42,6 +44,17 @@ GANGSCHED_INLINE device_grant unit_of(const device_demand& demand, std::size_t d
   return {.kind = device_grant::form::other,
           .device = static_cast<std::uint16_t>(device),
           .amount = demand.admin ? 0 : demand.units};
+}
+
+/// MiB and hundredths of a GPU's memory, as its second word counts them.
+GANGSCHED_INLINE std::uint64_t memory_word(const device_inventory& inventory, const device_grant& grant) noexcept {
+  const auto mib = static_cast<std::uint64_t>(grant.amount);
+  if (inventory.memory_rule != gpu_memory_rule::as_asked) return mib;
+  const bool whole = grant.kind == device_grant::form::gpu;
+  const std::int64_t percent = whole                 ? 100
+                               : grant.mig_start > 0 ? grant.mig_start
+                                                     : memory_percent_of(grant.amount, inventory.gpu_memory_mib);
+  return mib + (static_cast<std::uint64_t>(percent) << memory_percent_bit);
 }
 
 GANGSCHED_INLINE std::optional<std::int64_t> asked_of(const device_demand& demand, symbol capacity) noexcept {
@@ -141,9 +154,11 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
     case form::gpu: return word.idle() && mig != mig_mode::fixed;
     case form::share:
       // Slices are full where somebody has the whole GPU, and used where MIG is.
-      return mig == mig_mode::off && word.slices() == 0 && word.replicas() == 0 &&
-             word.milli() + grant.milli <= whole_gpu &&
-             grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
+      if (mig != mig_mode::off || word.slices() != 0 || word.replicas() != 0) return false;
+      if (word.milli() + grant.milli > whole_gpu) return false;
+      if (inventory.memory_rule == gpu_memory_rule::as_asked && grant.mig_start > 0)
+        return grant.mig_start <= 100 - state.used_memory_percent(grant.device);
+      return grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
     case form::replica: return word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
     case form::mig: {
       const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
@@ -164,12 +179,10 @@ GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_
   };
   const std::uint32_t gpu = 2 * std::uint32_t{grant.device};
   switch (grant.kind) {
-    case device_grant::form::gpu:
-      add(gpu, gpu_word::whole), add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
-      break;
+    case device_grant::form::gpu: add(gpu, gpu_word::whole), add(gpu + 1, detail::memory_word(inventory, grant)); break;
     case device_grant::form::share:
       add(gpu, gpu_word::milli_of(grant.milli) + gpu_word::one_pod),
-          add(gpu + 1, static_cast<std::uint64_t>(grant.amount));
+          add(gpu + 1, detail::memory_word(inventory, grant));
       break;
     case device_grant::form::replica: add(gpu, gpu_word::one_replica); break;
     case device_grant::form::mig: {

@@ -273,6 +273,7 @@ GANGSCHED_INLINE result<device_inventory> make_inventory(const node_devices& spe
   made.model = names.intern(spec.gpu.model);
   made.resource = names.intern(spec.gpu.resource);
   made.gpu_memory_mib = spec.gpu.memory_mib;
+  made.memory_rule = spec.gpu.memory_rule;
   made.compute_capability = spec.gpu.compute_capability;
   made.replicas = spec.gpu.replicas;
   for (const gpu_spec& one : spec.gpus) {

@@ -1,19 +1,28 @@
 #include "gangsched/engine/reservations.hpp"
 
+#include <bit>
+
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What is wrong with a GPU that a hook named for the pod's share, or null.
+/// What is wrong with the GPUs that a hook named for the pod, or null.
 GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, const device_rules& rules) const {
-  if (rules.gpu == -1) return nullptr;
+  const bool several = rules.gpus != 0;
+  if (rules.gpu == -1 && !several) return nullptr;
   const device_state there = state_->devices.devices_of(node);
-  if (rules.gpu < 0 || static_cast<std::uint32_t>(rules.gpu) >= there.gpu_count())
+  if (!several && (rules.gpu < 0 || static_cast<std::size_t>(rules.gpu) >= max_node_gpus))
     return "chose a GPU that the node does not have";
+  const std::uint32_t chosen = several ? rules.gpus : std::uint32_t{1} << rules.gpu;
+  if (chosen >> there.gpu_count() != 0) return "chose a GPU that the node does not have";
   for (const device_want& want : state_->devices.wants_of(state_->classes[state_->pods.cls[pod]], node)) {
-    if (want.what->kind != device_demand::form::share || want.count != 1 || !want.what->first_of.empty()) continue;
-    if ((gpus_for(there, *want.what) & want.gpus) >> rules.gpu & 1u) return nullptr;
-    return "chose a GPU that has no room for the pod";
+    const bool share = want.what->kind == device_demand::form::share;
+    if (!want.what->first_of.empty() || !(share || (several && want.what->kind == device_demand::form::whole)))
+      continue;
+    if (!several && want.count != 1) continue;
+    if (std::popcount(chosen) != want.count) return "chose more or fewer GPUs than the pod asks for";
+    const bool room = (chosen & ~(gpus_for(there, *want.what) & want.gpus)) == 0;
+    return room ? nullptr : "chose a GPU that has no room for the pod";
   }
   return nullptr;
 }

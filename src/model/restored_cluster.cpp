@@ -434,7 +434,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t n
     const bool there = cells   ? inventory->numa != nullptr && one.milli >= 0 && one.mig_start <= 2
                        : other ? one.device < inventory->others.size() && one.amount >= 0
                                : one.device < inventory->gpus.size() && one.milli >= 0 && one.milli <= whole_gpu &&
-                                     one.amount >= 0 && one.mig_start < 8;
+                                     one.amount >= 0 && one.mig_start < (one.kind == form::share ? 101 : 8);
     if (!there ||
         (one.kind == form::capacity &&
          (one.milli < 0 || static_cast<std::size_t>(one.milli) >= inventory->others[one.device].capacities.size())))

@@ -46,7 +46,7 @@ GANGSCHED_FIELDS(gpu_link, nvlinks, path);
 GANGSCHED_FIELDS(gpu_partition, gpus, score);
 GANGSCHED_FIELDS(mig_profile, name, compute_slices, memory_slices, starts, media, max_instances, sm, memory_mib);
 GANGSCHED_FIELDS(gpu_class, model, memory_mib, compute_capability, replicas, resource, links, partitions,
-                 partition_policy, mig);
+                 partition_policy, mig, memory_rule);
 GANGSCHED_FIELDS(counter_use, counter, amount);
 GANGSCHED_FIELDS(capacity_policy, standard, values, least, most, step);
 GANGSCHED_FIELDS(capacity_spec, amount, policy);
@@ -148,6 +148,8 @@ template <>
 inline constexpr link_level last_of<link_level> = link_level::nvlink;
 template <>
 inline constexpr gpu_partition_policy last_of<gpu_partition_policy> = gpu_partition_policy::prefer;
+template <>
+inline constexpr gpu_memory_rule last_of<gpu_memory_rule> = gpu_memory_rule::as_asked;
 template <>
 inline constexpr numa_policy last_of<numa_policy> = numa_policy::single_numa_node;
 template <>

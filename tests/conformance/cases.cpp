@@ -110,6 +110,8 @@ void run_file(const std::string& path, tally& into) {
       run_yunikorn_case(root, path, into);
     } else if (root.find("probes") != nullptr) {
       run_toleration_case(root, path, into);
+    } else if (root.find("nodes") != nullptr && root.find("steps") != nullptr && root.find("config") != nullptr) {
+      run_device_case(root, path, into);
     } else if (is_load_case(root)) {
       run_load_case(root, path, into);
     } else if (root.find("in") != nullptr && root.find("ok") != nullptr) {

@@ -93,6 +93,8 @@ void run_capacity_case_on_cluster(const kube::value& recorded, const std::string
 /// Of scheduler-plugins and Koordinator: scores by nodes' load and size, known by what their names begin with.
 bool is_load_case(const kube::value& recorded);
 void run_load_case(const kube::value& recorded, const std::string& file, tally& into);
+/// Of Koordinator's DeviceShare.
+void run_device_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_toleration_case(const kube::value& recorded, const std::string& file, tally& into);
 void run_yunikorn_case(const kube::value& recorded, const std::string& file, tally& into);
 

@@ -134,6 +134,55 @@ TEST_CASE("shares go where the rule says", "[devices][fit]") {
   CHECK(n.take({{.count = 3, .milli = 601}}).empty());
 }
 
+TEST_CASE("hundredths of a GPU's memory are rounded down, so that all of them fit", "[devices][fit]") {
+  bench_node n{cards(1, 16'384)};
+  for (int tenth = 0; tenth < 10; ++tenth) CHECK(n.take({{.milli = 0, .memory_percent = 10}}) == chosen{0});
+  CHECK(n.now().used_memory_mib(0) == 16'380);
+  CHECK(n.take({{.milli = 0, .memory_percent = 10}}).empty());
+}
+
+TEST_CASE("under Koordinator's rule a share needs room in what it asks by", "[devices][fit]") {
+  for (const auto rule : {gpu_memory_rule::mib, gpu_memory_rule::as_asked}) {
+    node_devices spec = cards(1, 24'576);
+    spec.gpu.memory_rule = rule;
+    bench_node n{spec};
+    CHECK(n.take({{.milli = 0, .memory_mib = 17'408}}) == chosen{0});  // 70.8 hundredths
+    const bool twice = rule == gpu_memory_rule::as_asked;
+    CHECK(n.take({{.milli = 0, .memory_percent = 30}}).size() == (twice ? 1 : 0));
+    CHECK(n.now().used_memory_mib(0) == 17'408 + (twice ? 7'372 : 0));
+    CHECK(n.now().used_memory_percent(0) == (twice ? 100 : 0));
+    CHECK(n.take({{.milli = 0, .memory_percent = 1}}).size() == (twice ? 0 : 1));
+    CHECK(n.take({{.milli = 0, .memory_mib = twice ? 1 : 6'924}}).empty());
+  }
+}
+
+TEST_CASE("several GPUs with all of their memory are as close as whole ones", "[devices][fit]") {
+  node_devices spec = make_node_devices(gpu_machine::hgx_a100_8, "", 1000);
+  bench_node n{spec}, whole{spec};
+  for (bench_node* one : {&n, &whole}) one->take({{.milli = 100, .memory_mib = 100}}, {.gpu = 0});
+  CHECK(n.take({{.count = 4, .milli = 0, .memory_percent = 100}}) == whole.take({{.count = 4}}));
+}
+
+TEST_CASE("GPUs that a plugin names are taken where they are what is asked for", "[devices][fit]") {
+  bench_node n{cards(4, 1000)};
+  CHECK(n.take({{.count = 2}}, {.gpus = 0b1010}) == chosen{1, 3});
+  CHECK(n.take({{.milli = 500}}, {.gpus = 0b0100}) == chosen{2});
+  CHECK(n.take({{.milli = 600}}, {.gpus = 0b0100}) == chosen{0});                   // no room: the rule decides
+  CHECK(n.take({{.milli = 300}}, {.gpus = 0b0101}) == chosen{0});                   // one too many: likewise
+  CHECK(n.take({{.milli = 50}, {.milli = 50}}, {.gpus = 0b0100}) == chosen{2, 0});  // of the first request only
+
+  node_devices spec = make_node_devices(gpu_machine::hgx_h100_8);
+  const gpu_partition_table table = gpu_partition_table::nvswitch_8();
+  spec.gpu.partitions.assign(table.partitions().begin(), table.partitions().end());
+  spec.gpu.partition_policy = gpu_partition_policy::honor;
+  bench_node honest{spec};
+  CHECK(honest.take({{.count = 2}}, {.gpus = 0b110}) == chosen{0, 1});  // no partition
+  CHECK(honest.take({{.count = 2}}, {.gpus = 0b11000000}) == chosen{6, 7});
+  bench_node near{make_node_devices(gpu_machine::hgx_h100_8)};
+  CHECK(near.take({{.count = 2, .within = device_scope::numa}}, {.gpus = 0b10001}).size() == 2);
+  CHECK((near.now().gpu(0).idle() || near.now().gpu(4).idle()));
+}
+
 TEST_CASE("replicas are counted, and several may be of one GPU", "[devices][fit]") {
   node_devices spec = cards(2);
   spec.gpu.replicas = 3;

@@ -25,7 +25,10 @@ struct second_gpu {
   static constexpr std::string_view name = "SecondGpu";
   using points = implements<point::choose_devices>;
   std::int8_t gpu = 1;
-  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const { return {.gpu = gpu}; }
+  std::uint32_t gpus = 0;
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const {
+    return {.gpu = gpu, .gpus = gpus};
+  }
 };
 
 struct widest {
@@ -182,6 +185,16 @@ TEST_CASE("a GPU that a plugin chose and nobody can have is an error that names 
         "group default/gang: plugin SecondGpu, node n: pod default/m1: choose_devices chose a GPU that has no room for "
         "the pod");
   CHECK(w.cluster.devices_of(n).gpu(1).milli() == 600);
+
+  world several{profile{priority_sort{}, second_gpu{.gpu = -1, .gpus = 0b11}, node_resources_fit{}, device_fit{}}};
+  several.add(a_node{"n"}.cpu(64).cards(3));
+  several.add(a_pod{"a"}.cards(1));
+  CHECK(broken(several) ==
+        "pod default/a: plugin SecondGpu, node n: pod default/a: choose_devices chose more or fewer GPUs than the pod "
+        "asks for");
+  several.remove(several.pod("a"));
+  several.add(a_pod{"b"}.device({.count = 2, .milli = 500}));
+  CHECK(with_devices(several) == words{"bind b n 0:500 1:500"});
 
   world none{profile{priority_sort{}, second_gpu{.gpu = 5}, node_resources_fit{}, device_fit{}}};
   none.add(a_node{"n"}.cpu(64).cards(2));

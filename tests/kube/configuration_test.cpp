@@ -161,6 +161,45 @@ TEST_CASE("multiPoint enables plugins that have none of Kubernetes' points", "[k
   CHECK(admitting("enabled: []").empty());
 }
 
+TEST_CASE("Koordinator's DeviceShare takes its arguments from the configuration, and chooses before DynamicResources",
+          "[kube][configuration]") {
+  const auto with = [](const std::string& type) {
+    return R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins: {multiPoint: {enabled: [{name: DeviceShare, weight: 3}]}}
+  pluginConfig:
+  - name: DeviceShare
+    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: DeviceShareArgs,
+     scoringStrategy: {type: )" +
+           type + R"(, resources: [{name: koordinator.sh/gpu-memory-ratio, weight: 2}]}}
+)";
+  };
+  CHECK(refusal(with("Most")).find("plugin DeviceShare: args.scoringStrategy.type: \"Most\" is not") !=
+        std::string::npos);
+  for (const bool packs : {false, true}) {
+    const auto made = fine(with(packs ? "MostAllocated" : "LeastAllocated"));
+    const kernel_table table = *make_table(made.profiles[0], registry());
+    CHECK(listed(made.profiles[0], point::score).ends_with(" DeviceShare*3"));
+    CHECK(listed(table, point::choose_devices) == "DeviceShare DynamicResources");
+    cluster on;
+    const auto add = [&](const char* name, node_id node) {
+      return *on.add_pod({.name = name, .devices = {{.milli = 300, .memory_percent = 30}}, .node = node});
+    };
+    for (const char* name : {"n1", "n2"})
+      REQUIRE(on.add_node({.name = name,
+                           .allocatable = {{"cpu", 4}, {"memory", 4}, {"pods", 10}},
+                           .devices = {.gpu = {.memory_mib = 1000}, .gpus = {{}, {}}}}));
+    add("there", *on.find_node("n1"));
+    const pod_id pod = add("new", {});
+    scheduler scheduler{on, table, made.options()};
+    CHECK(scheduler.schedule_cycle({}).begin()->node == *on.find_node(packs ? "n1" : "n2"));
+    CHECK(on.devices_of(pod).front().device == 0);
+  }
+}
+
 TEST_CASE("mistakes in a configuration name profile, plugin and place", "[kube][configuration]") {
   CHECK(refusal("profiles:\n- schedulerName: a\n  plugins:\n    filter:\n      enabled:\n      - name: NodeNmae\n") ==
         "s.yaml:6: profile a: profiles[0].plugins.filter.enabled[0]: there is no plugin \"NodeNmae\"");

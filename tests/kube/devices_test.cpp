@@ -165,6 +165,8 @@ TEST_CASE("shares of GPUs are read in every dialect", "[kube][devices]") {
       {"cpu: 1", "alibabacloud.com/gpu-milli: \"1000\", alibabacloud.com/gpu-count: \"4\"", 4, 1000, 0, 0},
       {"koordinator.sh/gpu: 200", "", 2, 1000, 0, 0},
       {"koordinator.sh/gpu: 50", "", 1, 500, 0, 50},
+      {"koordinator.sh/gpu-memory-ratio: 200", "", 2, 0, 0, 100},  // and no compute
+      {"koordinator.sh/gpu-core: 100, koordinator.sh/gpu-memory-ratio: 100", "", 1, 1000, 0, 0},
       {"koordinator.sh/gpu-core: 50, koordinator.sh/gpu-memory: 8Gi", "", 1, 500, 8192, 0},
       {"koordinator.sh/gpu.shared: 2, koordinator.sh/gpu-core: 100, koordinator.sh/gpu-memory-ratio: 60", "", 2, 500, 0,
        30},
@@ -244,8 +246,8 @@ metadata:
 spec:
   devices:
   - {type: gpu, id: GPU-b, minor: 1, health: false, resources: {koordinator.sh/gpu-memory: 80Gi}, topology: {nodeID: 1, pcieID: x}}
-  - {type: gpu, id: GPU-a, minor: 0, health: true, resources: {koordinator.sh/gpu-memory: 80Gi}, topology: {nodeID: 0, pcieID: q}}
-  - {type: rdma, id: mlx5_0, minor: 0, health: true, topology: {nodeID: 0, pcieID: q}}
+  - {type: gpu, id: GPU-a, minor: 0, health: true, resources: {koordinator.sh/gpu-memory: 80Gi}, topology: {nodeID: 0, pcieID: z}}
+  - {type: rdma, id: mlx5_0, minor: 0, health: true, topology: {nodeID: 0, pcieID: z}}
 ---
 )";
   const manifests all = fine(device + gpu_node("a: b", ""));
@@ -255,6 +257,7 @@ spec:
   CHECK(has.gpus[0].healthy);
   CHECK_FALSE(has.gpus[1].healthy);
   CHECK(has.gpu.memory_mib == 80 * 1024);
+  CHECK(has.gpu.memory_rule == gpu_memory_rule::as_asked);
   CHECK(has.gpu.model == "A800");
   REQUIRE(has.gpu.partitions.size() == 1);
   CHECK(has.gpu.partitions[0].gpus == 3);
@@ -263,6 +266,8 @@ spec:
   REQUIRE(has.others.size() == 1);
   CHECK(has.others[0].pcie == has.gpus[0].pcie);
   CHECK(has.others[0].units == 100);
+  CHECK(has.gpus[0].pcie == 1);  // by the switches' ids: x, z
+  CHECK(has.gpus[1].pcie == 0);
   CHECK(refusal(device + gpu_node("a: b", "")) == "fine");
   CHECK(warned_lines(fine(device)).find("there is no node of its name") != std::string::npos);
 

@@ -192,6 +192,7 @@ TEST_CASE("devices stay whose they are", "[record]") {
   world w;
   node_spec gpus = a_node("n1").cpu(32);
   gpus.devices.gpu = {.model = "NVIDIA-A100-SXM4-40GB", .memory_mib = 40960};
+  gpus.devices.gpu.memory_rule = gpu_memory_rule::as_asked;
   gpus.devices.gpus = {
       {.id = "g0"}, {.id = "g1", .healthy = false}, {.id = "g2"}, {.id = "g3", .mig = mig_mode::dynamic}};
   gpus.devices.others = {{.id = "nic", .device_class = "rdma", .units = 4, .attributes = {{"speed", std::int64_t{3}}}}};
@@ -199,6 +200,12 @@ TEST_CASE("devices stay whose they are", "[record]") {
   pod_spec shares = a_pod("share").cpu(1);
   shares.devices = {{.count = 1, .milli = 500}};
   w.add(shares);
+  for (const auto& [name, request] : {std::pair{"hundredths", device_request{.milli = 100, .memory_percent = 30}},
+                                      {"mib", device_request{.milli = 100, .memory_mib = 12'500}}}) {
+    pod_spec by_memory = a_pod(name).cpu(1);
+    by_memory.devices = {request};
+    w.add(by_memory);
+  }
   pod_spec slice = a_pod("slice").cpu(1);
   slice.devices = {{.count = 1, .mig_profile = "1g.5gb"}};
   w.add(slice);

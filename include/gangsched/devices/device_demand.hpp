@@ -46,9 +46,9 @@ struct device_demand {
   std::vector<device_demand> first_of;
 
   [[nodiscard]] bool wants_gpu() const noexcept { return kind != form::other; }
-  /// MiB it takes of a GPU that has @p total.
+  /// MiB it takes of a GPU that has @p total; hundredths are rounded down, so that those of all memory fit.
   [[nodiscard]] std::int64_t memory_of(std::int64_t total) const noexcept {
-    return memory_percent == 0 ? memory_mib : (total * memory_percent + 99) / 100;
+    return memory_percent == 0 ? memory_mib : total * memory_percent / 100;
   }
 };
 

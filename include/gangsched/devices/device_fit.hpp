@@ -58,6 +58,8 @@ struct device_rules {
   share_rule share = share_rule::tightest;
   mig_rule mig = mig_rule::fragmentation;
   std::int8_t gpu = -1;  ///< a plugin's choice for a share: this GPU, which has room for it; −1: the rule decides
+  /// A plugin's choice for the first request for whole GPUs or shares: as many as it asks for, each with room; 0: the rules decide.
+  std::uint32_t gpus = 0;
 };
 
 /// What one GPU of @p state has room for: a bit for each GPU that can take @p demand. O(GPUs).

@@ -21,7 +21,8 @@ struct device_grant {
       0;  ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a
           ///< capacity: which of the device's, by name
   std::int32_t mig_start =
-      -1;  ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one
+      -1;  ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one; of
+           ///< a share under `gpu_memory_rule::as_asked`: the hundredths of memory that it asked by
   symbol mig_profile = {};  ///< and its profile
   std::int64_t amount =
       0;  ///< of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of

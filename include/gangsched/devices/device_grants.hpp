@@ -25,6 +25,11 @@ GANGSCHED_API void add_grant(const device_inventory& inventory, const device_gra
 [[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(
     const device_inventory& inventory, const device_demand& demand, const device_grant& of);
 
+/// ⌊part/all·100⌋ in floating point, in this order, as Koordinator counts what a share has of a GPU's memory; 0 of nothing.
+[[nodiscard]] inline std::int64_t memory_percent_of(std::int64_t part, std::int64_t all) noexcept {
+  return all == 0 ? 0 : static_cast<std::int64_t>(static_cast<double>(part) / static_cast<double>(all) * 100);
+}
+
 namespace detail {
 
 /// How much of the GPU or device: what the demand says, of one of this node.

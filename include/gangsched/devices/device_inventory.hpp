@@ -13,6 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 inline constexpr std::size_t max_other_devices = 1024;
 inline constexpr std::int32_t whole_gpu = 1000;  ///< milli
+inline constexpr int memory_percent_bit = 48;    ///< of a GPU's second word: hundredths from there on
 
 /// What is used of one GPU, packed: a claim adds to it and takes the same away again, so fields must never overflow.
 ///   bits 0–15 milli · 16–23 memory slices of MIG instances · 24–31 media engines of MIG instances · 32–47 replicas · 48–62 pods
@@ -71,8 +72,9 @@ struct shared_counter {
 
 /// What the words of nodes with the same devices mean. Nodes with equal hardware share one; ids and health are the node's own.
 ///
-/// Words of a node: two a GPU (`gpu_word`; MiB of memory in use), then one for each other device (units in use; `unhealthy_bit`), then
-/// one for each shared counter (amount in use) and each capacity of a shared device, then those of `numa_layout`.
+/// Words of a node: two a GPU (`gpu_word`; MiB of memory in use, and above them hundredths, where these count), then one for each other
+/// device (units in use; `unhealthy_bit`), then one for each shared counter (amount in use) and each capacity of a shared device, then
+/// those of `numa_layout`.
 struct device_inventory {
   struct gpu {
     std::int16_t numa = -1, pcie = -1;
@@ -97,6 +99,7 @@ struct device_inventory {
   symbol model;
   symbol resource;  ///< that counts the GPUs
   std::int64_t gpu_memory_mib = 0;
+  gpu_memory_rule memory_rule = gpu_memory_rule::mib;
   std::int32_t compute_capability = 0;
   std::int32_t replicas = 1;
   std::vector<gpu> gpus;
@@ -145,7 +148,13 @@ struct device_state {
     const gpu_word word = gpu(index);
     return word.unhealthy() ? 0 : whole_gpu - word.milli();
   }
-  [[nodiscard]] std::int64_t used_memory_mib(std::size_t index) const noexcept { return used[2 * index + 1]; }
+  [[nodiscard]] std::int64_t used_memory_mib(std::size_t index) const noexcept {
+    return used[2 * index + 1] & ((std::int64_t{1} << memory_percent_bit) - 1);
+  }
+  /// In hundredths, of each share rounded down; only under `gpu_memory_rule::as_asked`.
+  [[nodiscard]] std::int64_t used_memory_percent(std::size_t index) const noexcept {
+    return used[2 * index + 1] >> memory_percent_bit;
+  }
 };
 
 /// Makes the tables that choosing looks up; they follow from the rest. O(3^GPUs) up to 8 of them.

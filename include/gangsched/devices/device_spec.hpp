@@ -42,6 +42,10 @@ struct gpu_spec {
   std::vector<mig_instance> instances = {};  ///< of a fixed one
 };
 
+/// What a share needs of a GPU's memory: as many MiB as it comes to, or room in what it asks by (Koordinator: MiB and hundredths are both
+/// counted of every share, these rounded down, so that what shares by MiB have of another hundredth may be promised twice).
+enum class gpu_memory_rule : std::uint8_t { mib, as_asked };
+
 /// What all GPUs of a node are.
 struct gpu_class {
   std::string model = {};       ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
@@ -53,6 +57,7 @@ struct gpu_class {
   std::vector<gpu_partition> partitions = {};  ///< that the fabric manager allows; empty: it does not mind
   gpu_partition_policy partition_policy = gpu_partition_policy::prefer;
   std::optional<mig_table> mig = {};  ///< of a product that the library does not know by `model`
+  gpu_memory_rule memory_rule = gpu_memory_rule::mib;
 };
 
 using device_attribute = std::variant<bool, std::int64_t, std::string>;
@@ -172,7 +177,7 @@ struct device_request {
   // GPUs
   std::int32_t milli = 1000;             ///< thousandths of each; 1000: it is the pod's own
   std::int64_t memory_mib = 0;           ///< of each, for a share
-  std::int32_t memory_percent = 0;       ///< or in hundredths of its memory
+  std::int32_t memory_percent = 0;       ///< or in hundredths of its memory, rounded down to MiB
   std::string mig_profile = {};          ///< "1g.5gb"; then milli and memory do not count
   std::vector<std::string> models = {};  ///< any of these; empty: every model
   std::int64_t least_memory_mib = 0;     ///< how much memory the GPU must have in all

@@ -31,4 +31,12 @@ std::optional<device_want> node_view<Reads>::only_want(const pod_class& cls) con
   return detail::only_want(*state_, cls, row_);
 }
 
+/// Whether the node's devices have what pods of @p cls want of them.
+template <reads Reads>
+[[nodiscard]] status devices_fit_on(const node_view<Reads>& node, const pod_class& cls, const device_rules& rules) {
+  if (const std::optional<device_want> only = node.only_want(cls)) return devices_fit(node.devices(), *only, rules);
+  const device_wants wants = node.wants_of(cls);
+  return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules);
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -306,8 +306,8 @@ void put(Out& out, const numa_layout& v) {
 }
 template <class Out>
 void put(Out& out, const device_inventory& v) {
-  put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.compute_capability),
-      put(out, v.replicas);
+  put(out, v.model), put(out, v.resource), put(out, v.gpu_memory_mib), put(out, v.memory_rule),
+      put(out, v.compute_capability), put(out, v.replicas);
   put(out, v.gpus), put(out, v.others), put(out, v.counters), put(out, v.partition_policy);
   put(out, static_cast<std::uint8_t>(v.numa != nullptr));
   if (v.numa != nullptr) put(out, *v.numa);

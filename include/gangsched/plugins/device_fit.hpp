@@ -1,5 +1,5 @@
 #pragma once
-#include <optional>
+#include <limits>
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/device_views.hpp"
@@ -53,10 +53,7 @@ class device_fit {
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     if (asks_nothing(pod, node)) return status::success();
     if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;
-    if (const std::optional<device_want> only = node.only_want(pod.spec()))
-      return devices_fit(node.devices(), *only, rules_);
-    const device_wants wants = node.wants_of(pod.spec());
-    return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules_);
+    return devices_fit_on(node, pod.spec(), rules_);
   }
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, room node) const {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max(), most = 1024;

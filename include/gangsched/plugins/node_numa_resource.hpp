@@ -9,9 +9,9 @@
 #include "gangsched/core/percent.hpp"
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/devices/numa_layout.hpp"
-#include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
+#include "gangsched/framework/weighted_resource.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -30,12 +30,8 @@ class node_numa_resource {
       events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
   using room = node_view<reads::devices | reads::allocatable | reads::usage>;
 
-  enum class strategy : std::uint8_t { least_allocated, most_allocated };
-
-  struct weighted_resource {
-    std::string name;
-    std::int64_t weight = 1;  ///< 1 to 100
-  };
+  using strategy = allocation_strategy;
+  using weighted_resource = gangsched::weighted_resource;  ///< weight: 1 to 100
   [[nodiscard]] static std::vector<weighted_resource> defaults() { return {{"cpu", 1}, {"memory", 1}}; }
 
   explicit node_numa_resource(strategy how = strategy::least_allocated,
@@ -46,21 +42,9 @@ class node_numa_resource {
     strategy how = strategy::least_allocated;
     std::vector<weighted_resource> resources;
     argument_reader read{name};
-    const auto read_resource = [&](const argument& item, const std::string& path) {
-      weighted_resource& one = resources.emplace_back();
-      return read.fields(item, path, [&](std::string_view field, const argument& value, const std::string& at) {
-        if (field == "name") return read.text(value, at, one.name);
-        return field == "weight" ? read.number(value, at, 1, 100, one.weight) : read.unknown(at);
-      });
-    };
     const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
-      if (key != "scoringStrategy") return read.unknown(path);
-      return read.fields(value, path, [&](std::string_view field, const argument& v, const std::string& at) {
-        if (field == "resources") return read.items(v, at, read_resource);
-        if (field != "type") return read.unknown(at);
-        return read.word(
-            v, at, {{"LeastAllocated", strategy::least_allocated}, {"MostAllocated", strategy::most_allocated}}, how);
-      });
+      return key == "scoringStrategy" ? read_allocation_strategy(read, value, path, how, resources)
+                                      : read.unknown(path);
     });
     if (!fine) return std::move(read).failure();
     return node_numa_resource{how, resources.empty() ? defaults() : std::move(resources)};

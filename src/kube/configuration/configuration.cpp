@@ -396,6 +396,10 @@ result<kernel_table> make_table(const scheduler_profile& profile, const plugin_r
       if (implemented[index].has(at) && !configurable) add(index, at);
     }
   }
+  // The first there decides, and DynamicResources, which is enabled by default, always has something to say.
+  std::ranges::stable_partition(made.order[static_cast<std::size_t>(point::choose_devices)], [&](std::uint16_t index) {
+    return detail::find_in_tree(made.plugins[index].name) == nullptr;
+  });
   if (made.at(point::queue_sort).size() != 1)
     return error{errc::malformed, profile.where, "plugins", "needs exactly one plugin that sorts the queue"};
   if (made.at(point::queue_order).size() > 1)

@@ -176,7 +176,7 @@ class sharing_reader {
     }
     device_request& made = add();
     made.count = static_cast<std::int32_t>(count);
-    const bool whole = core.value_or(100) == 100 && (core || ratio) && !memory && ratio.value_or(100) == 100;
+    const bool whole = core.value_or(0) == 100 && !memory && ratio.value_or(100) == 100;
     if (whole) return true;
     made.milli = static_cast<std::int32_t>(10 * core.value_or(0));
     if (memory)

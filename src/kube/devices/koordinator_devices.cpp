@@ -71,9 +71,10 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
   if (!fine) return false;
   out.node = meta.name;
   std::ranges::stable_sort(all, {}, &found_device::minor);
-  std::map<std::string, std::int32_t> switches;
+  std::map<std::string, std::int32_t> switches;  // numbered as Koordinator orders them: by id
   for (const found_device& one : all)
-    if (!one.pcie.empty()) switches.emplace(one.pcie, static_cast<std::int32_t>(switches.size()));
+    if (!one.pcie.empty()) switches.emplace(one.pcie, 0);
+  for (std::int32_t next = 0; auto& [id, number] : switches) number = next++;
   for (const found_device& one : all) {
     const std::int32_t pcie = one.pcie.empty() ? -1 : switches.at(one.pcie);
     const auto numa = static_cast<std::int32_t>(one.numa);
@@ -87,6 +88,7 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
           {.id = id, .device_class = one.type, .units = units, .healthy = one.healthy, .numa = numa, .pcie = pcie});
       continue;
     }
+    out.has.gpu.memory_rule = gpu_memory_rule::as_asked;
     out.has.gpus.push_back({.id = id, .healthy = one.healthy, .numa = numa, .pcie = pcie});
     const auto memory = one.resources.find("koordinator.sh/gpu-memory");
     std::int64_t bytes = 0;
