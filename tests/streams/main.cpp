@@ -1,21 +1,30 @@
 // gangsched-gang-streams SEEDS: how long gangs of 64 wait in streams of gangs of 2 to 64 GPUs, by what the scheduler does about it, beside
-// two plain queues on a count of GPUs. Fails if what docs/backfill.md says of them is not so.
+// plain queues on a count of GPUs. Fails if what docs/backfill.md says of them is not so.
+// gangsched-gang-streams --philly FILE [SPEED]: the same of a job list of philly, and how long its jobs of 8 workers wait.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "gangsched/gangsched.hpp"
+#include "gangsched/scheduling/run_time_estimates.hpp"
 #include "streams/gang_stream.hpp"
+
+#if GANGSCHED_HAS_REPLAY
+#include "replay/philly.hpp"
+#endif
 
 namespace {
 
 using namespace gangsched;
 using namespace gangsched::testing;
 
-constexpr std::int64_t nodes = 64, gpus_a_node = 8;
+constexpr std::int64_t gpus_a_node = 8;
 
 template <class T>
 T must(result<T> made) {
@@ -27,11 +36,11 @@ T must(result<T> made) {
 }
 
 /// Oldest first; the first that does not fit stops the others (`strict`), or does not (greedy by age).
-std::vector<instant> plain_queue(const std::vector<stream_gang>& stream, bool strict) {
+std::vector<instant> plain_queue(const std::vector<stream_gang>& stream, std::int64_t gpus, bool strict) {
   std::vector<instant> starts(stream.size(), instant::max());
   std::multimap<instant, std::size_t> ends;
   std::vector<std::size_t> waiting;
-  std::int64_t free = nodes * gpus_a_node;
+  std::int64_t free = gpus;
   for (std::size_t next = 0; next < stream.size();) {
     const bool ending = !ends.empty() && ends.begin()->first <= stream[next].arrives;
     const instant now = ending ? ends.begin()->first : stream[next].arrives;
@@ -57,9 +66,53 @@ std::vector<instant> plain_queue(const std::vector<stream_gang>& stream, bool st
   return starts;
 }
 
-std::vector<instant> schedule(const std::vector<stream_gang>& stream, const scheduler_options& options, double error) {
+/// EASY on a count of GPUs (Lifka 1995): the oldest that does not fit is told when it will; others start that end by then, or need no more
+/// than is left beside it then.
+std::vector<instant> plain_easy(const std::vector<stream_gang>& stream, std::int64_t gpus) {
+  std::vector<instant> starts(stream.size(), instant::max());
+  std::multimap<instant, std::int64_t> ends;
+  std::vector<std::size_t> waiting;
+  std::int64_t free = gpus;
+  for (std::size_t next = 0; next < stream.size();) {
+    const bool ending = !ends.empty() && ends.begin()->first <= stream[next].arrives;
+    const instant now = ending ? ends.begin()->first : stream[next].arrives;
+    if (ending) {
+      free += ends.begin()->second;
+      ends.erase(ends.begin());
+    } else {
+      waiting.push_back(next++);
+    }
+    instant shadow = instant::max();
+    std::int64_t beside = 0;
+    std::erase_if(waiting, [&](std::size_t which) {
+      const stream_gang& one = stream[which];
+      if (shadow == instant::max() && one.size > free) {
+        std::int64_t then = free;
+        for (auto end = ends.begin(); then < one.size; ++end) shadow = end->first, then += end->second;
+        beside = then - one.size;
+      }
+      const bool in_time = shadow == instant::max() || now + one.runs <= shadow;
+      if (one.size > free || (!in_time && one.size > beside)) return false;
+      if (!in_time) beside -= one.size;
+      free -= one.size;
+      starts[which] = now;
+      ends.emplace(now + one.runs, one.size);
+      return true;
+    });
+  }
+  return starts;
+}
+
+/// How long gangs are expected to run.
+struct estimates {
+  double error = 0;     ///< up to so much longer than they will; their own time is 1
+  bool learnt = false;  ///< by those of the same size that ended
+};
+
+std::vector<instant> schedule(const std::vector<stream_gang>& stream, std::int64_t gpus,
+                              const scheduler_options& options, const estimates& by) {
   cluster on;
-  for (std::int64_t i = 0; i < nodes; ++i) {
+  for (std::int64_t i = 0; i < gpus / gpus_a_node; ++i) {
     node_spec node;
     node.name = "n" + std::to_string(i);
     node.allocatable = {{"cpu", quantity{1000}}, {"pods", quantity{110}}, {"nvidia.com/gpu", quantity{gpus_a_node}}};
@@ -71,6 +124,7 @@ std::vector<instant> schedule(const std::vector<stream_gang>& stream, const sche
   std::vector<group_id> groups(stream.size());
   std::multimap<instant, std::size_t> ends;
   dice roll{99};
+  run_time_estimates learnt;
   const auto decide = [&](instant now) {
     while (auto cycle = decides.schedule_cycle(now)) {
       for (const decision& one : cycle) {
@@ -89,6 +143,8 @@ std::vector<instant> schedule(const std::vector<stream_gang>& stream, const sche
     if (!ends.empty() && ends.begin()->first <= arrival && (!timer || ends.begin()->first <= *timer)) {
       const auto [now, gang] = *ends.begin();
       ends.erase(ends.begin());
+      const std::string size = std::to_string(stream[gang].size);
+      learnt.ended(std::array{std::string_view{size}, std::string_view{"all"}}, stream[gang].runs);
       for (const pod_id pod : pods[gang]) must(on.remove_pod(pod));
       must(on.remove_group(groups[gang]));
       decide(now);
@@ -99,15 +155,18 @@ std::vector<instant> schedule(const std::vector<stream_gang>& stream, const sche
       group.name = "g" + std::to_string(next);
       group.policy = gang{.min_count = static_cast<std::int32_t>(stream[next].size)};
       groups[next] = must(on.add_group(group));
-      const double expected = error == 0 ? 1 : 1 + error * static_cast<double>(roll.below(1001)) / 1000;
+      const double expected = by.error == 0 ? 1 : 1 + by.error * static_cast<double>(roll.below(1001)) / 1000;
+      instant runs{static_cast<std::int64_t>(static_cast<double>(stream[next].runs.count()) * expected)};
+      const std::string size = std::to_string(stream[next].size);
+      if (by.learnt)
+        runs = learnt.estimate(std::array{std::string_view{size}, std::string_view{"all"}}).value_or(instant{0});
       for (std::int64_t i = 0; i < stream[next].size; ++i) {
         pod_spec pod;
         pod.name = group.name + "-" + std::to_string(i);
         pod.containers.emplace_back().requests = {{"nvidia.com/gpu", quantity{1}}};
         pod.group = groups[next];
         pod.cookie = next;
-        pod.expected_run_time =
-            instant{static_cast<std::int64_t>(static_cast<double>(stream[next].runs.count()) * expected)};
+        pod.expected_run_time = runs;
         pods[next].push_back(must(on.add_pod(pod)));
       }
       decide(arrival);
@@ -119,34 +178,46 @@ std::vector<instant> schedule(const std::vector<stream_gang>& stream, const sche
 
 struct policy {
   const char* name;
-  std::function<std::vector<instant>(const std::vector<stream_gang>&)> run;
+  std::function<std::vector<instant>(const std::vector<stream_gang>&, std::int64_t gpus)> run;
 };
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  const std::uint64_t seeds = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 20;
-  const auto by = [](scheduler_options options, double error = 0) {
-    return [options, error](const std::vector<stream_gang>& stream) { return schedule(stream, options, error); };
+std::vector<policy> all_policies() {
+  const auto by = [](const scheduler_options& options, const estimates& how = {}) {
+    return [options, how](const std::vector<stream_gang>& stream, std::int64_t gpus) {
+      return schedule(stream, gpus, options, how);
+    };
+  };
+  const auto plain = [](bool strict) {
+    return [strict](const std::vector<stream_gang>& stream, std::int64_t gpus) {
+      return plain_queue(stream, gpus, strict);
+    };
   };
   const scheduler_options easy{.backfill = backfill_rule::easy}, drain{.max_overtake = std::chrono::minutes{30}};
-  const std::vector<policy> policies{
-      {"strict FIFO (by the book)", [](const auto& stream) { return plain_queue(stream, true); }},
-      {"greedy by age (by the book)", [](const auto& stream) { return plain_queue(stream, false); }},
+  return {
+      {"strict FIFO (by the book)", plain(true)},
+      {"greedy by age (by the book)", plain(false)},
+      {"EASY (by the book)", plain_easy},
       {"default", by({})},
       {"backfill easy", by(easy)},
-      {"easy, estimates 1 to 3 times", by(easy, 2)},
+      {"easy, estimates 1 to 3 times", by(easy, {.error = 2})},
+      {"easy, estimates learnt", by(easy, {.learnt = true})},
       {"backfill conservative", by({.backfill = backfill_rule::conservative})},
       {"max_overtake 30 min", by(drain)},
   };
+}
+constexpr std::size_t fifo = 0, greedy = 1, with_easy = 4;  // of those
+
+bool streams_of_gangs(std::uint64_t seeds) {
+  constexpr std::int64_t gpus = 512;
+  const std::vector<policy> policies = all_policies();
   bool fine = true;
   std::printf("%-30s %5s %12s %10s %10s %8s\n", "", "load", "utilisation", "mean wait", "64s wait", "never");
   for (const double load : {0.8, 0.95, 1.2}) {
     std::vector<stream_outcome> sums(policies.size());
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-      const std::vector<stream_gang> stream = make_gang_stream({.seed = seed, .load = load});
+      const std::vector<stream_gang> stream = make_gang_stream({.seed = seed, .load = load, .gpus = gpus});
       for (std::size_t i = 0; i < policies.size(); ++i) {
-        const stream_outcome one = judge_stream(stream, policies[i].run(stream), nodes * gpus_a_node);
+        const stream_outcome one = judge_stream(stream, policies[i].run(stream, gpus), gpus);
         sums[i].utilisation += one.utilisation / static_cast<double>(seeds);
         sums[i].mean_wait += one.mean_wait / static_cast<double>(seeds);
         sums[i].mean_wait_64 += one.mean_wait_64 / static_cast<double>(seeds);
@@ -163,8 +234,54 @@ int main(int count, char** arguments) {
       fine = fine && kept;
     };
     promise("EASY wastes no more than a point against greedy by age",
-            sums[3].utilisation >= sums[1].utilisation - 0.01);
-    promise("gangs of 64 wait no longer with EASY than in strict FIFO", sums[3].mean_wait_64 <= sums[0].mean_wait_64);
+            sums[with_easy].utilisation >= sums[greedy].utilisation - 0.01);
+    promise("gangs of 64 wait no longer with EASY than in strict FIFO",
+            sums[with_easy].mean_wait_64 <= sums[fifo].mean_wait_64);
   }
-  return fine ? 0 : 1;
+  return fine;
+}
+
+#if GANGSCHED_HAS_REPLAY
+/// Jobs of the Philly trace, as gangsched-replay reads them, at so many times their speed.
+void stream_of_philly(const std::string& file, double speed) {
+  const replay::workload work = replay::philly::to_workload(replay::philly::read(file), {.speed = speed});
+  const auto gpus = static_cast<std::int64_t>(work.nodes.size()) * gpus_a_node;
+  std::vector<stream_gang> stream;
+  for (const replay::job& one : work.jobs)
+    stream.push_back({std::int64_t{one.workers}, one.arrival, one.lifetime.value_or(instant{0})});
+  std::printf("%zu jobs, %lld GPUs\n%-30s %12s %12s %12s %12s\n", stream.size(), static_cast<long long>(gpus), "",
+              "utilisation", "others wait", "8s wait", "8s, p99");
+  for (const policy& one : all_policies()) {
+    const std::vector<instant> starts = one.run(stream, gpus);
+    const instant last = stream.back().arrives;
+    std::vector<double> eights;
+    double others = 0, all_eights = 0;
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      const double wait = std::chrono::duration<double>(std::min(starts[i], last) - stream[i].arrives).count();
+      if (stream[i].size == 8)
+        eights.push_back(wait), all_eights += wait;
+      else
+        others += wait;
+    }
+    std::sort(eights.begin(), eights.end());
+    const std::size_t rank = (99 * eights.size() + 99) / 100;
+    std::printf("%-30s %11.2f%% %10.0f s %10.0f s %10.0f s\n", one.name,
+                100 * judge_stream(stream, starts, gpus).utilisation,
+                others / static_cast<double>(stream.size() - eights.size()),
+                all_eights / static_cast<double>(eights.size()), eights[rank - 1]);
+  }
+}
+#endif
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::vector<std::string> words{arguments + 1, arguments + count};
+#if GANGSCHED_HAS_REPLAY
+  if (words.size() > 1 && words[0] == "--philly") {
+    stream_of_philly(words[1], words.size() > 2 ? std::strtod(words[2].c_str(), nullptr) : 1);
+    return 0;
+  }
+#endif
+  return streams_of_gangs(words.empty() ? 20 : std::strtoull(words[0].c_str(), nullptr, 10)) ? 0 : 1;
 }
