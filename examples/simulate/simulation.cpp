@@ -21,6 +21,7 @@
 #include "simulate/devices.hpp"
 #include "simulate/ledger.hpp"
 #include "simulate/queues.hpp"
+#include "simulate/volumes.hpp"
 
 namespace simulate {
 namespace {
@@ -46,7 +47,8 @@ struct moment {
 
 class host {
  public:
-  host(const scenario& of, const progress_sink& show) : of_(of), show_(show), what_(of.what), groups_(of.what) {}
+  host(const scenario& of, const progress_sink& show)
+      : of_(of), show_(show), what_(of.what), groups_(of.what), volumes_(what_) {}
 
   result<void> load();
   void run();
@@ -77,6 +79,8 @@ class host {
 
   bool schedule();
   void execute(const cycle& done);
+  void take_volumes(const cycle& done);
+  void tell_volumes();
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void start(std::size_t pod);
   void leave(std::size_t pod, ending why);
@@ -93,6 +97,7 @@ class host {
   const progress_sink& show_;
   kube::manifests what_;  // kept up to date as far as budgets need it
   group_ledger groups_;
+  volume_news volumes_;
   cluster cluster_;
   std::optional<report::metrics> metrics_;
   std::optional<report::trace> trace_;
@@ -107,6 +112,7 @@ class host {
   std::uint64_t cycles_ = 0;
   std::uint64_t heard_ = 0;
   bool budgets_stale_ = false;
+  bool keeps_volumes_ = false;
   std::optional<moment> stop_before_;
 };
 
@@ -182,6 +188,7 @@ void host::run() {
 bool host::schedule() {
   if (over()) return false;
   update_budgets();
+  tell_volumes();
   const cycle done = scheduler_->schedule_cycle(now_);
   if (!done && done.error() != nullptr) throw std::logic_error{done.error()->message()};
   execute(done);
@@ -189,7 +196,35 @@ bool host::schedule() {
   return static_cast<bool>(done);
 }
 
+/// Claims get their volumes. Members of a gang that were placed in one cycle can want the same one: who comes too late fails, with its gang
+/// if that is all or nothing, and who was served keeps its volume, as in a cluster.
+void host::take_volumes(const cycle& done) {
+  for (const decision& one : done) {
+    if (one.kind != decision_kind::bind && one.kind != decision_kind::wait) continue;
+    if (volumes_.reserve(one.pod_cookie, cluster_.name_of(one.node))) continue;
+    tasks_[one.pod_cookie].tried_in = changes_;
+    const cycle taken_back = scheduler_->fail(one.pod, "no volume is left there for its claims");
+    if (taken_back.error() != nullptr) throw std::logic_error{taken_back.error()->message()};
+    keeps_volumes_ = true;
+    for (const decision& other : taken_back) execute(other, {}, out_.pods.size());
+    keeps_volumes_ = false;
+  }
+}
+
+/// Where claims of those who wait can be bound, as others have taken volumes.
+void host::tell_volumes() {
+  for (const std::size_t pod : volumes_.outdated([&](std::size_t i) {
+         return tasks_[i].in_cluster && out_.pods[i].is == fate::unscheduled && cluster_.contains(tasks_[i].id);
+       })) {
+    pod_spec spec = must(kube::spec_for(cluster_, what_.pods[pod]));
+    spec.cookie = pod;
+    spec.nominated_node = cluster_.nominated_node_of(tasks_[pod].id);
+    must(cluster_.update_pod(tasks_[pod].id, spec));
+  }
+}
+
 void host::execute(const cycle& done) {
+  take_volumes(done);
   std::size_t preemptor = out_.pods.size();
   std::string for_whom;
   for (const decision& one : done) {
@@ -241,6 +276,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       to.placed_at.reset();
       of.placed_in.reset();
       of.tried_in = changes_;
+      if (!keeps_volumes_) volumes_.release(pod);
       break;
     case decision_kind::nominate: to.nominated_node = cluster_.name_of(one.node); [[fallthrough]];
     case decision_kind::reject:
@@ -369,7 +405,10 @@ asked host::explain_as_in(const host& whole, std::size_t pod) {
     const std::optional<moment>& other = whole.tasks_[i].placed_in;
     if (!other || other->cycle != when.cycle || other->decision >= when.decision) continue;
     must(cluster_.assume(tasks_[i].id, cluster_.find_node(whole.out_.pods[i].node).value()));
+    volumes_.reserve(i, whole.out_.pods[i].node);
+    out_.pods[i].is = fate::placed;
   }
+  tell_volumes();
   return explain_now(pod);
 }
 

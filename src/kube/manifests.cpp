@@ -18,6 +18,7 @@
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
+#include "gangsched/src/kube/volumes/volumes.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
@@ -102,6 +103,8 @@ class collector {
     settle_group_queues(made_);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     if (how_->whole_cluster) settle_references(made_);
+    if (auto bad = settle_volumes(made_, volumes_, controllers_, *how_)) return *std::move(bad);
+    if (auto bad = check_claims(made_, queues_)) return *std::move(bad);
     return std::move(made_);
   }
 
@@ -190,7 +193,12 @@ class collector {
                                                "Queue",
                                                "WorkloadPriorityClass",
                                                "ClusterTrainingRuntime",
-                                               "DeviceTaintRule"};
+                                               "DeviceTaintRule",
+                                               "PersistentVolume",
+                                               "StorageClass",
+                                               "CSINode",
+                                               "CSIDriver",
+                                               "VolumeAttachment"};
     return std::ranges::find(all, kind) != std::end(all);
   }
   static bool is_list(const value& object, std::string_view kind) {
@@ -232,6 +240,7 @@ class collector {
       if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
     if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
+    if (const auto known = read_volume_family(read, of, group, kind, here(of), made_, volumes_)) return *known;
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
     if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
@@ -403,6 +412,7 @@ class collector {
   group_objects groups_;
   queue_objects queues_;
   device_objects devices_;
+  volume_objects volumes_;
   std::map<std::array<std::string, 4>, const value*> latest_;  // by API group, kind, namespace and name
   std::unordered_set<const value*> replaced_;                  // by one that comes later
   std::size_t generated_ = 0;                                  // names
@@ -468,6 +478,12 @@ result<pod_manifest> read_pod(const value& object, std::string_view file, std::v
         out.from.line = object.line;
         bool over = false;
         if (!detail::read_pod(read, of, out, over, how)) return false;
+        for (const pod_volume& one : out.volumes) {
+          if (!one.claim.empty() || one.ephemeral)
+            read.warn(
+                of, fmt::format("volume \"{}\": claims take other objects to know: where it can be used does not count",
+                                one.name));
+        }
         auto wrong = detail::read_membership(out);
         return !wrong || read.fail(wrong->code, object.line, std::move(wrong->field), std::move(wrong->reason));
       });
