@@ -7,6 +7,7 @@
 #include <gangsched/record/recorder.hpp>
 #include <gangsched/report/trace.hpp>
 #include <gangsched/scheduling/measure_hooks.hpp>
+#include <gangsched/scheduling/queue_listing.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -80,7 +81,8 @@ class host {
   bool schedule();
   void execute(const cycle& done);
   void take_volumes(const cycle& done);
-  void tell_volumes();
+  void tell_volumes(bool everybody = false);
+  void tell_volumes_of(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void start(std::size_t pod);
   void leave(std::size_t pod, ending why);
@@ -112,7 +114,8 @@ class host {
   std::uint64_t cycles_ = 0;
   std::uint64_t heard_ = 0;
   bool budgets_stale_ = false;
-  bool keeps_volumes_ = false;
+  bool keeps_volumes_ = false;  // of those who are taken back
+  bool volumes_back_ = false;   // and who waits may have them
   std::optional<moment> stop_before_;
 };
 
@@ -211,16 +214,36 @@ void host::take_volumes(const cycle& done) {
   }
 }
 
-/// Where claims of those who wait can be bound, as others have taken volumes.
-void host::tell_volumes() {
-  for (const std::size_t pod : volumes_.outdated([&](std::size_t i) {
-         return tasks_[i].in_cluster && out_.pods[i].is == fate::unscheduled && cluster_.contains(tasks_[i].id);
-       })) {
-    pod_spec spec = must(kube::spec_for(cluster_, what_.pods[pod]));
-    spec.cookie = pod;
-    spec.nominated_node = cluster_.nominated_node_of(tasks_[pod].id);
-    must(cluster_.update_pod(tasks_[pod].id, spec));
+/// Where claims of those who wait can be bound, as others have taken volumes. That is much to say where many pods are held to lists of many
+/// nodes: then those who are to be tried hear it when it is their turn, until volumes come back or somebody asks.
+void host::tell_volumes(bool everybody) {
+  if (!volumes_.is_news()) return;
+  const auto waits = [&](std::size_t i) {
+    return tasks_[i].in_cluster && out_.pods[i].is == fate::unscheduled && cluster_.contains(tasks_[i].id);
+  };
+  constexpr std::size_t little = 20'000;  // names of nodes
+  const std::size_t pods = what_.pods.size(), claimants = volumes_.claimants();
+  if (everybody || volumes_back_ || !what_.queues.empty() || claimants * what_.nodes.size() < little ||
+      claimants * 16 < pods) {
+    volumes_back_ = false;
+    for (const std::size_t pod : volumes_.refresh_all(waits)) tell_volumes_of(pod);
+    return;
   }
+  // Who was rejected is woken by it, as in a cluster; of those who are to be tried the first comes next.
+  bool first = true;
+  for (const queued_entity& next : must(scheduler_->queue())) {
+    if (next.standing.place == queue_place::active && !std::exchange(first, false)) continue;
+    if (next.group != group_id{}) return tell_volumes(true);
+    const std::size_t pod = cluster_.cookie_of(next.pod);
+    if (waits(pod) && volumes_.refresh(pod)) tell_volumes_of(pod);
+  }
+}
+
+void host::tell_volumes_of(std::size_t pod) {
+  pod_spec spec = must(kube::spec_for(cluster_, what_.pods[pod]));
+  spec.cookie = pod;
+  spec.nominated_node = cluster_.nominated_node_of(tasks_[pod].id);
+  must(cluster_.update_pod(tasks_[pod].id, spec));
 }
 
 void host::execute(const cycle& done) {
@@ -276,7 +299,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       to.placed_at.reset();
       of.placed_in.reset();
       of.tried_in = changes_;
-      if (!keeps_volumes_) volumes_.release(pod);
+      if (!keeps_volumes_) volumes_.release(pod), volumes_back_ = true;
       break;
     case decision_kind::nominate: to.nominated_node = cluster_.name_of(one.node); [[fallthrough]];
     case decision_kind::reject:
@@ -408,18 +431,20 @@ asked host::explain_as_in(const host& whole, std::size_t pod) {
     volumes_.reserve(i, whole.out_.pods[i].node);
     out_.pods[i].is = fate::placed;
   }
-  tell_volumes();
+  tell_volumes(true);
   return explain_now(pod);
 }
 
 /// A pod that is not, or no more, in the cluster has no nodes to be asked.
 asked host::explain_now(std::size_t pod) {
+  tell_volumes(true);
   asked made{pod, now_, {}};
   if (cluster_.contains(tasks_[pod].id)) made.why = must(scheduler_->explain(tasks_[pod].id));
   return made;
 }
 
 asked_group host::explain_group(const group_spec& group) {
+  tell_volumes(true);
   asked_group made{group.ns, group.name, {}};
   if (const auto id = cluster_.find_group(group.ns, group.name, group.composite))
     made.why = must(scheduler_->explain(*id));
@@ -463,6 +488,7 @@ outcome host::finish() {
     const std::vector<std::byte> written = log_->take();
     out_.log.assign(reinterpret_cast<const char*>(written.data()), written.size());
   }
+  tell_volumes(true);
   say_why();
   out_.groups = groups_.finish(out_.pods);
   for (const kube::node_manifest& one : what_.nodes) {

@@ -1,7 +1,6 @@
 #include "simulate/volumes.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace simulate {
 namespace {
@@ -31,17 +30,23 @@ void volume_news::release(std::size_t pod) {
   if (binder_) binder_->unreserve(of_->pods[pod]);
 }
 
-std::vector<std::size_t> volume_news::outdated(const std::function<bool(std::size_t)>& waits) {
+bool volume_news::is_news() const { return binder_ && told_ != binder_->version(); }
+
+bool volume_news::refresh(std::size_t index) {
+  kube::pod_manifest& pod = of_->pods[index];
+  if (!binder_ || pod.volumes.empty()) return false;
+  pod_volumes now = binder_->needs(pod);
+  if (ask_the_same(now, pod.spec.volumes)) return false;
+  pod.spec.volumes = std::move(now);
+  return true;
+}
+
+std::vector<std::size_t> volume_news::refresh_all(const std::function<bool(std::size_t)>& waits) {
   std::vector<std::size_t> made;
-  if (!binder_ || std::exchange(told_, binder_->version()) == binder_->version()) return made;
-  for (const std::size_t i : claimants_) {
-    kube::pod_manifest& pod = of_->pods[i];
-    if (!waits(i)) continue;
-    pod_volumes now = binder_->needs(pod);
-    if (ask_the_same(now, pod.spec.volumes)) continue;
-    pod.spec.volumes = std::move(now);
-    made.push_back(i);
-  }
+  if (!is_news()) return made;
+  told_ = binder_->version();
+  for (const std::size_t i : claimants_)
+    if (waits(i) && refresh(i)) made.push_back(i);
   return made;
 }
 

@@ -19,8 +19,14 @@ class volume_news {
   bool reserve(std::size_t pod, std::string_view node);
   /// It does not after all.
   void release(std::size_t pod);
-  /// The pods among those who wait whose volumes ask for something else than before; the manifests say what.
-  std::vector<std::size_t> outdated(const std::function<bool(std::size_t)>& waits);
+  /// Whether pods may have to be told of something since all of them were.
+  [[nodiscard]] bool is_news() const;
+  /// Looks whether the volumes of a pod ask for something else than before, which its manifest says then.
+  bool refresh(std::size_t pod);
+  /// The same of all that claim a volume and wait.
+  std::vector<std::size_t> refresh_all(const std::function<bool(std::size_t)>& waits);
+  /// How many pods claim volumes.
+  [[nodiscard]] std::size_t claimants() const { return claimants_.size(); }
 
  private:
   gangsched::kube::manifests* of_;

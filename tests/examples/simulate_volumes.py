@@ -77,6 +77,16 @@ def check_local_disks(program):
     assert late and late[0].startswith("0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind."), late
 
 
+def check_many_disks(program):
+    """So many pods that wait that they are not all told of each disk that is taken: the same comes of it."""
+    count = 150
+    objects = [*nodes(count), LOCAL, *(volume(f"v{i}", f"n{i}") for i in range(count)), stateful_set("db", count + 1, "local")]
+    report, _ = simulate(program, objects)
+    assert len({pod["node"] for pod in report["pods"] if pod["status"] == "placed"}) == count, report["summary"]
+    late = [pod["reason"] for pod in report["pods"] if pod["status"] == "unscheduled"]
+    assert late == ["0/150 nodes are available: 150 node(s) didn't find available persistent volumes to bind."], late
+
+
 def check_gang(program):
     """Members of a gang that are placed at once do not get the same disk."""
     group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"minMember": 3}}
@@ -107,7 +117,7 @@ def check_once(program):
 
 
 def main(program):
-    for check in (check_sample, check_local_disks, check_gang, check_presumed, check_once):
+    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once):
         check(program)
         print("ok:", check.__name__)
 
