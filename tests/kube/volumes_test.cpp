@@ -110,6 +110,10 @@ TEST_CASE("claims that are missing, lost or being deleted are told in kube-sched
   CHECK(problem(ephemeral) == "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-d\"");
   CHECK(problem(ephemeral + claim("p-d", "storageClassName: ''")) ==
         "PVC default/p-d was not created for pod default/p (pod is not owner)");
+  const manifests volume_missing = fine(pod("p", {"d"}) + claim("d", "volumeName: v", "Bound"), whole);
+  CHECK(warned_lines(volume_missing) ==
+        "a.yaml:1: Pod default/p: spec.volumes: no persistentvolume \"v\"; the pod waits for it\n");
+  CHECK(needs(fine(pod("p", {"d"}) + claim("d", "volumeName: v", "Bound")), "p").claim_problem.empty());
   const manifests part = fine(pod("p", {"d"}));  // the cluster may have it
   CHECK(needs(part, "p").claim_problem.empty());
   CHECK(warned_lines(part) ==

@@ -116,19 +116,29 @@ class volume_settler {
              fmt::join(named, ", "))});
   }
 
-  /// A claim that is in no file, once for each object that names it. Without `whole_cluster` the cluster may have it.
+  /// Claims and their volumes that are in no file. Without `whole_cluster` the cluster may have them.
   void tell_missing(const pod_manifest& pod, pod_volumes& made) {
     if (!pod.node.empty()) return;
+    constexpr std::string_view begin = "persistentvolume \"", end = " not found";
+    if (std::string_view problem = made.claim_problem; problem.starts_with(begin) && problem.ends_with(end)) {
+      problem.remove_suffix(end.size());
+      warn_of_missing(pod, std::string{problem});
+      if (!how_->whole_cluster) made.claim_problem.clear();
+    }
     for (const pod_volume& volume : pod.volumes) {
       const std::string name = claim_name(pod, volume);
       if (name.empty() || claims_.contains({pod.spec.ns, name})) continue;
+      warn_of_missing(pod, fmt::format("persistentvolumeclaim \"{}\"", name));
       if (!how_->whole_cluster) made.claim_problem.clear();
-      if (!told_.emplace(pod.from.file, pod.from.line, name).second) continue;
-      into_->warnings.push_back(
-          {where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name), "spec.volumes",
-           fmt::format("no persistentvolumeclaim \"{}\"; {}", name,
-                       how_->whole_cluster ? "the pod waits for it" : "where the volume can be used does not count")});
     }
+  }
+  /// Once for each object that makes pods.
+  void warn_of_missing(const pod_manifest& pod, const std::string& what) {
+    if (!told_.emplace(pod.from.file, pod.from.line, what).second) return;
+    into_->warnings.push_back(
+        {where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name), "spec.volumes",
+         fmt::format("no {}; {}", what,
+                     how_->whole_cluster ? "the pod waits for it" : "where the volume can be used does not count")});
   }
 
   manifests* into_;
