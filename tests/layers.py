@@ -11,7 +11,7 @@ folders there. A header that a host includes (HOST) includes only such headers, 
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
 and so do report/ and record/; nothing but c/, the library for C, which stands on all of that, includes them; the bodies of components are always compiled. A binding (bindings/)
 includes what a host or a plugin's author does, or the library for C.
-Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues, which stands on core, and
+Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues and volumes, which stand on core, and
 configuration, which stands on documents.
 """
 import pathlib
@@ -35,7 +35,7 @@ COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp
                   "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp", "model/name_rules.hpp", "model/node_selector.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
 FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"],
-            "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues"]}
+            "volumes": ["documents", "core"], "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues", "volumes"]}
 # A binding (bindings/) stands on what hosts include, on components, and on framework/, whose hooks it fills from another language.
 BINDING_ALSO = {"devices/device_inventory.hpp", "devices/gpu_outlook.hpp"}
 MAX_LINES = 600

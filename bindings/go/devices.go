@@ -244,4 +244,6 @@ type PodVolumes struct {
 	Disks           []UsedDisk
 	ExclusiveClaims []string // ReadWriteOncePod: one pod in the whole cluster
 	Attachments     []AttachedVolume
+	BindableNodes   []string // where claims without a volume find or get one; nil: everywhere
+	ClaimProblem    string   // why no node will do: a claim that is missing, lost or being deleted
 }

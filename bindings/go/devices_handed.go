@@ -184,6 +184,8 @@ func (a *arena) volumes(from *PodVolumes) *C.gangsched_pod_volumes {
 		attachments[i] = C.gangsched_attached_volume{driver: a.text(one.Driver), id: a.text(one.ID)}
 	}
 	to.attachments, to.attachment_count = (*C.gangsched_attached_volume)(first(attachments)), C.size_t(len(attachments))
+	to.has_bindable_nodes, to.bindable_nodes = C.bool(from.BindableNodes != nil), a.texts(from.BindableNodes)
+	to.claim_problem = a.text(from.ClaimProblem)
 	return to
 }
 

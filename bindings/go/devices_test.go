@@ -124,5 +124,9 @@ func TestVolumes(t *testing.T) {
 	}
 	_, err := w.cluster.AddPod(&gangsched.PodSpec{Name: "r", Volumes: &gangsched.PodVolumes{Nodes: []string{}}})
 	want(t, err, nil)
-	want(t, w.run(0), "p bind n1; q reject; r reject")
+	_, err = w.cluster.AddPod(&gangsched.PodSpec{Name: "s", Volumes: &gangsched.PodVolumes{BindableNodes: []string{"n1"}}})
+	want(t, err, nil)
+	_, err = w.cluster.AddPod(&gangsched.PodSpec{Name: "t", Volumes: &gangsched.PodVolumes{ClaimProblem: "persistentvolumeclaim \"d\" not found"}})
+	want(t, err, nil)
+	want(t, w.run(0), "p bind n1; q reject; r reject; s bind n1; t reject")
 }

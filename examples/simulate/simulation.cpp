@@ -7,6 +7,7 @@
 #include <gangsched/record/recorder.hpp>
 #include <gangsched/report/trace.hpp>
 #include <gangsched/scheduling/measure_hooks.hpp>
+#include <gangsched/scheduling/queue_listing.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,6 +22,7 @@
 #include "simulate/ledger.hpp"
 #include "simulate/must.hpp"
 #include "simulate/queues.hpp"
+#include "simulate/volumes.hpp"
 #include "simulate/what_if.hpp"
 
 namespace simulate {
@@ -41,7 +43,8 @@ struct moment {
 
 class host {
  public:
-  host(const scenario& of, const progress_sink& show) : of_(of), show_(show), what_(of.what), groups_(of.what) {}
+  host(const scenario& of, const progress_sink& show)
+      : of_(of), show_(show), what_(of.what), groups_(of.what), volumes_(what_) {}
 
   result<void> load();
   void run();
@@ -72,6 +75,9 @@ class host {
 
   bool schedule();
   void execute(const cycle& done);
+  void take_volumes(const cycle& done);
+  void tell_volumes(bool everybody = false);
+  void tell_volumes_of(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void start(std::size_t pod);
   void leave(std::size_t pod, ending why);
@@ -88,6 +94,7 @@ class host {
   const progress_sink& show_;
   kube::manifests what_;  // kept up to date as far as budgets need it
   group_ledger groups_;
+  volume_news volumes_;
   cluster cluster_;
   std::optional<report::metrics> metrics_;
   std::optional<report::trace> trace_;
@@ -102,6 +109,8 @@ class host {
   std::uint64_t cycles_ = 0;
   std::uint64_t heard_ = 0;
   bool budgets_stale_ = false;
+  bool keeps_volumes_ = false;  // of those who are taken back
+  bool volumes_back_ = false;   // and who waits may have them
   std::optional<moment> stop_before_;
 };
 
@@ -177,6 +186,7 @@ void host::run() {
 bool host::schedule() {
   if (over()) return false;
   update_budgets();
+  tell_volumes();
   const cycle done = scheduler_->schedule_cycle(now_);
   if (!done && done.error() != nullptr) throw std::logic_error{done.error()->message()};
   execute(done);
@@ -184,7 +194,55 @@ bool host::schedule() {
   return static_cast<bool>(done);
 }
 
+/// Claims get their volumes. Members of a gang that were placed in one cycle can want the same one: who comes too late fails, with its gang
+/// if that is all or nothing, and who was served keeps its volume, as in a cluster.
+void host::take_volumes(const cycle& done) {
+  for (const decision& one : done) {
+    if (one.kind != decision_kind::bind && one.kind != decision_kind::wait) continue;
+    if (volumes_.reserve(one.pod_cookie, cluster_.name_of(one.node))) continue;
+    tasks_[one.pod_cookie].tried_in = changes_;
+    const cycle taken_back = scheduler_->fail(one.pod, "no volume is left there for its claims");
+    if (taken_back.error() != nullptr) throw std::logic_error{taken_back.error()->message()};
+    keeps_volumes_ = true;
+    for (const decision& other : taken_back) execute(other, {}, out_.pods.size());
+    keeps_volumes_ = false;
+  }
+}
+
+/// Where claims of those who wait can be bound, as others have taken volumes. That is much to say where many pods are held to lists of many
+/// nodes: then those who are to be tried hear it when it is their turn, until volumes come back or somebody asks.
+void host::tell_volumes(bool everybody) {
+  if (!volumes_.is_news()) return;
+  const auto waits = [&](std::size_t i) {
+    return tasks_[i].in_cluster && out_.pods[i].is == fate::unscheduled && cluster_.contains(tasks_[i].id);
+  };
+  constexpr std::size_t little = 20'000;  // names of nodes
+  const std::size_t pods = what_.pods.size(), claimants = volumes_.claimants();
+  if (everybody || volumes_back_ || !what_.queues.empty() || claimants * what_.nodes.size() < little ||
+      claimants * 16 < pods) {
+    volumes_back_ = false;
+    for (const std::size_t pod : volumes_.refresh_all(waits)) tell_volumes_of(pod);
+    return;
+  }
+  // Who was rejected is woken by it, as in a cluster; of those who are to be tried the first comes next.
+  bool first = true;
+  for (const queued_entity& next : must(scheduler_->queue())) {
+    if (next.standing.place == queue_place::active && !std::exchange(first, false)) continue;
+    if (next.group != group_id{}) return tell_volumes(true);
+    const std::size_t pod = cluster_.cookie_of(next.pod);
+    if (waits(pod) && volumes_.refresh(pod)) tell_volumes_of(pod);
+  }
+}
+
+void host::tell_volumes_of(std::size_t pod) {
+  pod_spec spec = must(kube::spec_for(cluster_, what_.pods[pod]));
+  spec.cookie = pod;
+  spec.nominated_node = cluster_.nominated_node_of(tasks_[pod].id);
+  must(cluster_.update_pod(tasks_[pod].id, spec));
+}
+
 void host::execute(const cycle& done) {
+  take_volumes(done);
   std::size_t preemptor = out_.pods.size();
   std::string for_whom;
   for (const decision& one : done) {
@@ -236,6 +294,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       to.placed_at.reset();
       of.placed_in.reset();
       of.tried_in = changes_;
+      if (!keeps_volumes_) volumes_.release(pod), volumes_back_ = true;
       break;
     case decision_kind::nominate: to.nominated_node = cluster_.name_of(one.node); [[fallthrough]];
     case decision_kind::reject:
@@ -364,18 +423,23 @@ asked host::explain_as_in(const host& whole, std::size_t pod) {
     const std::optional<moment>& other = whole.tasks_[i].placed_in;
     if (!other || other->cycle != when.cycle || other->decision >= when.decision) continue;
     must(cluster_.assume(tasks_[i].id, cluster_.find_node(whole.out_.pods[i].node).value()));
+    volumes_.reserve(i, whole.out_.pods[i].node);
+    out_.pods[i].is = fate::placed;
   }
+  tell_volumes(true);
   return explain_now(pod);
 }
 
 /// A pod that is not, or no more, in the cluster has no nodes to be asked.
 asked host::explain_now(std::size_t pod) {
+  tell_volumes(true);
   asked made{pod, now_, {}};
   if (cluster_.contains(tasks_[pod].id)) made.why = must(scheduler_->explain(tasks_[pod].id));
   return made;
 }
 
 asked_group host::explain_group(const group_spec& group) {
+  tell_volumes(true);
   asked_group made{group.ns, group.name, {}};
   if (const auto id = cluster_.find_group(group.ns, group.name, group.composite))
     made.why = must(scheduler_->explain(*id));
@@ -419,6 +483,7 @@ outcome host::finish() {
     const std::vector<std::byte> written = log_->take();
     out_.log.assign(reinterpret_cast<const char*>(written.data()), written.size());
   }
+  tell_volumes(true);
   say_why();
   if (of_.scale_up) out_.scale_up = scale_up(*scheduler_, cluster_, of_.shapes, now_);
   if (of_.scale_down) out_.scale_down = scale_down(*scheduler_, cluster_, now_);

@@ -295,6 +295,8 @@ pod_volumes read_volumes(copier& copy, const gangsched_pod_volumes& given) {
     for (std::size_t i = 0; i < read->attachment_count; ++i)
       made.attachments.push_back(
           {std::string{text(read->attachments[i].driver)}, std::string{text(read->attachments[i].id)}});
+  if (read->has_bindable_nodes) made.bindable_nodes = copy.texts(read->bindable_nodes, "volumes.bindable_nodes");
+  made.claim_problem = text(read->claim_problem);
   return made;
 }
 

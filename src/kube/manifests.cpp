@@ -15,10 +15,12 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/kinds.hpp"
 #include "gangsched/src/kube/documents/left_out_objects.hpp"
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
+#include "gangsched/src/kube/volumes/volumes.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
@@ -70,12 +72,6 @@ bool is_app_wrapper(std::string_view kind, std::string_view group) {
   return kind == "AppWrapper" && group == "workload.codeflare.dev";
 }
 
-/// "scheduling.k8s.io" of "scheduling.k8s.io/v1", and nothing of "v1".
-std::string_view api_group(std::string_view version) {
-  const std::size_t slash = version.find('/');
-  return slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
-}
-
 /// Collects the objects of all files.
 class collector {
  public:
@@ -109,6 +105,8 @@ class collector {
     settle_group_queues(made_);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     if (how_->whole_cluster) settle_references(made_);
+    if (auto bad = settle_volumes(made_, volumes_, controllers_, *how_)) return *std::move(bad);
+    if (auto bad = check_claims(made_, queues_)) return *std::move(bad);
     return std::move(made_);
   }
 
@@ -212,36 +210,6 @@ class collector {
     }
   }
 
-  /// Whether objects of the kind are in no namespace.
-  static bool is_cluster_scoped(std::string_view kind) {
-    static constexpr std::string_view all[] = {"Node",
-                                               "Namespace",
-                                               "PriorityClass",
-                                               "DeviceClass",
-                                               "ResourceSlice",
-                                               "HyperNode",
-                                               "Topology",
-                                               "ClusterNetworkTopology",
-                                               "ClusterQueue",
-                                               "Cohort",
-                                               "ResourceFlavor",
-                                               "Queue",
-                                               "WorkloadPriorityClass",
-                                               "ClusterTrainingRuntime",
-                                               "DeviceTaintRule"};
-    return std::ranges::find(all, kind) != std::end(all);
-  }
-  static bool is_list(const value& object, std::string_view kind) {
-    return kind.ends_with("List") && object.find("items") != nullptr;
-  }
-  /// Items of a PodList, NodeList … need not say what they are.
-  static std::pair<std::string_view, std::string_view> kind_in_list(const value& item, std::string_view list,
-                                                                    std::string_view version) {
-    const std::string_view own = text_at(item, "kind"), own_version = text_at(item, "apiVersion");
-    return {own.empty() ? list.substr(0, list.size() - 4) : own,
-            own_version.empty() && own.empty() ? version : own_version};
-  }
-
   bool add(reader& read, const place& of, std::string_view kind, std::string_view version) {
     if (of.at->kind != value_kind::object) return read.fail(errc::malformed, of, "is no object");
     if (kind.empty()) {
@@ -271,6 +239,7 @@ class collector {
       if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
     if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
+    if (const auto known = read_volume_family(read, of, group, kind, here(of), made_, volumes_)) return *known;
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
     if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
@@ -445,6 +414,7 @@ class collector {
   group_objects groups_;
   queue_objects queues_;
   device_objects devices_;
+  volume_objects volumes_;
   std::map<std::array<std::string, 4>, const value*> latest_;  // by API group, kind, namespace and name
   std::unordered_set<const value*> replaced_;                  // by one that comes later
   std::size_t generated_ = 0;                                  // names
@@ -515,6 +485,12 @@ result<pod_manifest> read_pod(const value& object, std::string_view file, std::v
         out.from.line = object.line;
         bool over = false;
         if (!detail::read_pod(read, of, out, over, how)) return false;
+        for (const pod_volume& one : out.volumes) {
+          if (!one.claim.empty() || one.ephemeral)
+            read.warn(
+                of, fmt::format("volume \"{}\": claims take other objects to know: where it can be used does not count",
+                                one.name));
+        }
         auto wrong = detail::read_membership(out);
         return !wrong || read.fail(wrong->code, object.line, std::move(wrong->field), std::move(wrong->reason));
       });

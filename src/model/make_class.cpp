@@ -52,6 +52,8 @@ GANGSCHED_INLINE volume_needs to_needs(interner& names, const pod_volumes& volum
     return all;
   };
   if (volumes.nodes) made.nodes = sorted(*volumes.nodes);
+  if (volumes.bindable_nodes) made.bindable_nodes = sorted(*volumes.bindable_nodes);
+  if (!volumes.claim_problem.empty()) made.claim_problem = names.intern(volumes.claim_problem);
   for (const volume_zone& zone : volumes.zones) made.zones.push_back({names.intern(zone.key), sorted(zone.values)});
   return made;
 }

@@ -11,7 +11,8 @@ GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
          spec.affinity_to_pods.preferred.empty() && spec.anti_affinity_to_pods.required.empty() &&
          spec.anti_affinity_to_pods.preferred.empty() && spec.topology_spread_constraints.empty() &&
          !volumes.unbound_claims && !volumes.nodes && volumes.zones.empty() && volumes.disks.empty() &&
-         volumes.exclusive_claims.empty() && volumes.attachments.empty();
+         volumes.exclusive_claims.empty() && volumes.attachments.empty() && !volumes.bindable_nodes &&
+         volumes.claim_problem.empty();
 }
 
 // The names before each comparison are all the fields there are: who adds one has to think of it here.

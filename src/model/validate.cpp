@@ -204,9 +204,7 @@ class spec_checker {
   }
 
   bool image_names(const std::vector<std::string>& names, const spec_path& list) {
-    return each(names, list, [&](const std::string& name, const spec_path& at) {
-      return !name.empty() || fail(errc::malformed, at, "is empty");
-    });
+    return each(names, list, [&](const std::string& name, const spec_path& at) { return filled(name, at); });
   }
 
   bool filled(std::string_view text, const spec_path& at) {
@@ -216,6 +214,7 @@ class spec_checker {
   bool volumes(const pod_volumes& all, const spec_path& path) {
     const auto names = [&](const std::string& name, const spec_path& at) { return dns_subdomain(name, at); };
     return (!all.nodes || each(*all.nodes, path.field("nodes"), names)) &&
+           (!all.bindable_nodes || each(*all.bindable_nodes, path.field("bindable_nodes"), names)) &&
            each(all.zones, path.field("zones"),
                 [&](const volume_zone& zone, const spec_path& at) {
                   return qualified(zone.key, at.field("key")) &&

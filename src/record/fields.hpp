@@ -78,7 +78,8 @@ GANGSCHED_FIELDS(container, requests, image, ports, sidecar, limits);
 GANGSCHED_FIELDS(volume_zone, key, values);
 GANGSCHED_FIELDS(used_disk, id, read_only);
 GANGSCHED_FIELDS(attached_volume, driver, id);
-GANGSCHED_FIELDS(pod_volumes, unbound_claims, nodes, zones, disks, exclusive_claims, attachments);
+GANGSCHED_FIELDS(pod_volumes, unbound_claims, nodes, zones, disks, exclusive_claims, attachments, bindable_nodes,
+                 claim_problem);
 GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead,
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
                  affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, topology_spread_constraints, priority,

@@ -180,7 +180,18 @@ TEST_CASE("what volumes say in C of where a pod can be is heeded") {
   spec = named("r");
   spec.volumes = &unbound;
   add_pod(world, spec);
-  CHECK(world.run() == words{"p bind b", "q reject", "r reject"});
+  auto late = sized<gangsched_pod_volumes>();
+  late.has_bindable_nodes = true;
+  late.bindable_nodes = {there, 1};
+  spec = named("s");
+  spec.volumes = &late;
+  add_pod(world, spec);
+  auto missing = sized<gangsched_pod_volumes>();
+  missing.claim_problem = "persistentvolumeclaim \"d\" not found";
+  spec = named("t");
+  spec.volumes = &missing;
+  add_pod(world, spec);
+  CHECK(world.run() == words{"p bind b", "q reject", "r reject", "s bind b", "t reject"});
 }
 
 TEST_CASE("devices, claims and volumes in C are those of the library, word for word") {

@@ -44,6 +44,31 @@ TEST_CASE("VolumeBinding: only where the claims can be bound, and nowhere before
   CHECK(w.run_at(20s) == words{"bind q b"});
 }
 
+TEST_CASE("VolumeBinding: claims without a volume have nodes of their own, and each lack is told",
+          "[engine][volumes]") {
+  storage w;
+  for (const char* name : {"a", "b", "c", "d"}) w.add(a_node{name});
+  w.add("p", {.nodes = {{"a", "b"}}, .bindable_nodes = {{"c", "a"}}});
+  CHECK(w.verdict("p", "a").empty());
+  CHECK(w.verdict("p", "b") == "VolumeBinding! node(s) didn't find available persistent volumes to bind");
+  CHECK(w.verdict("p", "c") == "VolumeBinding! node(s) didn't match PersistentVolume's node affinity");
+  const explanation all = w.must(w.scheduler.explain(w.pod("p")));
+  CHECK(all.nodes.at(3).reasons == words{"node(s) didn't find available persistent volumes to bind",
+                                         "node(s) didn't match PersistentVolume's node affinity"});
+  CHECK(w.run() == words{"bind p a"});
+}
+
+TEST_CASE("VolumeBinding: a claim that is not there keeps its pod from every node, until the host says that it is",
+          "[engine][volumes]") {
+  storage w;
+  w.add(a_node{"a"});
+  w.add("p", {.claim_problem = "persistentvolumeclaim \"data\" not found"});
+  CHECK(w.verdict("p", "a") == "VolumeBinding! persistentvolumeclaim \"data\" not found");
+  CHECK(w.run() == words{"reject p"});
+  w.must(w.cluster.update_pod(w.pod("p"), a_pod{"p"}));
+  CHECK(w.run_at(20s) == words{"bind p a"});
+}
+
 TEST_CASE("VolumeZone: a zone of every volume, by present or beta label; a node without zones will do",
           "[engine][volumes]") {
   storage w;

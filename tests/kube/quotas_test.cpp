@@ -125,6 +125,20 @@ TEST_CASE("a LimitRange that contradicts itself is an error", "[kube][queues]") 
   CHECK(refusal(range("{type: Pod, maxLimitRequestRatio: {cpu: 500m}}")) ==
         at + ".maxLimitRequestRatio.cpu: 500m is below 1");
   CHECK(refusal(range("{type: PersistentVolumeClaim, max: {storage: 1Gi}}") + one("p", "")) == "fine");
+  const auto claim = [&](const std::string& size, const std::string& status = "") {
+    return refusal(range("{type: PersistentVolumeClaim, min: {storage: 1Gi}, max: {storage: 4Gi}}") +
+                   "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: d}, spec: {resources: "
+                   "{requests: {storage: " +
+                   size + "}}}" + status + "}");
+  };
+  CHECK(claim("1Gi") == "fine");
+  CHECK(claim("4Gi") == "fine");
+  CHECK(claim("5Gi", ", status: {phase: Pending}") == "fine");  // it was let in before
+  const std::string storage = "PersistentVolumeClaim default/d: spec.resources.requests.storage: ";
+  CHECK(claim("512Mi").ends_with(storage +
+                                 "512Mi is too little: the LimitRange \"r\" has 1Gi, the min of storage for a claim"));
+  CHECK(claim("5Gi").ends_with(storage +
+                               "5Gi is too much: the LimitRange \"r\" has 4Gi, the max of storage for a claim"));
   std::string many;
   for (int i = 0; i < 101; ++i) many += "{type: Pod}, ";
   CHECK(refusal(range(many)) == "a.yaml:4: LimitRange default/r: spec.limits: has more than 100 entries");

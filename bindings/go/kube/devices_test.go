@@ -348,7 +348,7 @@ func TestVolumesSayWhereAPodCanBe(t *testing.T) {
 	if said, err := kube.Volumes(with("unbound"), in); err != nil || !said.UnboundClaims {
 		t.Error(said, err)
 	}
-	if said, err := kube.Volumes(with("late"), in); err != nil || said.UnboundClaims || fmt.Sprint(said.Nodes) != "[a]" {
+	if said, err := kube.Volumes(with("late"), in); err != nil || said.UnboundClaims || fmt.Sprint(said.BindableNodes) != "[a]" {
 		t.Error(said, err)
 	}
 	if said, err := kube.Volumes(with("odd", "local"), in); err != nil || fmt.Sprint(said.Nodes) != "[b]" {

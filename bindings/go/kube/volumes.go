@@ -60,7 +60,7 @@ func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
 			nodes, possible := in.Bindable(claim)
 			made.UnboundClaims = made.UnboundClaims || !possible
 			if nodes != nil {
-				within(made, nodes)
+				within(&made.BindableNodes, nodes)
 			}
 			continue
 		}
@@ -87,21 +87,21 @@ func bound(made *gangsched.PodVolumes, volume *corev1.PersistentVolume, in Stora
 		made.Attachments = append(made.Attachments, gangsched.AttachedVolume{Driver: csi.Driver, ID: csi.VolumeHandle})
 	}
 	if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
-		within(made, in.Matching(affinity.Required))
+		within(&made.Nodes, in.Matching(affinity.Required))
 	}
 }
 
 // within keeps the nodes that are among these, too.
-func within(made *gangsched.PodVolumes, nodes []string) {
-	if made.Nodes == nil {
-		made.Nodes = append([]string{}, nodes...)
+func within(all *[]string, nodes []string) {
+	if *all == nil {
+		*all = append([]string{}, nodes...)
 		return
 	}
 	these := make(map[string]bool, len(nodes))
 	for _, name := range nodes {
 		these[name] = true
 	}
-	made.Nodes = slices.DeleteFunc(made.Nodes, func(name string) bool { return !these[name] })
+	*all = slices.DeleteFunc(*all, func(name string) bool { return !these[name] })
 }
 
 // disk is a volume that two pods of a node cannot share, unless both only read.

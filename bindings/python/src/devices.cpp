@@ -204,6 +204,8 @@ pod_volumes to_volumes(nb::handle from) {
   made.exclusive_claims = field<std::vector<std::string>>(from, "exclusive_claims");
   for (const auto& [driver, id] : field<std::vector<std::pair<std::string, std::string>>>(from, "attachments"))
     made.attachments.push_back({driver, id});
+  made.bindable_nodes = field<std::optional<std::vector<std::string>>>(from, "bindable_nodes");
+  made.claim_problem = field<std::string>(from, "claim_problem");
   return made;
 }
 

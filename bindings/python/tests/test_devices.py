@@ -87,9 +87,11 @@ def test_volumes_say_where_a_pod_can_be():
     cluster.add_pod(gs.Pod("r", volumes=gs.Volumes(zones={zone: ["c"]})))
     cluster.add_pod(gs.Pod("s", volumes=gs.Volumes(unbound_claims=True)))
     cluster.add_pod(gs.Pod("t", volumes=gs.Volumes(disks={"d": True}, attachments=[("csi.example.com", "v")])))
+    cluster.add_pod(gs.Pod("u", volumes=gs.Volumes(bindable_nodes=["node-a"])))
+    cluster.add_pod(gs.Pod("v", volumes=gs.Volumes(claim_problem='persistentvolumeclaim "d" not found')))
     decided = {d.pod_name: (d.kind, d.node_name) for d in gs.Scheduler(cluster).run(0)}
-    assert decided["p"] == ("bind", "node-b") and decided["t"][0] == "bind"
-    assert [decided[name][0] for name in "qrs"] == ["reject"] * 3
+    assert decided["p"] == ("bind", "node-b") and decided["t"][0] == "bind" and decided["u"] == ("bind", "node-a")
+    assert [decided[name][0] for name in "qrsv"] == ["reject"] * 4
 
 
 def two_cells(**more):

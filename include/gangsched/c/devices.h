@@ -350,6 +350,10 @@ struct gangsched_pod_volumes {
   gangsched_texts exclusive_claims;  ///< ReadWriteOncePod, by name: one pod in the whole cluster
   const gangsched_attached_volume* attachments;
   size_t attachment_count;
+  bool has_bindable_nodes;
+  gangsched_texts
+      bindable_nodes;  ///< those where claims without a volume find or get one, if `has_bindable_nodes`; else everywhere
+  const char* claim_problem;  ///< why no node will do: a claim that is missing, lost or being deleted; null: none is
 };
 
 #ifdef __cplusplus

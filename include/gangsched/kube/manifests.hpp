@@ -8,6 +8,7 @@
 
 #include "gangsched/kube/document.hpp"
 #include "gangsched/kube/queues.hpp"
+#include "gangsched/kube/volume_objects.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/queue_spec.hpp"
 
@@ -24,15 +25,12 @@ struct warning {
   [[nodiscard]] GANGSCHED_API std::string message() const;
 };
 
-/// Where an object was written. `file` counts in `manifests::files`.
-struct origin {
-  std::uint32_t file = 0;
-  std::uint32_t line = 0;
-};
-
 struct node_manifest {
   node_spec spec;
   label_map annotations = {};  ///< those about devices
+  /// Of its CSINode: the labels that say where volumes of a driver can be reached, by driver, and in-tree plugins whose work drivers do.
+  sorted_map<std::vector<std::string>> topology_keys = {};
+  std::vector<std::string> migrated_plugins = {};
   origin from = {};
 };
 
@@ -63,6 +61,9 @@ struct pod_manifest {
   resource_list pod_limits = {};               ///< spec.resources.limits
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
   std::vector<pod_claim> claims = {};          ///< of devices (DRA)
+  /// Those that are claimed or attached. What they ask of nodes is in `spec.volumes` where all objects are read together, as things stand
+  /// before anybody is placed; `volume_binder` knows it later on.
+  std::vector<pod_volume> volumes = {};
   /// Where all objects are read together: those that it shares, by the names in `manifests::claims`. Its own are in `spec.devices`.
   std::vector<std::string> shared_claims = {};
   /// What it refers to and is not there, and what it asks for and is not understood. With such a reason it waits: `spec_for` gives it the
@@ -166,6 +167,9 @@ struct manifests {
   std::vector<queue_manifest> queues;
   std::vector<group_manifest> groups;
   std::vector<resource_claim_manifest> claims;
+  std::vector<volume_manifest> volumes;
+  std::vector<volume_claim_manifest> volume_claims;  ///< those that templates in the files lead to come last
+  std::vector<storage_class_manifest> storage_classes;
   std::vector<pod_manifest> pods;
   std::vector<service_manifest> services;
   std::vector<controller_manifest> controllers;

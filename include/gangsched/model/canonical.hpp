@@ -232,6 +232,7 @@ void put(Out& out, const zone_choice& v) {
 template <class Out>
 void put(Out& out, const volume_needs& v) {
   put(out, v.unbound_claims), put(out, v.disks), put(out, v.attachments), put(out, v.nodes), put(out, v.zones);
+  put(out, v.bindable_nodes), put(out, v.claim_problem);
 }
 
 template <class Out>

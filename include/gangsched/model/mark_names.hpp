@@ -54,6 +54,8 @@ inline void mark(interner& names, const pod_class& v) noexcept {
   }
   for (const weighted_node_term& one : v.preferred_nodes) mark(names, one.term);
   if (v.volumes.nodes) mark(names, *v.volumes.nodes);
+  if (v.volumes.bindable_nodes) mark(names, *v.volumes.bindable_nodes);
+  names.mark(v.volumes.claim_problem);
   for (const zone_choice& one : v.volumes.zones) mark(names, one);
   for (const spread_rule& one : v.counters.spread) names.mark(one.key);
   for (const std::vector<spread_rule>& set : v.counters.default_spread) {

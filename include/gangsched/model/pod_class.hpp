@@ -96,7 +96,9 @@ struct volume_needs {
   bool unbound_claims = false;
   bool disks = false;  ///< has disks or exclusive claims
   bool attachments = false;
-  std::optional<std::vector<symbol>> nodes;  ///< ascending
+  std::optional<std::vector<symbol>> nodes;           ///< ascending
+  std::optional<std::vector<symbol>> bindable_nodes;  ///< ascending
+  symbol claim_problem{};
   std::vector<zone_choice> zones;
   friend bool operator==(const volume_needs&, const volume_needs&) = default;
 };

@@ -58,6 +58,10 @@ struct pod_volumes {
   std::vector<used_disk> disks = {};
   std::vector<std::string> exclusive_claims = {};  ///< ReadWriteOncePod, by name: one pod in the whole cluster
   std::vector<attached_volume> attachments = {};
+  /// Where its claims without a volume find or get one; absent: everywhere. `nodes` is then about those that are bound.
+  std::optional<std::vector<std::string>> bindable_nodes = {};
+  /// Why no node will do, in kube-scheduler's words: a claim that is missing, lost or being deleted. Empty: none is.
+  std::string claim_problem = {};
 };
 
 /// Devices that pods share (Kubernetes' ResourceClaim). They are on one node: where the first pod that names the claim is placed they are

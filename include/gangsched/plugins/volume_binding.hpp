@@ -1,10 +1,14 @@
 #pragma once
+#include <algorithm>
+#include <vector>
+
 #include "gangsched/framework/past.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The pod's claims are bound, or can be bound, on the node: the host's word (pod_volumes::nodes, unbound_claims), Kubernetes' reasons.
+/// The pod's claims are bound, or can be bound, on the node: the host's word (pod_volumes::nodes, bindable_nodes, unbound_claims,
+/// claim_problem), Kubernetes' reasons.
 class volume_binding {
  public:
   static constexpr std::string_view name = "VolumeBinding";
@@ -14,21 +18,28 @@ class volume_binding {
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const { return hint_of_volumes(e, pod); }
   [[nodiscard]] status pre_filter(const pod_view& pod) const {
     const volume_needs& volumes = pod.spec().volumes;
+    if (volumes.claim_problem != symbol{}) return status::unresolvable("", volumes.claim_problem);
     if (volumes.unbound_claims) return status::unresolvable("pod has unbound immediate PersistentVolumeClaims");
-    return volumes.nodes ? status::success() : status::skip();
+    return volumes.nodes || volumes.bindable_nodes ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, node_view<reads::name> node) const {
-    const std::vector<symbol>& allowed = *pod.spec().volumes.nodes;
-    std::size_t low = 0, high = allowed.size();
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (allowed[middle] < node.name_symbol())
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    if (low < allowed.size() && allowed[low] == node.name_symbol()) return status::success();
-    return status::unresolvable("node(s) didn't match PersistentVolume's node affinity");
+    const volume_needs& volumes = pod.spec().volumes;
+    if (!will_do(volumes.nodes, node)) return status::unresolvable(out_of_reach);
+    return will_do(volumes.bindable_nodes, node) ? status::success() : status::unresolvable(nothing_to_bind);
+  }
+  void filter_reasons(const pod_view& pod, node_view<reads::name> node, std::vector<status>& out) const {
+    const volume_needs& volumes = pod.spec().volumes;
+    if (!will_do(volumes.nodes, node)) out.push_back(status::unresolvable(out_of_reach));
+    if (!will_do(volumes.bindable_nodes, node)) out.push_back(status::unresolvable(nothing_to_bind));
+  }
+
+ private:
+  static constexpr const char* out_of_reach = "node(s) didn't match PersistentVolume's node affinity";
+  static constexpr const char* nothing_to_bind = "node(s) didn't find available persistent volumes to bind";
+
+  /// @p allowed: ascending; absent: everywhere.
+  static bool will_do(const std::optional<std::vector<symbol>>& allowed, node_view<reads::name> node) {
+    return !allowed || std::binary_search(allowed->begin(), allowed->end(), node.name_symbol());
   }
 };
 

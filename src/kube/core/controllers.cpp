@@ -150,10 +150,11 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
           return word == "start" ? read.integer(x, out.first_ordinal, 0, most) : read.ignore(word, x, {});
         });
       }
+      if (field == "volumeClaimTemplates") return read_claim_templates(read, w, out.claim_templates);
       return read.ignore(
           field, w,
           {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy", "serviceName",
-           "podManagementPolicy", "updateStrategy", "volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy"});
+           "podManagementPolicy", "updateStrategy", "persistentVolumeClaimRetentionPolicy"});
     });
   });
 }
@@ -223,6 +224,11 @@ class pod_maker {
       pod_manifest& made = add(one, name);
       made.spec.labels["statefulset.kubernetes.io/pod-name"] = name;
       made.spec.labels["apps.kubernetes.io/pod-index"] = fmt::format("{}", ordinal);
+      // A template takes the place of the volume of its name.
+      std::erase_if(made.volumes, [&](const pod_volume& volume) {
+        return std::ranges::any_of(one.claim_templates, [&](const pod_volume& by) { return by.name == volume.name; });
+      });
+      made.volumes.insert(made.volumes.end(), one.claim_templates.begin(), one.claim_templates.end());
       return true;
     });
   }

@@ -6,22 +6,13 @@
 #include <utility>
 
 #include "gangsched/model/node_selector.hpp"
+#include "gangsched/src/kube/core/node_facts.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 
 // DaemonSets: a pod for each node that it may run on, as the controller decides (pkg/controller/daemon of Kubernetes 1.36).
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 namespace {
-
-/// What a node selector asks of a node.
-struct node_facts {
-  const node_spec* of;
-  [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {
-    const auto found = of->labels.find(key);
-    return found == of->labels.end() ? std::nullopt : std::optional<std::string_view>{found->second};
-  }
-  [[nodiscard]] std::string_view name() const { return of->name; }
-};
 
 bool tolerates(const toleration& one, const taint& of) {
   return (!one.effect || *one.effect == of.effect) && (one.key.empty() || one.key == of.key) &&

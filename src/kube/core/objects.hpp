@@ -48,6 +48,7 @@ struct controller_of_pods {
   std::optional<std::int64_t> completions;
   std::int64_t succeeded = 0;
   std::int64_t first_ordinal = 0;
+  std::vector<pod_volume> claim_templates;  ///< of a StatefulSet
   bool indexed = false;
   bool suspended = false;
   bool ended = false;  ///< `has_ended`
@@ -102,6 +103,20 @@ bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const
 
 /// The pods that a DaemonSet lacks, without names: one for each node of the files that it may run on. O(nodes · selectors + pods).
 std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all);
+
+/// An item of a pod's volumes.
+bool read_pod_volume(reader& read, const place& of, pod_manifest& out);
+/// volumeClaimTemplates of a StatefulSet: volumes of its pods.
+bool read_claim_templates(reader& read, const place& of, std::vector<pod_volume>& out);
+bool read_claim_spec(reader& read, const place& of, volume_claim_spec& out);
+/// volumeMode
+bool read_volume_mode(reader& read, const place& of, bool& block);
+/// The storage among requests or a capacity.
+bool read_storage_amount(reader& read, const place& of, quantity& out);
+/// The in-tree plugin that has a volume of such a source ("gcePersistentDisk") attached, and the CSI driver that does its work where it was
+/// migrated; empty if there is none.
+std::string_view in_tree_plugin_of(std::string_view source);
+std::string_view csi_driver_of(std::string_view in_tree);
 
 /// resourceClaims of a pod or pod group.
 bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);

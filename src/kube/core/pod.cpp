@@ -109,48 +109,6 @@ bool read_toleration(reader& read, const place& of, toleration& out) {
   });
 }
 
-bool read_volume(reader& read, const place& of, pod_spec& out) {
-  return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "image") {
-      return read.fields(v, [&](std::string_view field, const place& w) {
-        if (field == "reference") return read.text(w, out.image_volumes.emplace_back());
-        return read.ignore(field, w, {"pullPolicy"});
-      });
-    }
-    if (key == "persistentVolumeClaim" || key == "ephemeral")
-      return read.warn(v, "claims are not resolved: where the volume can be used does not count");
-    return read.ignore(key, v,
-                       {"name",
-                        "awsElasticBlockStore",
-                        "azureDisk",
-                        "azureFile",
-                        "cephfs",
-                        "cinder",
-                        "configMap",
-                        "csi",
-                        "downwardAPI",
-                        "emptyDir",
-                        "fc",
-                        "flexVolume",
-                        "flocker",
-                        "gcePersistentDisk",
-                        "gitRepo",
-                        "glusterfs",
-                        "hostPath",
-                        "iscsi",
-                        "nfs",
-                        "photonPersistentDisk",
-                        "portworxVolume",
-                        "projected",
-                        "quobyte",
-                        "rbd",
-                        "scaleIO",
-                        "secret",
-                        "storageos",
-                        "vsphereVolume"});
-  });
-}
-
 /// schedulingGroup of 1.36 and later, workloadRef of 1.35: there a group is named after its workload.
 bool read_group(reader& read, std::string_view key, const place& of, std::string& out) {
   if (key == "schedulingGroup") {
@@ -305,7 +263,7 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
         });
       });
     }
-    if (key == "volumes") return read.items(v, [&](const place& item) { return read_volume(read, item, spec); });
+    if (key == "volumes") return read.items(v, [&](const place& item) { return read_pod_volume(read, item, out); });
     if (key == "schedulingGroup" || key == "workloadRef") return read_group(read, key, v, out.group);
     if (key == "hostNetwork") return read.boolean(v, host_network);
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();

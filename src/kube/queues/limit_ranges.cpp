@@ -250,4 +250,28 @@ std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& qu
   return std::nullopt;
 }
 
+std::optional<error> check_claims(const manifests& all, const queue_objects& queues) {
+  std::map<std::string_view, std::vector<std::pair<const limit_range*, const limit_range_item*>>> by_namespace;
+  for (const limit_range& range : queues.limit_ranges)
+    for (const limit_range_item& item : range.items)
+      if (!item.counts) by_namespace[range.ns].emplace_back(&range, &item);
+  if (by_namespace.empty()) return std::nullopt;
+  for (const volume_claim_manifest& claim : all.volume_claims) {
+    const auto found = by_namespace.find(claim.ns);
+    if (claim.phase != claim_phase::none || found == by_namespace.end()) continue;
+    for (const auto& [range, item] : found->second) {
+      const quantity &size = claim.spec.size, *const least = find_amount(item->least, "storage"),
+                     *const most = find_amount(item->most, "storage");
+      const bool small = least != nullptr && size < *least;
+      if (!small && (most == nullptr || size <= *most)) continue;
+      return error{errc::out_of_range, where(all, claim.from, "PersistentVolumeClaim", claim.ns, claim.name),
+                   "spec.resources.requests.storage",
+                   fmt::format("{} is too {}: the LimitRange \"{}\" has {}, the {} of storage for a claim",
+                               size.to_string(), small ? "little" : "much", range->name,
+                               (small ? *least : *most).to_string(), small ? "min" : "max")};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

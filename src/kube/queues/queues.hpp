@@ -161,6 +161,8 @@ class pod_home {
 /// and of the others, which were read, those without a node if @p read_ones.
 std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& queues, std::size_t new_from,
                                         bool read_ones);
+/// Holds claims of volumes that nobody has looked at yet against the LimitRanges of their namespace.
+std::optional<error> check_claims(const manifests& all, const queue_objects& queues);
 /// ResourceQuotas become queues. What containers of new pods have to say is as above.
 std::optional<error> place_resource_quotas(manifests& into, const queue_objects& queues, std::size_t new_from,
                                            bool read_ones);

@@ -231,6 +231,10 @@ class Volumes:
     exclusive_claims: Sequence[str] = ()
     #: Volumes that their drivers attach to the node: driver and id.
     attachments: Sequence[Tuple[str, str]] = ()
+    #: Names of those where claims without a volume find or get one; ``None``: everywhere.
+    bindable_nodes: Optional[Sequence[str]] = None
+    #: Why no node will do, in kube-scheduler's words: a claim that is missing, lost or being deleted.
+    claim_problem: str = ""
 
 
 __all__ = [
