@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "simulate/arrivals.hpp"
 #include "simulate/what_if.hpp"
 
 namespace simulate {
@@ -185,6 +186,7 @@ scenario read_scenario(const command_line& from) {
   };
   try {
     scenario made = make_scenario(from, files, config, warnings);
+    if (!from.arrivals.empty()) made.lifetimes = read_arrivals(from.arrivals, made.what);
     if (made.scale_up) made.shapes = shapes_of(checked(kube::read(read_file(from.shapes), {.most = whole_clusters})));
     show();
     return made;

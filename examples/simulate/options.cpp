@@ -72,6 +72,10 @@ parsed parse(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--trace", to.trace, "Also write there where the time went, for ui.perfetto.dev")->type_name("FILE");
   app.add_option("--log", to.log, "Also write every call there, for gangsched-replay-log")->type_name("FILE");
+  app.add_option(
+         "--arrivals", to.arrivals,
+         "When pods come and how long they run: CSV with name (of a pod, controller or group), arrival_s, duration_s")
+      ->type_name("FILE");
   app.add_option("--drain", to.drained, "What if: this node is drained before; its pods look for another one")
       ->type_name("NODE")
       ->allow_extra_args(false);

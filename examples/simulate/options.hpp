@@ -15,6 +15,7 @@ struct command_line {
   std::string explain;
   std::string metrics, trace, log;         ///< files to write; empty: none
   std::vector<std::string> drained, lost;  ///< nodes; lost ones also by zone
+  std::string arrivals;                    ///< a table of when pods come and how long they run; empty: none
   std::string shapes;                      ///< a file with nodes that may be added; empty: not asked
   std::string compare_with;                ///< a result in JSON; empty: none
   std::string queues_policy;               ///< a plugin, or none; empty: the library's own if there are queues

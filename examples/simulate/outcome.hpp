@@ -60,6 +60,7 @@ struct pod_outcome {
   std::string nominated_node;  ///< where it had others evicted: tried before all other nodes
   std::optional<std::int64_t> score;
   std::uint32_t attempts = 0;
+  std::optional<instant> arrived_at;  ///< later than at the start
   std::optional<instant> placed_at, evicted_at, gone_at, ended_at;
   std::string evicted_by;
   std::vector<std::string> evicts;

@@ -65,11 +65,11 @@ class host {
     std::optional<moment> placed_in;
     std::string failure;
   };
-  enum class ending : std::uint8_t { evicted, over };
+  enum class turn : std::uint8_t { evicted, over, arrives };
   struct event {
     instant when;
     std::size_t pod;
-    ending why;
+    turn what;
     friend auto operator<=>(const event&, const event&) = default;
   };
 
@@ -79,8 +79,12 @@ class host {
   void tell_volumes(bool everybody = false);
   void tell_volumes_of(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
+  [[nodiscard]] lifetime lifetime_of(std::size_t pod) const {
+    return of_.lifetimes.empty() ? lifetime{} : of_.lifetimes[pod];
+  }
+  void arrive(std::size_t pod);
   void start(std::size_t pod);
-  void leave(std::size_t pod, ending why);
+  void leave(std::size_t pod, turn why);
   void is_done(const std::string& ns, const std::string& name);
   void changed();
   void update_budgets();
@@ -134,8 +138,16 @@ result<void> host::load() {
       to.reason = fmt::format("left to the scheduler \"{}\"", pod.spec.scheduler_name);
       continue;
     }
+    what_.pods[i].spec.cookie = i;
+    const lifetime its = lifetime_of(i);
+    if (its.runs) what_.pods[i].spec.expected_run_time = *its.runs;
+    if (its.arrives > instant{0} && !to.was_running) {
+      tasks_[i].in_cluster = false;
+      to.arrived_at = its.arrives;
+      events_.push({its.arrives, i, turn::arrives});
+      continue;
+    }
     applied.pods.push_back(pod);
-    applied.pods.back().spec.cookie = i;
   }
   if (of_.log) log_.emplace(must(record::recorder::start(cluster_)));
   if (auto done = kube::apply(cluster_, applied); !done) return done;
@@ -156,8 +168,9 @@ result<void> host::load() {
     if (!out_.pods[i].was_running) continue;
     out_.pods[i].devices = devices_of(cluster_, tasks_[i].id);
     groups_.started(i, now_);
-    if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, ending::over});
-    if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, ending::over});
+    if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, turn::over});
+    if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, turn::over});
+    if (const auto runs = lifetime_of(i).runs) events_.push({*runs, i, turn::over});
   }
   return {};
 }
@@ -176,7 +189,10 @@ void host::run() {
     while (!events_.empty() && events_.top().when <= now_) {
       const event due = events_.top();
       events_.pop();
-      leave(due.pod, due.why);
+      if (due.what == turn::arrives)
+        arrive(due.pod);
+      else
+        leave(due.pod, due.what);
     }
     budgets_stale_ = true;  // what was placed meanwhile counts too
   }
@@ -313,12 +329,20 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       changed();
       const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
       if (grace == 0)
-        leave(pod, ending::evicted);
+        leave(pod, turn::evicted);
       else
-        events_.push({now_ + std::chrono::seconds{grace}, pod, ending::evicted});
+        events_.push({now_ + std::chrono::seconds{grace}, pod, turn::evicted});
       break;
     }
   }
+}
+
+/// The cluster hears of it.
+void host::arrive(std::size_t pod) {
+  task& of = tasks_[pod];
+  of.id = must(cluster_.add_pod(must(kube::spec_for(cluster_, what_.pods[pod]))));
+  of.in_cluster = true;
+  out_.pods[pod].priority = cluster_.priority_of(of.id);
 }
 
 void host::start(std::size_t pod) {
@@ -326,18 +350,19 @@ void host::start(std::size_t pod) {
   what_.pods[pod].node = out_.pods[pod].node;
   groups_.started(pod, now_);
   if (const auto& deadline = what_.pods[pod].deadline_seconds)
-    events_.push({now_ + std::chrono::seconds{*deadline}, pod, ending::over});
+    events_.push({now_ + std::chrono::seconds{*deadline}, pod, turn::over});
+  if (const auto runs = lifetime_of(pod).runs) events_.push({now_ + *runs, pod, turn::over});
   ++changes_;
   out_.end = now_;
 }
 
 /// The pod is gone, unless it went before for the other reason.
-void host::leave(std::size_t pod, ending why) {
+void host::leave(std::size_t pod, turn why) {
   pod_outcome& of = out_.pods[pod];
   if (of.gone_at || of.ended_at) return;
   must(cluster_.remove_pod(tasks_[pod].id));
   what_.pods[pod].spec.terminating = true;
-  if (why == ending::evicted || of.is == fate::evicted) {
+  if (why == turn::evicted || of.is == fate::evicted) {
     of.gone_at = now_;
   } else {
     of.ended_at = now_;

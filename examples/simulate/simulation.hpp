@@ -10,16 +10,25 @@
 #include <gangsched/what_if/autoscaling.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "simulate/outcome.hpp"
 
 namespace simulate {
+
+/// When a pod comes and how long it runs, if that is known.
+struct lifetime {
+  gangsched::instant arrives{};
+  std::optional<gangsched::instant> runs = {};
+};
 
 /// What to schedule, and how.
 struct scenario {
   gangsched::kube::manifests what;
   std::vector<gangsched::kernel_table> profiles;
   gangsched::scheduler_options options;
+  std::vector<lifetime>
+      lifetimes;  ///< by pod, as it counts in `what.pods`; empty: all are there from the start and stay
   bool grace = true;
   bool metrics = false, trace = false, log = false;  ///< to be had of it
   gangsched::report::clock clock = nullptr;          ///< for those

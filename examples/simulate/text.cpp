@@ -39,6 +39,7 @@ class naming {
 
 std::string note_of(const pod_outcome& pod, const naming& named) {
   std::vector<std::string> parts;
+  if (pod.arrived_at) parts.push_back("arrived at " + time_text(pod.arrived_at));
   if (!pod.evicts.empty()) {
     std::vector<std::string> victims;
     for (const std::string& one : pod.evicts) victims.push_back(named(one));

@@ -63,6 +63,7 @@ tree tree_of(const pod_outcome& pod) {
   put_text(made, "nominated_node", pod.nominated_node);
   for (const device_outcome& one : pod.devices) made["devices"].push_back(tree_of(one));
   if (pod.score) made["score"] = *pod.score;
+  put_time(made, "arrived_seconds", pod.arrived_at);
   put_time(made, "placed_seconds", pod.placed_at);
   if (!pod.was_running) made["attempts"] = pod.attempts;
   put_text(made, "evicted_by", pod.evicted_by);

@@ -107,6 +107,32 @@ def runs_are_compared(simulate):
     assert done.returncode == 2 and done.stderr.splitlines() == ["error: nowhere.json: cannot be read"], done
 
 
+def pods_come_and_end_over_time(simulate):
+    job = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 2}}}]}}}
+"""
+    cluster = "---\n".join([node("n1", 4), pod("first", 4), pod("second", 4), pod("there", 1, spec="  nodeName: n1\n"), job])
+    (simulate.room / "times.csv").write_text("name,arrival_s,duration_s\nfirst,10,60\ndefault/second,20,\ntrain,30,5\nthere,0,15\n")
+    report, _ = result(simulate, "--arrivals", "times.csv", code=1, a=cluster)  # `second` stays
+    pods = {one["name"].rsplit("-", 2)[0] if one["name"].startswith("train") else one["name"]: one for one in report["pods"]}
+    assert (pods["first"]["arrived_seconds"], pods["first"]["placed_seconds"], pods["first"]["ended_seconds"]) == (10, 15, 75), pods
+    assert (pods["second"]["arrived_seconds"], pods["second"]["placed_seconds"], pods["second"]["status"]) == (20, 75, "placed"), pods
+    assert pods["there"]["ended_seconds"] == 15, pods
+    (simulate.room / "times.csv").write_text("name,arrival_s,duration_s\nfirst,0,60\nsecond,0,10\ntrain,30,5\n")
+    report, _ = result(simulate, "--arrivals", "times.csv", a=cluster.replace("nodeName: n1", "schedulerName: other"), code=1)
+    times = [(one["arrived_seconds"], one["placed_seconds"], one["ended_seconds"]) for one in report["pods"] if one["name"].startswith("train")]
+    assert times == [(30, 70, 75), (30, 70, 75)], report
+    for table, message in [("name,arrival_s\nnobody,1\n", 'error: times.csv:2:1: name: "nobody" is no pod, no controller and no group'),
+                           ("name\nfirst\n", None), ("name,arrival_s\nfirst,soon\n", None)]:
+        (simulate.room / "times.csv").write_text(table)
+        done = simulate.raw("--arrivals", "times.csv", a=cluster)
+        assert done.returncode == 2 and done.stdout == "", done
+        assert message is None or done.stderr.splitlines() == [message], done
+
+
 if __name__ == "__main__":
     run_each(sys.argv[1], a_drained_node_takes_nobody_and_keeps_its_daemons, a_lost_zone_is_gone_with_its_daemons,
-             what_is_not_there_cannot_be_lost, nodes_are_found_for_who_is_left, nodes_that_are_not_needed_are_found, runs_are_compared)
+             what_is_not_there_cannot_be_lost, nodes_are_found_for_who_is_left, nodes_that_are_not_needed_are_found, runs_are_compared,
+             pods_come_and_end_over_time)

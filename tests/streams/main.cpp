@@ -233,8 +233,8 @@ bool streams_of_gangs(std::uint64_t seeds) {
       if (!kept) std::printf("NOT SO at load %.2f: %s\n", load, what);
       fine = fine && kept;
     };
-    promise("EASY wastes no more than a point against greedy by age",
-            sums[with_easy].utilisation >= sums[greedy].utilisation - 0.01);
+    promise("EASY wastes no more than half a point against greedy by age",
+            sums[with_easy].utilisation >= sums[greedy].utilisation - 0.005);
     promise("gangs of 64 wait no longer with EASY than in strict FIFO",
             sums[with_easy].mean_wait_64 <= sums[fifo].mean_wait_64);
   }
