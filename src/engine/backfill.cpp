@@ -311,7 +311,7 @@ GANGSCHED_INLINE bool backfill::make_way(entity e) {
   const std::optional<entity> first = holder();
   if (!first || *first == e || !stands_before(*first, e) || pods_of(e).empty()) return false;
   const std::optional<instant> before = reserved_from(*first);
-  if (!before || !enough_beside(e, *first, *before)) return false;
+  if (!before || !enough_beside(e, *first, std::max(*before, *now_))) return false;
   std::optional<found> moved;
   {
     transaction attempt{*state_};
@@ -327,7 +327,7 @@ GANGSCHED_INLINE bool backfill::make_way(entity e) {
     }
     attempt.roll_back();
   }
-  if (!moved || moved->from > *before) return false;
+  if (!moved || moved->from > std::max(*before, *now_)) return false;
   keep(*first, *moved, before);
   return true;
 }

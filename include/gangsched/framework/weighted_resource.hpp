@@ -1,8 +1,11 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -40,6 +43,19 @@ struct weighted_resource {
                       {"MostAllocated", allocation_strategy::most_allocated}},
                      how);
   });
+}
+
+/// A plugin that is made of a strategy and resources, from the argument `scoringStrategy` alone: without resources with P::defaults().
+template <class P>
+[[nodiscard]] result<P> by_allocation_strategy(const argument& args) {
+  allocation_strategy how = allocation_strategy::least_allocated;
+  std::vector<weighted_resource> resources;
+  argument_reader read{P::name};
+  const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+    return key == "scoringStrategy" ? read_allocation_strategy(read, value, path, how, resources) : read.unknown(path);
+  });
+  if (!fine) return std::move(read).failure();
+  return P{how, resources.empty() ? P::defaults() : std::move(resources)};
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

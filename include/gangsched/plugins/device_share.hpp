@@ -52,15 +52,7 @@ class device_share {
   /// Arguments: Koordinator's DeviceShareArgs, `scoringStrategy: {type: LeastAllocated | MostAllocated, resources: [{name, weight}]}`.
   /// Without resources: the defaults.
   [[nodiscard]] static result<device_share> from(const argument& args) {
-    strategy how = strategy::least_allocated;
-    std::vector<weighted_resource> resources;
-    argument_reader read{name};
-    const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
-      return key == "scoringStrategy" ? read_allocation_strategy(read, value, path, how, resources)
-                                      : read.unknown(path);
-    });
-    if (!fine) return std::move(read).failure();
-    return device_share{how, resources.empty() ? defaults() : std::move(resources)};
+    return by_allocation_strategy<device_share>(args);
   }
 
   [[nodiscard]] hint requeue(const event&, const pod_info&) const { return hint::queue; }
