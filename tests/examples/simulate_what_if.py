@@ -23,15 +23,15 @@ def result(simulate, *args, code=0, **files):
 
 
 CLUSTER = "---\n".join([zone("a1", "a"), zone("a2", "a"), zone("b1", "b", 2),
-                        owned("web", "a1"), owned("agent", "a1", "DaemonSet"), pod("bare", spec="  nodeName: a1\n")])
+                        owned("web", "a1"), owned("daemon", "a1", "DaemonSet"), pod("bare", spec="  nodeName: a1\n")])
 
 
 def a_drained_node_takes_nobody_and_keeps_its_daemons(simulate):
     report, told = result(simulate, "--all", "--drain", "a1", a=CLUSTER)
     pods = {one["name"]: one for one in report["pods"]}
-    assert set(pods) == {"web", "agent"}, pods
+    assert set(pods) == {"web", "daemon"}, pods
     assert pods["web"]["status"] == "placed" and pods["web"]["node"] != "a1", pods
-    assert pods["agent"]["status"] == "running" and pods["agent"]["node"] == "a1", pods
+    assert pods["daemon"]["status"] == "running" and pods["daemon"]["node"] == "a1", pods
     assert told == ['warning: Pod default/bare: has no controller that would make it again: it is gone with node "a1"'], told
     assert report["summary"]["nodes"] == 3, report
 

@@ -57,6 +57,9 @@ constexpr std::array<chance, static_cast<std::size_t>(pod_trait::count)> all_pod
     {"a run time", 40},
     {"a deadline", 10},
     {"a longest wait", 15},
+    {"volumes on nodes", 3},
+    {"claims for nodes", 3},
+    {"a claim that is missing", 1},
 }};
 
 label_selector of_app(dice& any) { return {.match_labels = {{"app", "a" + std::to_string(any.below(4))}}}; }
@@ -200,6 +203,15 @@ void add_volumes(pod_spec& made, const step& from) {
   if (auto of = from.trait(pod_trait::attachment))
     all.attachments.push_back({"csi", "volume" + std::to_string(of->below(3))});
   all.unbound_claims = from.trait(pod_trait::unbound_claim).has_value();
+  const auto some_nodes = [](dice& of) {
+    std::vector<std::string> names;
+    for (number node = 0; node < 8; ++node)
+      if (of.percent(50)) names.push_back(node_name(node));
+    return names;
+  };
+  if (auto of = from.trait(pod_trait::volume_nodes)) all.nodes = some_nodes(*of);
+  if (auto of = from.trait(pod_trait::bindable_nodes)) all.bindable_nodes = some_nodes(*of);
+  if (from.trait(pod_trait::claim_problem)) all.claim_problem = "persistentvolumeclaim \"c\" not found";
 }
 
 void add_importance(pod_spec& made, const step& from, const references& to) {

@@ -80,6 +80,9 @@ enum class pod_trait : std::uint8_t {
   run_time,
   deadline,
   max_wait,
+  volume_nodes,
+  bindable_nodes,
+  claim_problem,
   count
 };
 enum class group_trait : std::uint8_t {

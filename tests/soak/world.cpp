@@ -183,7 +183,8 @@ bool is_simple(const pod_spec& spec) {
   return !spec.group && spec.affinity_to_pods.required.empty() && spec.anti_affinity_to_pods.required.empty() &&
          spec.topology_spread_constraints.empty() && spec.required_node.empty() && spec.devices.empty() &&
          spec.resource_claims.empty() && volumes.disks.empty() && volumes.exclusive_claims.empty() &&
-         volumes.zones.empty() && volumes.attachments.empty() && !volumes.unbound_claims && !spec.guaranteed &&
+         volumes.zones.empty() && volumes.attachments.empty() && !volumes.unbound_claims && !volumes.nodes &&
+         !volumes.bindable_nodes && volumes.claim_problem.empty() && !spec.guaranteed &&
          spec.bind_cpus.policy == cpu_bind_policy::none &&
          std::none_of(spec.containers.begin(), spec.containers.end(), counts_devices);
 }
