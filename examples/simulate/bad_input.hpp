@@ -3,7 +3,7 @@
 
 namespace simulate {
 
-/// A mistake of the user's: what() is the line to show.
+/// Mistakes of the user's: what() has a line for each.
 struct bad_input : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

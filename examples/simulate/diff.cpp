@@ -79,8 +79,8 @@ std::vector<changed_object> changes(const std::vector<Now>& now, const json& bef
 difference compare(const outcome& now, const std::string& before, const std::string& file) {
   const json other = json::parse(before, nullptr, false);
   const auto summary = other.is_object() ? other.find("summary") : other.end();
-  if (!other.is_object() || summary == other.end() || !summary->is_object() || !list_in(other, "pods").is_array() ||
-      !other.contains("pods"))
+  if (!other.is_object() || summary == other.end() || !summary->is_object() || !other.contains("pods") ||
+      !other["pods"].is_array())
     throw bad_input{fmt::format("{}: is no result of gangsched-simulate --output json", file)};
   const auto number = [&](const char* field) {
     const auto found = summary->find(field);

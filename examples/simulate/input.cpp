@@ -29,11 +29,11 @@ T checked(result<T> got) {
   return *std::move(got);
 }
 
-/// One below the other, as errors are shown.
+/// One below the other.
 std::string lines(std::span<const error> mistakes) {
   std::vector<std::string> all;
   for (const error& one : mistakes) all.push_back(one.message());
-  return fmt::format("{}", fmt::join(all, "\nerror: "));
+  return fmt::format("{}", fmt::join(all, "\n"));
 }
 
 kube::source read_file(const std::string& path) {
@@ -159,6 +159,7 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
     throw bad_input{"there is nothing to schedule: no pods, and nothing that makes some"};
   for (const std::string& node : how.drained) drain(made.what, node, warnings);
   for (const std::string& place : how.lost) lose(made.what, place, warnings);
+  if (!how.drained.empty() || !how.lost.empty()) settle_volumes(made.what);
   made.scale_up = !how.shapes.empty();
   made.scale_down = how.scale_down;
   const bool has_own = made.what.queues.empty() || has_queue_policy(settings, plugins);

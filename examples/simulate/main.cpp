@@ -6,6 +6,8 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <string>
 
 #include "progress.hpp"
 #include "simulate/diff.hpp"
@@ -71,7 +73,8 @@ int main(int argc, char** argv) {
   try {
     return run(options);
   } catch (const simulate::bad_input& bad) {
-    fmt::print(stderr, "error: {}\n", bad.what());
+    std::istringstream lines{bad.what()};
+    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "error: {}\n", line);
     return 2;
   } catch (const std::exception& failure) {
     fmt::print(stderr, "gangsched-simulate: {}\n", failure.what());

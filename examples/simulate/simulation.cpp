@@ -340,6 +340,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
 /// The cluster hears of it.
 void host::arrive(std::size_t pod) {
   task& of = tasks_[pod];
+  static_cast<void>(volumes_.refresh(pod));  // others may have taken some meanwhile
   of.id = must(cluster_.add_pod(must(kube::spec_for(cluster_, what_.pods[pod]))));
   of.in_cluster = true;
   out_.pods[pod].priority = cluster_.priority_of(of.id);

@@ -1,6 +1,7 @@
 #include "simulate/what_if.hpp"
 
 #include <fmt/format.h>
+#include <gangsched/kube/volume_binder.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -74,6 +75,17 @@ void lose(kube::manifests& what, const std::string& node_or_zone, std::vector<ku
   for (const kube::node_manifest& one : what.nodes)
     if (is_lost(one)) put_out(what, one.spec.name, true, warnings);
   std::erase_if(what.nodes, is_lost);
+}
+
+void settle_volumes(kube::manifests& what) {
+  std::vector<pod_volumes> needs(what.pods.size());
+  {
+    const kube::volume_binder binder{what};
+    for (std::size_t i = 0; i < needs.size(); ++i)
+      if (!what.pods[i].volumes.empty()) needs[i] = binder.needs(what.pods[i]);
+  }
+  for (std::size_t i = 0; i < needs.size(); ++i)
+    if (!what.pods[i].volumes.empty() && what.pods[i].node.empty()) what.pods[i].spec.volumes = std::move(needs[i]);
 }
 
 std::vector<node_shape> shapes_of(const kube::manifests& from) {

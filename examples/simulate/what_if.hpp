@@ -19,6 +19,9 @@ void drain(gangsched::kube::manifests& what, const std::string& node, std::vecto
 void lose(gangsched::kube::manifests& what, const std::string& node_or_zone,
           std::vector<gangsched::kube::warning>& warnings);
 
+/// After those two: what the volumes of pods without a node ask of nodes as things stand then.
+void settle_volumes(gangsched::kube::manifests& what);
+
 /// The nodes of these manifests as shapes: annotations gangsched.dev/price (1) and gangsched.dev/most say what one costs and how many there
 /// may be. Throws bad_input.
 [[nodiscard]] std::vector<gangsched::node_shape> shapes_of(const gangsched::kube::manifests& from);

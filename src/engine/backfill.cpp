@@ -287,13 +287,13 @@ GANGSCHED_INLINE bool backfill::enough_beside(entity e, entity holder, instant t
   const model::pod_table& pods = state_->pods;
   const pod_class& asks = state_->classes[state_->class_of(pods_of(e).front())];
   for (const amount& one : asks.requests) {
-    std::int64_t left = 0;
+    __extension__ __int128 left = 0;  // a sum over all nodes
     const auto count = [&](row_t pod, std::int64_t sign) {
       left += sign * state_->classes[state_->class_of(pod)].request(one.kind);
     };
     for (row_t node = 0; node < state_->nodes.rows.count(); ++node) {
       if (state_->nodes.alive(node))
-        left += state_->nodes.allocatable.at(node, one.kind) - state_->nodes.used.at(node, one.kind);
+        left += state_->nodes.allocatable.at(node, one.kind), left -= state_->nodes.used.at(node, one.kind);
     }
     for (row_t pod = 0; pod < pods.rows.count(); ++pod) {
       if (pods.alive(pod) && pods.node[pod] != no_row && (pods.terminating[pod] || pods.expected_end(pod) <= then))

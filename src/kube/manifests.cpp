@@ -80,8 +80,6 @@ class collector {
     devices_.ask_host = how.device_matcher;
   }
 
-  /// Where objects begin, by file.
-  [[nodiscard]] const object_lines& lines() const noexcept { return lines_; }
   /// Something was wrong that is among the mistakes: what was collected is not whole.
   [[nodiscard]] bool torn() const noexcept { return torn_; }
 

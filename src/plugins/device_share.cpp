@@ -120,8 +120,11 @@ GANGSCHED_INLINE std::int64_t device_share::score(const pod_view& pod, room node
     if (std::find(rated.begin(), rated.end(), kind) != rated.end()) continue;
     rated.push_back(kind);
     if (!one.wants_gpu()) {
-      const std::string resource = "koordinator.sh/" + std::string{pod.text(kind)};
-      const auto is_it = [&](const weighted_resource& other) { return other.name == resource; };
+      constexpr std::string_view prefix = "koordinator.sh/";
+      const auto is_it = [&](const weighted_resource& other) {
+        const std::string_view resource = other.name;
+        return resource.starts_with(prefix) && resource.substr(prefix.size()) == pod.text(kind);
+      };
       if (std::any_of(resources_.begin(), resources_.end(), is_it)) sum += rate_others(one, there);
     } else if (one.kind == device_demand::form::whole || one.kind == device_demand::form::share) {
       const gpu_books books = books_of(node);

@@ -44,6 +44,30 @@ def a_lost_zone_is_gone_with_its_daemons(simulate):
     assert [one["node"] for one in report["pods"]] == ["a2"] and report["summary"]["nodes"] == 1, report
 
 
+VOLUME = """apiVersion: v1
+kind: PersistentVolume
+metadata: {name: v}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: s, claimRef: {namespace: default, name: c}, csi: {driver: d, volumeHandle: h},
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a]}]}]}}}
+status: {phase: Bound}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: c}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, storageClassName: s, volumeName: v}
+status: {phase: Bound}
+"""
+
+
+def who_is_put_out_goes_where_its_volume_is(simulate):
+    with_claim = owned("db", "a1") + "  volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\n"
+    cluster = "---\n".join([zone("b1", "b", 16), zone("a1", "a"), zone("a2", "a", 2), VOLUME, with_claim])
+    report, _ = result(simulate, "--drain", "a1", a=cluster)
+    assert [one["node"] for one in report["pods"]] == ["a2"], report
+    report, _ = result(simulate, "--lose", "a", code=1, a=cluster)
+    assert report["pods"][0]["status"] == "unscheduled", report
+
+
 def what_is_not_there_cannot_be_lost(simulate):
     for args, message in [(("--lose", "c"), 'error: --lose: no node and no zone "c"'), (("--drain", "a"), 'error: --drain: no node "a"')]:
         done = simulate.raw(*args, a=CLUSTER)
@@ -98,7 +122,7 @@ def runs_are_compared(simulate):
     assert {"what": "nodes", "before": 2, "now": 1} in report["diff"]["numbers"], report
     report, _ = result(simulate, "--diff", "before.json", a="---\n".join([node("n1", 4), node("n2", 4), pod("p", 3)]))
     assert {"name": "default/q", "before": f"placed on {was['q']}"} in report["diff"]["pods"], report
-    for text in ("{}", "[1]", "no json"):
+    for text in ("{}", "[1]", "no json", '{"summary": {}, "pods": {}}'):
         (simulate.room / "before.json").write_text(text)
         done = simulate.raw("--diff", "before.json", a=cluster)
         assert done.returncode == 2 and done.stderr.splitlines() == [
@@ -134,5 +158,6 @@ spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, c
 
 if __name__ == "__main__":
     run_each(sys.argv[1], a_drained_node_takes_nobody_and_keeps_its_daemons, a_lost_zone_is_gone_with_its_daemons,
+             who_is_put_out_goes_where_its_volume_is,
              what_is_not_there_cannot_be_lost, nodes_are_found_for_who_is_left, nodes_that_are_not_needed_are_found, runs_are_compared,
              pods_come_and_end_over_time)

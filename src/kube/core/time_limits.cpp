@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 
@@ -14,14 +12,7 @@ bool read_time_limits(reader& read, const place& meta, std::optional<instant>& d
   }
   const value* const longest = found->find("gangsched.dev/max-wait");
   if (longest == nullptr) return true;
-  const place at{longest, &annotations, "gangsched.dev/max-wait"};
-  std::string text;
-  if (!read.text(at, text)) return false;
-  const auto time = go_duration(text);
-  if (!time || *time < instant::zero())
-    return read.fail(errc::malformed, at, fmt::format("\"{}\" is no duration like 10m", text));
-  max_wait = *time;
-  return true;
+  return read_duration(read, {longest, &annotations, "gangsched.dev/max-wait"}, "10m", max_wait);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -8,6 +8,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
+bool read_duration(reader& read, const place& of, std::string_view like, instant& out) {
+  std::string text;
+  if (!read.text(of, text)) return false;
+  const auto made = go_duration(text);
+  if (!made || *made < instant::zero())
+    return read.fail(errc::malformed, of, fmt::format("\"{}\" is no duration like {}", text, like));
+  out = *made;
+  return true;
+}
+
 spot find_spot(const place& of, std::initializer_list<std::string_view> steps) {
   spot found{of.at->line, of.path()};
   const value* at = of.at;

@@ -16,6 +16,8 @@ inline constexpr limits of_annotation{.bytes = std::size_t{256} << 10, .depth = 
 
 /// Go's durations, "1h2m3.5s", also negative ones.
 std::optional<instant> go_duration(std::string_view text);
+/// One that is not negative; @p like: how it could have been written, for the error.
+bool read_duration(reader& read, const place& of, std::string_view like, instant& out);
 
 /// A part of an object that has been read already, for messages.
 struct spot {

@@ -85,16 +85,6 @@ bool read_kai_resource(reader& read, const place& of, kai_resource& out) {
   });
 }
 
-bool read_kai_duration(reader& read, const place& of, instant& out) {
-  std::string text;
-  if (!read.text(of, text)) return false;
-  const auto made = go_duration(text);
-  if (!made || *made < instant::zero())
-    return read.fail(errc::malformed, of, fmt::format("\"{}\" is no duration like 60s", text));
-  out = *made;
-  return true;
-}
-
 /// Adds what a queue of KAI has of @p name, of which it counts in @p unit (nanos).
 void add_kai_resource(queue_quota& to, const char* name, const kai_resource& from, std::int64_t unit) {
   const auto amount = [&](double units) {
@@ -237,8 +227,8 @@ bool read_kai_queue(reader& read, const place& of, queue_spec& out) {
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "parentQueue") return read.text(w, out.parent);
       if (field == "priority") return read.integer(w, out.priority);
-      if (field == "preemptMinRuntime") return read_kai_duration(read, w, out.preempt_min_runtime);
-      if (field == "reclaimMinRuntime") return read_kai_duration(read, w, out.reclaim_min_runtime);
+      if (field == "preemptMinRuntime") return read_duration(read, w, "60s", out.preempt_min_runtime);
+      if (field == "reclaimMinRuntime") return read_duration(read, w, "60s", out.reclaim_min_runtime);
       if (field == "resources") {
         return read.fields(w, [&](std::string_view word, const place& x) {
           if (word == "gpu") return read_kai_resource(read, x, gpu);
