@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gangsched/core/lanes.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
@@ -10,73 +12,149 @@ inline bool inexact(double amount) noexcept {
   return amount > limit || amount < -limit;
 }
 
-}  // namespace detail
-
-GANGSCHED_INLINE void amount_columns::start(const model::cluster_state& state) {
-  columns_.clear();
-  is_node_.clear();
-  grow(state);
-  for (row_t row = 0; row < state.nodes.rows.count(); ++row) update(state, row);
+/// A node with these amounts is in it, too.
+inline void widen(amount_range& range, double allocatable, double used, double free, double share) noexcept {
+  const auto take = [](double& least, double& most, double value) {
+    least = std::min(least, value), most = std::max(most, value);
+  };
+  take(range.least_allocatable, range.most_allocatable, allocatable);
+  take(range.least_used, range.most_used, used);
+  take(range.least_free, range.most_free, free);
+  take(range.least_share, range.most_share, share);
 }
 
-/// New rows are no nodes yet, and new kinds what no node has.
+/// After so many changes the ranges of a block are made anew: they only get wider by them.
+inline constexpr std::uint8_t changes_before_narrowing = 32;
+
+/// The least and the most of some places of a block.
+struct find_range {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(const double* of, std::uint64_t places, double* least, double* most) {
+    using some = lanes<N>;
+    some largest = some::of(-amount_range::infinite), opposite = largest;  // of the negated
+    lane_bits<N> among{places};
+    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+      const some value = some::load(of + i);
+      const auto in = among.take();
+      largest = larger(largest, select(in, value, some::of(-amount_range::infinite)));
+      opposite = larger(opposite, select(in, some::of(0.0) - value, some::of(-amount_range::infinite)));
+    }
+    *most = largest_of(largest);
+    *least = 0.0 - largest_of(opposite);
+  }
+};
+
+}  // namespace detail
+
+GANGSCHED_INLINE void amount_columns::start(const model::cluster_state& state, const row_order& order) {
+  columns_.clear();
+  is_node_.clear();
+  changes_.clear();
+  grow(state);
+  for (std::size_t place = 0; place < order.size(); ++place) update(state, order.row(place), place);
+  for (std::size_t block = 0; block < changes_.size(); ++block) narrow(block);
+}
+
+/// New places are no nodes yet, and new kinds what no node has.
 GANGSCHED_INLINE void amount_columns::grow(const model::cluster_state& state) {
-  const std::size_t rows = padded(state.nodes.rows.count());
-  if (columns_.size() == state.kinds.count() && is_node_.size() >= rows) return;
-  is_node_.resize(std::max(is_node_.size(), rows), 0);
+  const std::size_t places = padded(state.nodes.rows.count());
+  if (columns_.size() == state.kinds.count() && is_node_.size() >= places) return;
+  is_node_.resize(std::max(is_node_.size(), places), 0);
+  changes_.resize(is_node_.size() / amount_block::rows, 0);
   const std::size_t known = columns_.size();
   columns_.resize(state.kinds.count());
   for (std::size_t kind = 0; kind < columns_.size(); ++kind) {
     column& one = columns_[kind];
     one.allocatable.resize(is_node_.size(), 1.0);
     one.used.resize(is_node_.size(), 0.0);
+    one.free.resize(is_node_.size(), 1.0);
     one.inverse.resize(is_node_.size(), 1.0);
     one.share.resize(is_node_.size(), 0.0);
-    one.lacking.resize(is_node_.size() / amount_block::rows, 0);
-    for (std::size_t row = 0; kind >= known && row < is_node_.size(); ++row)
-      if (is_node_[row] != 0) set(one, row, 0, 0, true);
+    one.lacking.resize(changes_.size(), 0);
+    one.ranges.resize(changes_.size());
+    for (std::size_t place = 0; kind >= known && place < is_node_.size(); ++place)
+      if (is_node_[place] != 0) set(one, place, 0, 0, true);
   }
   show();
 }
 
-GANGSCHED_INLINE void amount_columns::update(const model::cluster_state& state, row_t row) {
+GANGSCHED_INLINE void amount_columns::update(const model::cluster_state& state, row_t row, std::size_t place) {
   grow(state);
-  if (row >= is_node_.size()) return;  // of a node that was added in a trial and taken back
+  if (place >= is_node_.size()) return;  // of a node that was added in a trial and taken back
   const bool is_node = state.nodes.alive(row);
   const bool there = row < state.nodes.rows.count();
   for (resource_kind kind = 0; kind < columns_.size(); ++kind) {
-    set(columns_[kind], row, there ? state.nodes.allocatable.at(row, kind) : 0,
+    set(columns_[kind], place, there ? state.nodes.allocatable.at(row, kind) : 0,
         there ? state.nodes.used.at(row, kind) : 0, is_node);
   }
-  is_node_[row] = is_node;
+  is_node_[place] = is_node;
+  const std::size_t block = place / amount_block::rows;
+  if (++changes_[block] >= detail::changes_before_narrowing) narrow(block);
 }
 
-GANGSCHED_INLINE void amount_columns::set(column& of, std::size_t row, std::int64_t allocatable, std::int64_t used,
+GANGSCHED_INLINE void amount_columns::set(column& of, std::size_t place, std::int64_t allocatable, std::int64_t used,
                                           bool is_node) {
-  const double had = of.allocatable[row];
-  const double used_before = of.used[row];
+  const double had = of.allocatable[place];
+  const double used_before = of.used[place];
   const double has = is_node ? static_cast<double>(allocatable) : 1.0;
   const double uses = is_node ? static_cast<double>(used) : 0.0;
-  if (had == has && used_before == uses) return;
+  if (had == has && used_before == uses && is_node == (is_node_[place] != 0)) return;
+  const double share = has == 0.0 ? 0.0 : uses > has ? 1.0 : uses / has;
+  if (is_node) detail::widen(of.ranges[place / amount_block::rows], has, uses, has - uses, share);
   const bool was_inexact = detail::inexact(had) || detail::inexact(used_before);
   const bool is_inexact = detail::inexact(has) || detail::inexact(uses);
   of.inexact = of.inexact + (is_inexact ? 1 : 0) - (was_inexact ? 1 : 0);
   if (had != has) {
-    std::uint8_t& lacking = of.lacking[row / amount_block::rows];
+    std::uint8_t& lacking = of.lacking[place / amount_block::rows];
     lacking = static_cast<std::uint8_t>(lacking + (has == 0.0 ? 1 : 0) - (had == 0.0 ? 1 : 0));
-    of.allocatable[row] = has;
-    of.inverse[row] = has == 0.0 ? 0.0 : 1.0 / has;
+    of.allocatable[place] = has;
+    of.inverse[place] = has == 0.0 ? 0.0 : 1.0 / has;
   }
-  of.used[row] = uses;
-  of.share[row] = has == 0.0 ? 0.0 : uses > has ? 1.0 : uses / has;
+  of.used[place] = uses;
+  of.free[place] = has - uses;
+  of.share[place] = share;
   if (was_inexact != is_inexact) show();
+}
+
+GANGSCHED_INLINE void amount_columns::narrow(std::size_t block) {
+  changes_[block] = 0;
+  const std::size_t first = block * amount_block::rows;
+  std::uint64_t nodes = 0;
+  for (std::size_t at = 0; at < amount_block::rows; ++at) nodes |= std::uint64_t{is_node_[first + at]} << at;
+  for (column& of : columns_) {
+    amount_range& made = of.ranges[block];
+    const auto find = [&](const std::vector<double>& values, double& least, double& most) {
+      run_lanes<detail::find_range>(values.data() + first, nodes, &least, &most);
+    };
+    find(of.allocatable, made.least_allocatable, made.most_allocatable);
+    find(of.used, made.least_used, made.most_used);
+    find(of.free, made.least_free, made.most_free);
+    find(of.share, made.least_share, made.most_share);
+  }
+}
+
+GANGSCHED_INLINE void amount_columns::permute(std::span<const row_t> from) {
+  const auto move = [&](auto& all) {
+    const auto before = all;
+    for (std::size_t place = 0; place < from.size(); ++place) all[place] = before[from[place]];
+  };
+  move(is_node_);
+  for (column& one : columns_) {
+    move(one.allocatable), move(one.used), move(one.free), move(one.inverse), move(one.share);
+    std::fill(one.lacking.begin(), one.lacking.end(), std::uint8_t{0});
+    for (std::size_t place = 0; place < one.allocatable.size(); ++place)
+      one.lacking[place / amount_block::rows] =
+          static_cast<std::uint8_t>(one.lacking[place / amount_block::rows] + (one.allocatable[place] == 0.0));
+  }
+  for (std::size_t block = 0; block < changes_.size(); ++block) narrow(block);
+  show();
 }
 
 GANGSCHED_INLINE void amount_columns::show() {
   views_.clear();
   for (const column& one : columns_) {
-    views_.push_back({one.allocatable.data(), one.used.data(), one.inverse.data(), one.share.data(), one.lacking.data(),
-                      one.inexact == 0});
+    views_.push_back({one.allocatable.data(), one.used.data(), one.free.data(), one.inverse.data(), one.share.data(),
+                      one.lacking.data(), one.ranges.data(), one.inexact == 0});
   }
 }
 

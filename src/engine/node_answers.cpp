@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
+#include <utility>
 
 #include "gangsched/core/lanes.hpp"
 #include "gangsched/model/canonical.hpp"
@@ -10,6 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 inline constexpr std::size_t block_rows = amount_block::rows;
+/// Of so many groups it is kept which rows are in each.
+inline constexpr std::uint32_t few_groups = 32;
 
 /// What of a node pods do not change.
 inline constexpr reads steady =
@@ -33,20 +37,72 @@ inline void put_part(std::string& out, const pod_class& cls, pod_reads part) {
   if (covers(part, pod_reads::images)) canonical::put(out, cls.images);
 }
 
+/// Adds scores to sums; those that are no scores count as 0, and are said.
 struct add_weighted {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* sum, const double* scores, double weight) {
-    for (std::size_t i = 0; i < block_rows; i += N)
-      (lanes<N>::load(sum + i) + lanes<N>::of(weight) * lanes<N>::load(scores + i)).store(sum + i);
+  GANGSCHED_LANES static void run(double* sum, const double* scores, double weight, std::uint64_t* wrong) {
+    lane_bits<N> outside;
+    for (std::size_t i = 0; i < block_rows; i += N) {
+      const lanes<N> score = lanes<N>::load(scores + i);
+      const auto within = where_within(score, 0.0, static_cast<double>(max_node_score));
+      outside.add(~within);
+      const lanes<N> counted = select(within, score, lanes<N>::of(0.0));
+      (lanes<N>::load(sum + i) + lanes<N>::of(weight) * counted).store(sum + i);
+    }
+    *wrong = outside.all();
   }
 };
 
-struct to_integers {
+/// Adds to the sums of some rows.
+struct add_where {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(const double* from, std::int64_t* to) {
-    for (std::size_t i = 0; i < block_rows; i += N) lanes<N>::load(from + i).store_integers(to + i);
+  GANGSCHED_LANES static void run(double* sum, std::uint64_t rows, double more) {
+    lane_bits<N> among{rows};
+    for (std::size_t i = 0; i < block_rows; i += N) {
+      const lanes<N> added = select(among.take(), lanes<N>::of(more), lanes<N>::of(0.0));
+      (lanes<N>::load(sum + i) + added).store(sum + i);
+    }
   }
 };
+
+/// The largest of each block.
+inline void find_most(const std::vector<double>& ratings, std::vector<double>& most) {
+  for (std::size_t block = 0; block < most.size(); ++block)
+    most[block] = *std::max_element(ratings.begin() + static_cast<std::ptrdiff_t>(block * block_rows),
+                                    ratings.begin() + static_cast<std::ptrdiff_t>((block + 1) * block_rows));
+}
+
+/// The largest sum of some rows, and which of them have it.
+struct find_top {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(const double* sum, std::uint64_t rows, double* top, std::uint64_t* tied) {
+    lanes<N> largest = lanes<N>::of(-1.0);
+    lane_bits<N> among{rows};
+    for (std::size_t i = 0; i < block_rows; i += N)
+      largest = larger(largest, select(among.take(), lanes<N>::load(sum + i), lanes<N>::of(-1.0)));
+    const double found = largest_of(largest);
+    lane_bits<N> equal;
+    for (std::size_t i = 0; i < block_rows; i += N)
+      equal.add(where_equal(lanes<N>::load(sum + i), lanes<N>::of(found)));
+    *top = found;
+    *tied = equal.all() & rows;
+  }
+};
+
+/// What stood at place from[i] stands at i. Nothing happens to what is empty; what has fewer places gets more.
+template <class T>
+void permute(std::vector<T>& all, std::span<const row_t> from, const T& more = {}) {
+  if (all.empty()) return;
+  if (all.size() < from.size()) all.resize(from.size(), more);
+  const std::vector<T> before = all;
+  for (std::size_t place = 0; place < from.size(); ++place) all[place] = before[from[place]];
+}
+inline void permute(row_bits& all, std::span<const row_t> from) {
+  if (all.words() == 0) return;
+  all.grow(from.size());
+  const row_bits before = all;
+  for (row_t place = 0; place < from.size(); ++place) all.set(place, before.has(from[place]));
+}
 
 /// The one of @p all that was used longest ago makes room, if there are as many as there may be and it is not in use since @p now.
 template <class One>
@@ -71,47 +127,93 @@ GANGSCHED_INLINE bool node_answers::at_once(const class_plan& plan) noexcept {
          });
 }
 
-GANGSCHED_INLINE void node_answers::sync() {
+GANGSCHED_INLINE void node_answers::start() {
   const model::node_table& nodes = state_->nodes;
+  stale_.start(*state_);
+  epoch_ = state_->topologies.plan_epoch();
+  kept_.clear();
+  groupings_.clear();
+  changes_.clear();
+  order_.reset(nodes.rows.count());
+  moved_ = nodes.rows.count(), rated_ = 0;
+  nodes_.clear(order_.size());
+  for (row_t row = 0; row < order_.size(); ++row) nodes_.set(row, nodes.alive(row));
+  amounts_.start(*state_, order_);
+}
+
+GANGSCHED_INLINE void node_answers::sync() {
   const auto wanted = [](reads facets) { return any(facets & (detail::steady | reads::usage)); };
   const bool known = epoch_ == state_->topologies.plan_epoch() && stale_.read(*state_, wanted);
-  const std::size_t rows = amount_columns::padded(nodes.rows.count());
   if (!known) {
-    stale_.start(*state_);
-    epoch_ = state_->topologies.plan_epoch();
-    kept_.clear();
-    groupings_.clear();
-    changes_.clear();
-    no_nodes_.assign(rows, no_node);
-    for (row_t row = 0; row < nodes.rows.count(); ++row) no_nodes_[row] = nodes.alive(row) ? passes : no_node;
-    amounts_.start(*state_);
+    start();
   } else {
-    if (no_nodes_.size() < rows) no_nodes_.resize(rows, no_node);
+    order_.grow(state_->nodes.rows.count());
+    nodes_.grow(order_.size());
     stale_.take([&](row_t row, reads facets) {
-      if (any(facets & amounts)) amounts_.update(*state_, row);
+      if (any(facets & amounts) && row < order_.size()) amounts_.update(*state_, row, order_.place(row)), ++moved_;
       if (any(facets & detail::steady)) remember_change(row, facets);
     });
+    // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
+    if (std::min(moved_, rated_) >= std::max<std::size_t>(order_.size() / 4, 2 * detail::block_rows)) reorder();
   }
   stale_.settle(state_->log);
 }
 
+/// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
+GANGSCHED_INLINE void node_answers::reorder() {
+  moved_ = 0, rated_ = 0;
+  if (groupings_.empty() || amounts_.by_kind().size() <= kinds::memory) return;
+  const grouping& latest = **std::max_element(groupings_.begin(), groupings_.end(),
+                                              [](const auto& a, const auto& b) { return a->used < b->used; });
+  const amount_column& cpu = amounts_.by_kind()[kinds::cpu];
+  const amount_column& memory = amounts_.by_kind()[kinds::memory];
+  std::vector<std::pair<std::uint64_t, row_t>> standing(order_.size());  // by what they are put in order, and the place
+  for (row_t place = 0; place < standing.size(); ++place) {
+    const std::uint32_t its = place < latest.group.size() ? latest.group[place] : key_groups::none;
+    const std::uint64_t group = std::min<std::uint64_t>(its, 255);
+    const std::uint64_t size = mix64(std::bit_cast<std::uint64_t>(cpu.allocatable[place]) ^
+                                     mix64(std::bit_cast<std::uint64_t>(memory.allocatable[place])));
+    const auto load = static_cast<std::uint64_t>((cpu.share[place] + memory.share[place]) * double{1 << 20});
+    standing[place] = {group << 56 | size >> 40 << 32 | load, place};
+  }
+  std::sort(standing.begin(), standing.end());
+  std::vector<row_t> from, rows;
+  for (const auto& one : standing) from.push_back(one.second), rows.push_back(order_.row(one.second));
+  order_.set(std::move(rows));
+  detail::permute(nodes_, from);
+  for (const auto& one : kept_) {
+    detail::permute(one->rejects, from);
+    detail::permute(one->values, from);
+    detail::permute(one->ratings, from);
+    one->ratings.resize(one->ratings.empty() ? 0 : places(), 0.0);
+    one->most.resize(one->ratings.size() / detail::block_rows, 0.0);
+    detail::find_most(one->ratings, one->most);
+  }
+  for (const auto& one : groupings_) {
+    detail::permute(one->group, from, key_groups::none);
+    for (row_bits& each : one->places) detail::permute(each, from);
+  }
+  amounts_.permute(from);
+}
+
 GANGSCHED_INLINE void node_answers::remember_change(row_t row, reads facets) {
-  if (row < no_nodes_.size()) no_nodes_[row] = state_->nodes.alive(row) ? passes : no_node;
-  if (changes_.size() >= no_nodes_.size()) {  // to ask anew is cheaper
+  if (row < order_.size()) nodes_.set(order_.place(row), state_->nodes.alive(row));
+  if (changes_.size() >= places()) {  // to ask anew is cheaper
     first_change_ += changes_.size();
     changes_.clear();
   }
   changes_.push_back({row, facets});
 }
 
-/// Fills `rows_` with those that changed since @p one was brought up to date; false if all have to be asked.
+/// Lists the rows that changed since @p one was brought up to date; false if all have to be asked.
 template <class Kept>
 bool node_answers::changed_since(Kept& one, reads facets) {
   const bool listed = one.position >= first_change_;
-  rows_.clear();
+  buffers_.rows.clear();
   for (std::size_t i = listed ? one.position - first_change_ : changes_.size(); i < changes_.size(); ++i) {
     // (A node that came or went matters even to who reads nothing.)
-    if (any(changes_[i].facets & facets) || changes_[i].facets == reads::everything) rows_.push_back(changes_[i].row);
+    const bool matters = any(changes_[i].facets & facets) || changes_[i].facets == reads::everything;
+    if (matters && changes_[i].row < order_.size()) buffers_.rows.push_back(changes_[i].row);
   }
   one.position = first_change_ + changes_.size();
   return listed;
@@ -122,16 +224,25 @@ GANGSCHED_INLINE bool node_answers::ask(const class_plan& plan, const planned& h
                                         std::span<const row_t> rows) {
   const plugin_entry& plugin = *hook.plugin;
   const hook_context context = plan.context(*state_, hook, no_row);
-  if (what != part::verdict) {
-    for (const row_t row : rows) {
-      if (no_nodes_[row] != passes) continue;
-      into.values[row] = what == part::filter_key ? plugin.filter.key(plugin.self.get(), context, row)
-                                                  : plugin.score.one(plugin.self.get(), context, row);
-    }
-    return true;
+  std::vector<std::uint8_t>& marks = buffers_.marks;
+  if (what == part::verdict) {
+    for (const row_t row : rows) marks[row] = nodes_.has(order_.place(row)) ? passes : no_node;
+    const bool fine = plugin.filter.rows(plugin.self.get(), context, rows, marks.data(), 1);
+    for (const row_t row : rows) into.rejects.set(order_.place(row), marks[row] == 1);
+    return fine;
   }
-  for (const row_t row : rows) into.rejects[row] = no_nodes_[row];
-  return plugin.filter.rows(plugin.self.get(), context, rows, into.rejects.data(), 255);
+  for (const row_t row : rows) {
+    const row_t place = order_.place(row);
+    if (!nodes_.has(place)) continue;
+    const std::int64_t value = what == part::filter_key ? plugin.filter.key(plugin.self.get(), context, row)
+                                                        : plugin.score.one(plugin.self.get(), context, row);
+    if (what == part::score)
+      into.ratings[place] = static_cast<double>(value);
+    else
+      into.values[place] = value;
+  }
+  if (!rows.empty() && what == part::score) detail::find_most(into.ratings, into.most);
+  return true;
 }
 
 /// What is kept of the hook for pods like these, up to date; null if it is asked each time, or failed.
@@ -141,14 +252,13 @@ GANGSCHED_INLINE const node_answers::answer* node_answers::find(const class_plan
   if (!(judges ? detail::is_kept(hook.plugin->filter) : detail::is_kept(hook.plugin->score))) return nullptr;
   const pod_reads of = judges ? hook.plugin->filter.decided_by : hook.plugin->score.decided_by;
   const reads facets = judges ? hook.plugin->filter.facets : hook.plugin->score.facets;
-  const auto plugin = std::bit_cast<std::uintptr_t>(hook.plugin);
-  key_.clear();
-  canonical::put(key_, plugin);
-  key_ += static_cast<char>(what);
-  detail::put_part(key_, state_->classes[plan.cls], of);
+  std::string& key = buffers_.key;
+  key.clear();
+  canonical::put(key, std::bit_cast<std::uintptr_t>(hook.plugin));
+  key += static_cast<char>(what);
+  detail::put_part(key, state_->classes[plan.cls], of);
 
-  const std::size_t rows = no_nodes_.size();
-  const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const auto& one) { return one->of == key_; });
+  const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const auto& one) { return one->of == key; });
   const bool known = place != kept_.end();
   answer& one = known ? **place : detail::add_one(kept_, most_, now_);
   one.used = now_;
@@ -156,157 +266,169 @@ GANGSCHED_INLINE const node_answers::answer* node_answers::find(const class_plan
   if (known) {
     listed = changed_since(one, facets);
   } else {
-    one.of = key_;
+    one.of = key;
     one.serial = ++serial_;
     one.position = first_change_ + changes_.size();
   }
   if (what == part::verdict)
-    one.rejects.resize(rows, no_node);
+    one.rejects.grow(places());
+  else if (what == part::score)
+    one.ratings.resize(places(), 0.0), one.most.resize(nodes_.words(), 0.0);
   else
-    one.values.resize(rows, 0);
+    one.values.resize(places(), 0);
   if (!listed) {
-    rows_.resize(state_->nodes.rows.count());
-    for (row_t row = 0; row < rows_.size(); ++row) rows_[row] = row;
+    buffers_.rows.resize(state_->nodes.rows.count());
+    for (row_t row = 0; row < buffers_.rows.size(); ++row) buffers_.rows[row] = row;
   }
-  std::erase_if(rows_, [&](row_t row) { return row >= rows; });
-  if (ask(plan, hook, what, one, rows_)) return &one;
+  if (ask(plan, hook, what, one, buffers_.rows)) return &one;
   one.of.clear();  // nobody finds it
   out.broken = "a filter failed with an error";
   out.broken_by = hook.plugin;
   return nullptr;
 }
 
-GANGSCHED_INLINE void node_answers::list_sources(const class_plan& plan, row_scores& out) {
+GANGSCHED_INLINE void node_answers::begin(const class_plan& plan, row_scores& out) {
+  sync();
+  ++now_;
+  out.broken = nullptr;
+  if (buffers_.marks.size() < places()) buffers_.marks.resize(places(), passes), buffers_.added.resize(places(), 0);
   filters_.clear();
   scores_.clear();
-  for (const planned& hook : plan.local_filters) filters_.push_back({&hook, find(plan, hook, part::verdict, out)});
-  for (const planned& hook : plan.local_scores) scores_.push_back({&hook, find(plan, hook, part::score, out)});
+  for (const planned& hook : plan.local_filters)
+    filters_.push_back({&hook, find(plan, hook, part::verdict, out), plan.context(*state_, hook, no_row)});
+  for (const planned& hook : plan.local_scores)
+    scores_.push_back({&hook, find(plan, hook, part::score, out), plan.context(*state_, hook, no_row)});
 }
 
-/// The filters in order, each about those of the block that none before it has rejected.
-GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, std::size_t first, row_scores& out,
-                                          std::span<std::uint32_t> counts) {
-  std::uint8_t* const verdict = out.verdict.data() + first;
-  const auto reject = [&](const std::uint8_t* rejects, std::uint8_t mark) {
-    for (std::size_t i = 0; i < detail::block_rows; ++i) {
-      const auto open = static_cast<std::uint8_t>(verdict[i] == passes ? 255 : 0);
-      verdict[i] = static_cast<std::uint8_t>(verdict[i] | (rejects[i] & open & mark));
-    }
-  };
-  for (const source& one : filters_) {
-    const plugin_entry& plugin = *one.hook->plugin;
-    if (one.kept != nullptr) {
-      reject(one.kept->rejects.data() + first, one.hook->mark);
-      continue;
-    }
-    const hook_context context = plan.context(*state_, *one.hook, no_row);
-    if (plugin.filter.block != nullptr) {
-      filtered_block nodes{amounts_.by_kind(), first};
-      if (plugin.filter.block(plugin.self.get(), context, nodes)) {
-        for (std::uint8_t& each : nodes.rejected) each = static_cast<std::uint8_t>(each == 0 ? 0 : 255);
-        reject(nodes.rejected, one.hook->mark);
-        continue;
-      }
-    }
-    rows_.clear();
-    for (std::size_t i = 0; i < detail::block_rows; ++i)
-      if (verdict[i] == passes) rows_.push_back(static_cast<row_t>(first + i));
-    if (!plugin.filter.rows(plugin.self.get(), context, rows_, out.verdict.data(), one.hook->mark)) {
-      out.broken = "a filter failed with an error";
-      out.broken_by = &plugin;
-    }
+GANGSCHED_INLINE void node_answers::list_rows(std::size_t block, std::uint64_t about) {
+  buffers_.rows.clear();
+  row_bits::each_place(about,
+                       [&](std::size_t at) { buffers_.rows.push_back(order_.row(block * detail::block_rows + at)); });
+}
+
+/// Which of those that are @p open the filter rejects; of others it may say anything.
+GANGSCHED_INLINE std::uint64_t node_answers::rejected_of(const source& one, std::size_t block, std::uint64_t open,
+                                                         row_scores& out) {
+  if (one.kept != nullptr) return one.kept->rejects.word(block);
+  const plugin_entry& plugin = *one.hook->plugin;
+  filtered_block nodes{amounts_.by_kind(), block * detail::block_rows};
+  const block_verdict all = plugin.filter.bound != nullptr ? plugin.filter.bound(plugin.self.get(), one.context, nodes)
+                                                           : block_verdict::unknown;
+  if (all != block_verdict::unknown) return all == block_verdict::none_rejected ? 0 : open;
+  if (plugin.filter.block != nullptr && plugin.filter.block(plugin.self.get(), one.context, nodes))
+    return nodes.rejected;
+  list_rows(block, open);
+  std::vector<std::uint8_t>& marks = buffers_.marks;
+  for (const row_t row : buffers_.rows) marks[row] = passes;
+  if (!plugin.filter.rows(plugin.self.get(), one.context, buffers_.rows, marks.data(), 1)) {
+    out.broken = "a filter failed with an error";
+    out.broken_by = &plugin;
   }
-  const auto count = [&](std::uint8_t mark) {
-    std::uint8_t found = 0;
-    for (std::size_t i = 0; i < detail::block_rows; ++i)
-      found = static_cast<std::uint8_t>(found + (verdict[i] == mark));
-    counts[mark] += found;
-    return found;
-  };
-  if (count(passes) == detail::block_rows) return;
-  for (const source& one : filters_) count(one.hook->mark);
-  count(no_node);
+  std::uint64_t rejects = 0;
+  for (const row_t row : buffers_.rows) {
+    if (marks[row] != passes) rejects |= std::uint64_t{1} << order_.place(row) % detail::block_rows;
+  }
+  return rejects;
 }
 
-GANGSCHED_INLINE void node_answers::score(const class_plan& plan, std::size_t first, row_scores& out) {
-  double sum[detail::block_rows] = {};
-  const auto broken = [&](const plugin_entry& by) {
-    out.broken = "a score is outside 0 to 100";
-    out.broken_by = &by;
-  };
-  by_row_.clear();
+template <class Rejected>
+std::uint64_t node_answers::judge_block(std::size_t block, row_scores& out, std::span<std::uint32_t> counts,
+                                        const Rejected& rejected) {
+  std::uint64_t open = nodes_.word(block);
+  for (const source& one : filters_) {
+    if (open == 0) break;
+    const std::uint64_t rejects = rejected_of(one, block, open, out) & open;
+    if (rejects == 0) continue;
+    open &= ~rejects;
+    counts[one.hook->mark] += static_cast<std::uint32_t>(std::popcount(rejects));
+    rejected(rejects, one.hook->mark);
+  }
+  counts[passes] += static_cast<std::uint32_t>(std::popcount(open));
+  return open;
+}
+
+GANGSCHED_INLINE bool node_answers::add_by_row(const source& one, std::size_t block, std::uint64_t about, double* sum) {
+  const plugin_entry& plugin = *one.hook->plugin;
+  list_rows(block, about);
+  std::vector<std::int64_t>& added = buffers_.added;
+  for (const row_t row : buffers_.rows) added[row] = 0;
+  const bool fine = plugin.score.rows(plugin.self.get(), one.context, buffers_.rows, plugin.weight, added.data());
+  for (const row_t row : buffers_.rows) sum[order_.place(row) % detail::block_rows] += static_cast<double>(added[row]);
+  return fine;
+}
+
+GANGSCHED_INLINE void node_answers::score_block(std::size_t block, std::uint64_t about, double* sum, row_scores& out) {
+  std::fill_n(sum, detail::block_rows, 0.0);
   for (const source& one : scores_) {
     const plugin_entry& plugin = *one.hook->plugin;
-    scored_block nodes{amounts_.by_kind(), first};
-    if (one.kept != nullptr || plugin.score.block == nullptr ||
-        !plugin.score.block(plugin.self.get(), plan.context(*state_, *one.hook, no_row), nodes)) {
-      by_row_.push_back(one);
-      continue;
+    scored_block nodes{amounts_.by_kind(), block * detail::block_rows};
+    const double* scores = one.kept != nullptr ? one.kept->ratings.data() + block * detail::block_rows : nullptr;
+    if (scores == nullptr && plugin.score.block != nullptr && plugin.score.block(plugin.self.get(), one.context, nodes))
+      scores = &nodes.score[0];
+    bool fine = true;
+    if (scores != nullptr) {
+      std::uint64_t wrong = 0;
+      run_lanes<detail::add_weighted>(sum, scores, static_cast<double>(plugin.weight), &wrong);
+      fine = (wrong & about) == 0;
+    } else {
+      fine = add_by_row(one, block, about, sum);
     }
-    for (std::size_t i = 0; i < detail::block_rows; ++i) {
-      if (nodes.score[i] >= 0.0 && nodes.score[i] <= static_cast<double>(max_node_score)) continue;
-      if (out.verdict[first + i] == passes) broken(plugin);
-      nodes.score[i] = 0.0;  // no place for it
-    }
-    run_lanes<detail::add_weighted>(&sum[0], &nodes.score[0], static_cast<double>(plugin.weight));
-  }
-  run_lanes<detail::to_integers>(&sum[0], out.score.data() + first);
-  if (by_row_.empty()) return;
-  rows_.clear();
-  for (std::size_t i = 0; i < detail::block_rows; ++i)
-    if (out.verdict[first + i] == passes) rows_.push_back(static_cast<row_t>(first + i));
-  for (const source& one : by_row_) {
-    const plugin_entry& plugin = *one.hook->plugin;
-    const hook_context context = plan.context(*state_, *one.hook, no_row);
-    if (one.kept == nullptr) {
-      if (!plugin.score.rows(plugin.self.get(), context, rows_, plugin.weight, out.score.data())) broken(plugin);
-      continue;
-    }
-    for (const row_t row : rows_) {
-      const std::int64_t value = one.kept->values[row];
-      if (value < 0 || value > max_node_score) broken(plugin);
-      out.score[row] += plugin.weight * value;
-    }
+    if (fine) continue;
+    out.broken = "a score is outside 0 to 100";
+    out.broken_by = &plugin;
   }
 }
 
 GANGSCHED_INLINE void node_answers::regroup(grouping& of, std::span<const answer* const> keys, row_t row) {
-  tuple_.clear();
-  for (const answer* one : keys) tuple_.push_back(one->values[row]);
-  of.group[row] = no_nodes_[row] == passes ? of.groups.find_or_add(tuple_) : key_groups::none;
+  const row_t place = order_.place(row);
+  std::vector<std::int64_t>& tuple = buffers_.tuple;
+  tuple.clear();
+  for (const answer* one : keys) tuple.push_back(one->values[place]);
+  const std::uint32_t before = of.group[place];
+  const std::uint32_t now = nodes_.has(place) ? of.groups.find_or_add(tuple) : key_groups::none;
+  of.group[place] = now;
+  if (of.groups.size() > detail::few_groups) of.places.clear();
+  if (before < of.places.size()) of.places[before].set(place, false);
+  if (of.groups.size() > detail::few_groups || now == key_groups::none) return;
+  if (of.places.size() < of.groups.size()) of.places.resize(of.groups.size());
+  of.places[now].grow(places());
+  of.places[now].set(place, true);
 }
 
-/// The groups of all rows, if every key is kept; of those that pass, else.
+/// The groups of all nodes, if every key is kept; of those that pass, else.
 GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& out) {
-  keys_.clear();
+  std::vector<const answer*>& keys = buffers_.keys;
+  keys.clear();
   reads facets = reads::nothing;
   for (const planned& hook : plan.cached.filter_keys) {
-    keys_.push_back(find(plan, hook, part::filter_key, out));
+    keys.push_back(find(plan, hook, part::filter_key, out));
     facets |= hook.plugin->filter.facets;
   }
   for (const planned& hook : plan.cached.score_keys) {
-    keys_.push_back(find(plan, hook, part::score, out));
+    keys.push_back(find(plan, hook, part::score_key, out));
     facets |= hook.plugin->score.facets;
   }
-  const std::size_t rows = no_nodes_.size();
   const std::size_t of_filters = plan.cached.filter_keys.size();
-  if (std::find(keys_.begin(), keys_.end(), nullptr) != keys_.end()) {
+  if (std::find(keys.begin(), keys.end(), nullptr) != keys.end()) {
     out.groups.reset(plan.key_count());
-    for (row_t row = 0; row < rows; ++row) {
-      if (out.verdict[row] != passes) continue;
-      tuple_.clear();
-      for (std::size_t key = 0; key < keys_.size(); ++key) {
+    buffers_.group.resize(places(), key_groups::none);
+    passing_.each([&](row_t place) {
+      const row_t row = order_.row(place);
+      buffers_.tuple.clear();
+      for (std::size_t key = 0; key < keys.size(); ++key) {
         const bool filters = key < of_filters;
-        tuple_.push_back(keys_[key] != nullptr ? keys_[key]->values[row]
-                         : filters             ? row_scores::filter_key(*state_, plan, key, row)
-                                               : row_scores::score_key(*state_, plan, key - of_filters, row));
+        buffers_.tuple.push_back(keys[key] != nullptr ? keys[key]->values[place]
+                                 : filters            ? row_scores::filter_key(*state_, plan, key, row)
+                                                      : row_scores::score_key(*state_, plan, key - of_filters, row));
       }
-      out.group[row] = out.groups.find_or_add(tuple_);
-    }
+      buffers_.group[place] = out.groups.find_or_add(buffers_.tuple);
+    });
+    grouping_ = nullptr;
+    group_ = buffers_.group.data();
     return;
   }
   const auto same = [&](const auto& one) {
-    return std::equal(one->of.begin(), one->of.end(), keys_.begin(), keys_.end(),
+    return std::equal(one->of.begin(), one->of.end(), keys.begin(), keys.end(),
                       [](std::uint64_t serial, const answer* key) { return serial == key->serial; });
   };
   const auto place = std::find_if(groupings_.begin(), groupings_.end(), same);
@@ -315,39 +437,155 @@ GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& ou
   one.used = now_;
   const bool listed = known && changed_since(one, facets) &&
                       one.groups.size() <= std::max<std::uint32_t>(512, 2 * one.live);  // dead ones pile up
-  one.group.resize(rows, key_groups::none);
+  one.group.resize(places(), key_groups::none);
   if (listed) {
-    for (const row_t row : rows_)
-      if (row < rows) regroup(one, keys_, row);
+    for (const row_t row : buffers_.rows) regroup(one, keys, row);
   } else {
     one.of.clear();
-    for (const answer* key : keys_) one.of.push_back(key->serial);
+    for (const answer* key : keys) one.of.push_back(key->serial);
     one.position = first_change_ + changes_.size();
-    one.groups.reset(keys_.size());
-    for (row_t row = 0; row < rows; ++row) regroup(one, keys_, row);
+    one.groups.reset(keys.size());
+    one.places.clear();
+    std::fill(one.group.begin(), one.group.end(), key_groups::none);
+    for (row_t row = 0; row < order_.size(); ++row) regroup(one, keys, row);
     one.live = one.groups.size();
   }
+  for (row_bits& each : one.places) each.grow(places());
   out.groups = one.groups;
-  std::copy(one.group.begin(), one.group.end(), out.group.begin());
+  grouping_ = &one;
+  group_ = one.group.data();
+}
+
+GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts) {
+  begin(plan, out);
+  passing_.clear(places());
+  for (std::size_t block = 0; block < passing_.words(); ++block)
+    passing_.word(block) = judge_block(block, out, counts, [](std::uint64_t, std::uint8_t) {});
+  group(plan, out);
 }
 
 GANGSCHED_INLINE void node_answers::rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts) {
-  sync();
-  ++now_;
-  const std::size_t rows = no_nodes_.size();
-  out.grow(static_cast<row_t>(rows));
-  out.broken = nullptr;
-  std::copy(no_nodes_.begin(), no_nodes_.end(), out.verdict.begin());
-  std::fill(out.verdict.begin() + static_cast<std::ptrdiff_t>(rows), out.verdict.end(), no_node);
-  list_sources(plan, out);
-  for (std::size_t first = 0; first < rows; first += detail::block_rows) {
-    const std::uint32_t before = counts[passes];
-    judge(plan, first, out, counts);
-    if (counts[passes] != before) score(plan, first, out);
+  begin(plan, out);
+  out.grow(static_cast<row_t>(places()));
+  std::fill(out.verdict.begin(), out.verdict.end(), no_node);
+  passing_.clear(places());
+  for (std::size_t block = 0; block < passing_.words(); ++block) {
+    const std::size_t first = block * detail::block_rows;
+    const auto write = [&](std::uint64_t there, std::uint8_t mark) {
+      row_bits::each_place(there, [&](std::size_t at) { out.verdict[order_.row(first + at)] = mark; });
+    };
+    const std::uint64_t open = passing_.word(block) = judge_block(block, out, counts, write);
+    if (open == 0) continue;
+    write(open, passes);
+    double sum[detail::block_rows];
+    score_block(block, open, &sum[0], out);
+    row_bits::each_place(
+        open, [&](std::size_t at) { out.score[order_.row(first + at)] = static_cast<std::int64_t>(sum[at]); });
   }
-  counts[no_node] -=
-      static_cast<std::uint32_t>(rows - state_->nodes.rows.count());  // what the last block has beyond them
+  counts[no_node] += static_cast<std::uint32_t>(state_->nodes.rows.count() - nodes_.count());
   group(plan, out);
+  nodes_.each([&](row_t at) { out.group[order_.row(at)] = group_[at]; });
+}
+
+GANGSCHED_INLINE void node_answers::count_groups(const row_scores& of, std::vector<std::uint32_t>& population) const {
+  population.assign(of.groups.size(), 0);
+  if (population.size() == 1) {
+    population[0] = passing_.count();
+  } else if (grouping_ == nullptr || grouping_->places.empty()) {
+    passing_.each([&](row_t place) { ++population[group_[place]]; });
+  } else {
+    for (std::size_t group = 0; group < population.size(); ++group)
+      for (std::size_t block = 0; block < passing_.words(); ++block)
+        population[group] +=
+            static_cast<std::uint32_t>(std::popcount(passing_.word(block) & grouping_->places[group].word(block)));
+  }
+}
+
+/// What the local scores of a block come to at most, without offsets.
+GANGSCHED_INLINE double node_answers::bound_of(std::size_t block) const {
+  const amount_block nodes{amounts_.by_kind(), block * detail::block_rows};
+  constexpr double slack = 1e-6;  // rounding
+  double sum = slack;
+  for (const source& one : scores_) {
+    const plugin_entry& plugin = *one.hook->plugin;
+    auto most = static_cast<double>(max_node_score);
+    if (one.kept != nullptr)
+      most = one.kept->most[block];
+    else if (plugin.score.bound != nullptr)
+      most = plugin.score.bound(plugin.self.get(), one.context, nodes);
+    sum += static_cast<double>(plugin.weight) * most;
+  }
+  return sum;
+}
+
+/// Who of a block passes and is in an open group, and the @p largest offset of those.
+GANGSCHED_INLINE std::uint64_t node_answers::open_places(std::size_t block, std::span<const std::uint8_t> open,
+                                                         std::span<const std::int64_t> offset,
+                                                         std::int64_t& largest) const {
+  const std::uint64_t passing = passing_.word(block);
+  std::uint64_t found = 0;
+  const auto take = [&](std::size_t group, std::uint64_t its) {
+    if (open[group] == 0 || its == 0) return;
+    found |= its;
+    largest = std::max(largest, offset[group]);
+  };
+  if (offset.size() == 1) {
+    take(0, passing);
+  } else if (grouping_ == nullptr || grouping_->places.empty()) {
+    row_bits::each_place(
+        passing, [&](std::size_t at) { take(group_[block * detail::block_rows + at], std::uint64_t{1} << at); });
+  } else {
+    for (std::size_t group = 0; passing != 0 && group < offset.size(); ++group)
+      take(group, passing & grouping_->places[group].word(block));
+  }
+  return found;
+}
+
+/// The best sum of those @p about, who are in `tied_` then.
+GANGSCHED_INLINE double node_answers::best_of(std::size_t block, std::uint64_t about,
+                                              std::span<const std::int64_t> offset, row_scores& out) {
+  double sum[detail::block_rows];
+  score_block(block, about, &sum[0], out);
+  if (offset.size() == 1 || grouping_ == nullptr || grouping_->places.empty()) {
+    row_bits::each_place(about, [&](std::size_t at) {
+      sum[at] += static_cast<double>(offset[group_[block * detail::block_rows + at]]);
+    });
+  } else {
+    for (std::size_t group = 0; group < offset.size(); ++group) {
+      const std::uint64_t its = grouping_->places[group].word(block) & about;
+      if (its != 0) run_lanes<detail::add_where>(&sum[0], its, static_cast<double>(offset[group]));
+    }
+  }
+  double top = -1.0;
+  run_lanes<detail::find_top>(&sum[0], about, &top, &tied_.word(block));
+  return top;
+}
+
+GANGSCHED_INLINE std::int64_t node_answers::best(row_scores& out, std::span<const std::uint8_t> open,
+                                                 std::span<const std::int64_t> offset) {
+  const std::size_t blocks = passing_.words();
+  tied_.clear(places());
+  buffers_.tops.assign(blocks, -1.0);
+  buffers_.open.assign(blocks, 0);
+  std::vector<std::pair<double, std::size_t>>& bounds = buffers_.bounds;
+  bounds.clear();
+  for (std::size_t block = 0; block < blocks; ++block) {
+    std::int64_t largest = 0;
+    buffers_.open[block] = open_places(block, open, offset, largest);
+    if (buffers_.open[block] != 0) bounds.emplace_back(bound_of(block) + static_cast<double>(largest), block);
+  }
+  double best = -1.0;
+  std::make_heap(bounds.begin(), bounds.end());
+  for (auto end = bounds.end(); end != bounds.begin() && bounds.front().first >= best; --end) {
+    const std::size_t block = bounds.front().second;
+    std::pop_heap(bounds.begin(), end);
+    buffers_.tops[block] = best_of(block, buffers_.open[block], offset, out);
+    ++rated_;
+    best = std::max(best, buffers_.tops[block]);
+  }
+  for (std::size_t block = 0; block < blocks; ++block)
+    if (buffers_.tops[block] != best) tied_.word(block) = 0;
+  return static_cast<std::int64_t>(best);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

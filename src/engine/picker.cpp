@@ -252,27 +252,47 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
 /// The same answer, of a class that may not come again.
 GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod) {
   std::array<std::uint32_t, 256> counts{};
-  answers_.rate(plan, unindexed_, counts);
+  answers_.judge(plan, unindexed_, counts);
   statistics_->rows_evaluated += state_->nodes.rows.count();
   picked result;
   if (unindexed_.broken != nullptr) {
     result.said = broken(plan, unindexed_);
     return result;
   }
+  unindexed_.grow(state_->nodes.rows.count());
+  for (row_t row = state_->nodes.first_wanted[0]; row != no_row; row = state_->nodes.next_wanted[row])
+    unindexed_.verdict[row] = answers_.lets_pass(row) ? passes : no_node;
   withhold(unindexed_, pod, nullptr, result);
   if (result.said.code == code::error) return result;
+  for (const row_t row : buffers_.withheld) answers_.leave_out(row);
   for (const planned& hook : plan.local_filters) {
     if (counts[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
   }
-  const row_t rows = state_->nodes.rows.count();
-  buffers_.candidates.resize(rows + 1u);
-  std::size_t count = 0;
-  for (row_t row = 0; row < rows; ++row) {
-    buffers_.candidates[count] = row;
-    count += unindexed_.verdict[row] == passes;
+  const position before = where();
+  ++statistics_->scans;
+  const std::uint64_t decision = statistics_->decisions++;
+  answers_.count_groups(unindexed_, buffers_.population);
+  judge_groups(plan, unindexed_, pod, result);
+  const bool some_open = std::find(buffers_.open.begin(), buffers_.open.end(), 1) != buffers_.open.end();
+  if (result.said.code == code::error || !some_open) return result;
+  score_groups(plan, unindexed_, pod, result);
+  if (result.said.code == code::error) return result;
+  const std::int64_t best = answers_.best(unindexed_, buffers_.open, buffers_.offset);
+  if (unindexed_.broken != nullptr) {
+    go_back(before);
+    result = {};
+    result.said = broken(plan, unindexed_);
+    return result;
   }
-  buffers_.candidates.resize(count);
-  return scan(plan, unindexed_, pod, result, nullptr, true);
+  result.score = best;
+  const auto each = [&](auto&& visit) { answers_.each_tied(visit); };
+  if (options_.ties == tie_rule::lowest_row)
+    each([&](row_t row) { result.node = std::min(result.node, row); });
+  else
+    result.node = break_tie(
+        options_.seed, decision, answers_.tied(), state_->nodes.rows.count(),
+        [&](row_t row) { return answers_.is_tied(row); }, each, mixed_rows());
+  return result;
 }
 
 GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {

@@ -1,5 +1,7 @@
 #include "gangsched/plugins/node_resources_balanced_allocation.hpp"
 
+#include <algorithm>
+
 #include "gangsched/core/lanes.hpp"
 #include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/argument_reader.hpp"
@@ -22,9 +24,10 @@ struct side_of_block {
   side_of_block(const amount_block& nodes, const amount& one)
       : has(nodes.allocatable(one.kind)),
         uses(nodes.used(one.kind)),
+        free(nodes.free(one.kind)),
         now(nodes.share(one.kind)),
         request(static_cast<double>(one.value)) {}
-  const double *has, *uses, *now;
+  const double *has, *uses, *free, *now;
   double request;
 };
 
@@ -42,7 +45,7 @@ struct rate_evenness {
     const lanes<N> has = lanes<N>::load(of.has + i);
     const lanes<N> uses = lanes<N>::load(of.uses + i);
     const lanes<N> request = lanes<N>::of(of.request);
-    return if_above(request, has - uses, lanes<N>::of(1.0), (uses + request) / has);
+    return if_above(request, lanes<N>::load(of.free + i), lanes<N>::of(1.0), (uses + request) / has);
   }
   template <std::size_t N>
   GANGSCHED_LANES static void run(double* score, const side_of_block& a, const side_of_block& b) {
@@ -78,6 +81,30 @@ GANGSCHED_INLINE bool node_resources_balanced_allocation::score_block(const pod_
   else
     run_lanes<detail::rate_evenness<false>>(&nodes.score[0], a, b);
   return true;
+}
+
+/// By how far apart the two shares are with the pod at least, and without it at most.
+GANGSCHED_INLINE double node_resources_balanced_allocation::score_bound(const pod_view& pod, const data& d,
+                                                                        const amount_block& nodes) const {
+  constexpr auto most = static_cast<double>(max_node_score);
+  if (d.requests.size() != 2) return most;
+  double least[2], largest[2];  // share with the pod
+  for (std::size_t i = 0; i < 2; ++i) {
+    const amount& one = d.requests[i];
+    if (!nodes.exact(one.kind, one.value) || !nodes.all_have(one.kind)) return most;
+    const amount_range& its = nodes.range(one.kind);
+    const auto request = static_cast<double>(one.value);
+    least[i] = std::min(1.0, (its.least_used + request) / its.most_allocatable);
+    largest[i] = std::min(1.0, (its.most_used + request) / its.least_allocatable);
+  }
+  const double apart = std::max({0.0, least[0] - largest[1], least[1] - largest[0]});
+  const double even = (1.0 - apart / 2) * most;
+  if (!gains(pod)) return even;
+  const amount_range& a = nodes.range(d.requests[0].kind);
+  const amount_range& b = nodes.range(d.requests[1].kind);
+  const double apart_now = std::max(a.most_share - b.least_share, b.most_share - a.least_share);
+  const double even_now = __builtin_floor((1.0 - apart_now / 2) * most - 1e-9);  // scores have no fractions
+  return most / 2 + (most / 2 + even - even_now) / 2;
 }
 
 GANGSCHED_INLINE result<node_resources_balanced_allocation> node_resources_balanced_allocation::from(

@@ -62,40 +62,52 @@ GANGSCHED_INLINE std::vector<amount> node_resources_fit::least_free(const pod_vi
 
 namespace detail {
 
-/// Raises what lacks to what lacks of one resource.
-struct most_lacking {
+/// So many resources are looked at in one pass over a block: few pods have more.
+inline constexpr std::size_t resources_at_once = 8;
+
+/// What a block has of one resource, and how much is wanted.
+struct wanted_amount {
+  const double* free;
+  double wanted;
+};
+
+struct find_shortages {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* lacks, const double* has, const double* uses, double wanted) {
-    using some = lanes<N>;
+  GANGSCHED_LANES static void run(std::uint64_t* rejected, const wanted_amount* first, std::size_t count) {
+    lane_bits<N> short_of_some;
     for (std::size_t i = 0; i < amount_block::rows; i += N) {
-      const some lack = some::of(wanted) - (some::load(has + i) - some::load(uses + i));
-      larger(some::load(lacks + i), lack).store(lacks + i);
+      lane_truth<N> lacks = {};
+      for (const wanted_amount* one = first; one != first + count; ++one)
+        lacks = lacks | where_above(lanes<N>::of(one->wanted), lanes<N>::load(one->free + i));
+      short_of_some.add(lacks);
     }
+    *rejected |= short_of_some.all();
   }
 };
 
-/// Adds the percentage of a resource that is left, or with @p Most used, with the pod.
+/// A resource of a block that is rated.
+struct rated_amount {
+  const double *has, *uses, *inverse;
+  double request, weight;
+};
+
+/// The weighted mean of how many percent of each resource are left, or with @p Most used, with the pod.
 template <bool Most>
-struct add_percentage {
+struct mean_percentage {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* sum, const double* has, const double* uses, const double* inverse,
-                                  double request, double weight) {
+  GANGSCHED_LANES static void run(double* score, const rated_amount* first, std::size_t count, double inverse_weights) {
     using some = lanes<N>;
     for (std::size_t i = 0; i < amount_block::rows; i += N) {
-      const some whole = some::load(has + i);
-      const some left = larger(whole - some::load(uses + i) - some::of(request), some::of(0.0));
-      const some part = Most ? whole - left : left;
-      const some percentage = quotient_of(some::of(100.0) * part, some::load(inverse + i));
-      (some::load(sum + i) + some::of(weight) * percentage).store(sum + i);
+      some sum = some::of(0.0);
+      for (const rated_amount* one = first; one != first + count; ++one) {
+        const some whole = some::load(one->has + i);
+        const some left = larger(whole - some::load(one->uses + i) - some::of(one->request), some::of(0.0));
+        const some part = Most ? whole - left : left;
+        const some percentage = quotient_of(some::of(100.0) * part, some::load(one->inverse + i));
+        sum = sum + some::of(one->weight) * percentage;
+      }
+      quotient_of(sum, some::of(inverse_weights)).store(score + i);
     }
-  }
-};
-
-struct divide {
-  template <std::size_t N>
-  GANGSCHED_LANES static void run(double* sum, double by) {
-    for (std::size_t i = 0; i < amount_block::rows; i += N)
-      quotient_of(lanes<N>::load(sum + i), lanes<N>::of(1.0 / by)).store(sum + i);
   }
 };
 
@@ -103,22 +115,40 @@ struct divide {
 
 GANGSCHED_INLINE bool node_resources_fit::filter_block(const pod_view& pod, const data& d,
                                                        filtered_block& nodes) const {
-  double lacks[amount_block::rows];  // the most of what does
-  std::fill(std::begin(lacks), std::end(lacks), 0.0);
+  detail::wanted_amount wants[detail::resources_at_once];
+  std::size_t count = 0;
+  const auto look = [&] { run_lanes<detail::find_shortages>(&nodes.rejected, &wants[0], count), count = 0; };
   const auto need = [&](resource_kind kind, std::int64_t wanted) {
     if (!nodes.exact(kind, wanted)) return false;
-    run_lanes<detail::most_lacking>(&lacks[0], nodes.allocatable(kind), nodes.used(kind), static_cast<double>(wanted));
+    if (count == detail::resources_at_once) look();
+    wants[count++] = {nodes.free(kind), static_cast<double>(wanted)};
     return true;
   };
   if (!need(kinds::pods, 1)) return false;
   for (const auto& [kind, wanted] : pod.requests())
     if (!is_among(kind, d.ignored) && !need(kind, wanted)) return false;
-  for (std::size_t i = 0; i < amount_block::rows; ++i) nodes.rejected[i] = lacks[i] > 0.0;
+  look();
   return true;
 }
 
+GANGSCHED_INLINE block_verdict node_resources_fit::filter_bound(const pod_view& pod, const data& d,
+                                                                const amount_block& nodes) const {
+  bool none = true, all = false;
+  const auto look = [&](resource_kind kind, std::int64_t value) {
+    const bool exact = nodes.exact(kind, value);
+    const auto wanted = static_cast<double>(value);
+    none = none && exact && nodes.range(kind).least_free >= wanted;
+    all = all || (exact && nodes.range(kind).most_free < wanted);
+  };
+  look(kinds::pods, 1);
+  for (const auto& [kind, wanted] : pod.requests())
+    if (!is_among(kind, d.ignored)) look(kind, wanted);
+  return none ? block_verdict::none_rejected : all ? block_verdict::all_rejected : block_verdict::unknown;
+}
+
 GANGSCHED_INLINE bool node_resources_fit::score_block(const pod_view&, const data& d, scored_block& nodes) const {
-  bool at_once = options_.strategy != strategy::requested_to_capacity_ratio && !d.scored.empty();
+  bool at_once = options_.strategy != strategy::requested_to_capacity_ratio && !d.scored.empty() &&
+                 d.scored.size() <= detail::resources_at_once;
   std::int64_t weights = 0;
   for (const scored_resource& one : d.scored) {
     if (!nodes.exact(one.kind) || !nodes.exact(one.used, one.request)) return false;
@@ -133,21 +163,39 @@ GANGSCHED_INLINE bool node_resources_fit::score_block(const pod_view&, const dat
     }
     return true;
   }
-  double* const sum = nodes.score;
-  std::fill_n(sum, amount_block::rows, 0.0);
+  detail::rated_amount rated[detail::resources_at_once];
+  std::size_t count = 0;
   for (const scored_resource& one : d.scored) {
-    const double* const has = nodes.allocatable(one.kind);
-    const double* const uses = nodes.used(one.used);
-    const double* const inverse = nodes.inverse(one.kind);
-    const auto request = static_cast<double>(one.request);
-    const auto weight = static_cast<double>(one.weight);
-    if (options_.strategy == strategy::most_allocated)
-      run_lanes<detail::add_percentage<true>>(sum, has, uses, inverse, request, weight);
-    else
-      run_lanes<detail::add_percentage<false>>(sum, has, uses, inverse, request, weight);
+    rated[count++] = {nodes.allocatable(one.kind), nodes.used(one.used), nodes.inverse(one.kind),
+                      static_cast<double>(one.request), static_cast<double>(one.weight)};
   }
-  run_lanes<detail::divide>(sum, static_cast<double>(weights));
+  const double inverse = 1.0 / static_cast<double>(weights);
+  if (options_.strategy == strategy::most_allocated)
+    run_lanes<detail::mean_percentage<true>>(&nodes.score[0], &rated[0], count, inverse);
+  else
+    run_lanes<detail::mean_percentage<false>>(&nodes.score[0], &rated[0], count, inverse);
   return true;
+}
+
+/// What is left is at most what the node that uses least would have left if it were the largest, and what is used with the pod at most what
+/// the fullest would if it were the smallest.
+GANGSCHED_INLINE double node_resources_fit::score_bound(const pod_view&, const data& d,
+                                                        const amount_block& nodes) const {
+  constexpr auto most = static_cast<double>(max_node_score);
+  if (options_.strategy == strategy::requested_to_capacity_ratio || d.scored.empty()) return most;
+  double sum = 0, weights = 0;
+  for (const scored_resource& one : d.scored) {
+    if (!nodes.exact(one.kind) || !nodes.exact(one.used, one.request) || !nodes.all_have(one.kind)) return most;
+    const amount_range& has = nodes.range(one.kind);
+    const amount_range& uses = nodes.range(one.used);
+    const auto request = static_cast<double>(one.request), weight = static_cast<double>(one.weight);
+    const double part = options_.strategy == strategy::most_allocated
+                            ? (uses.most_used + request) / has.least_allocatable
+                            : 1.0 - (uses.least_used + request) / has.most_allocatable;
+    sum += weight * std::clamp(part, 0.0, 1.0);
+    weights += weight;
+  }
+  return most * sum / weights;
 }
 
 GANGSCHED_INLINE std::optional<error> node_resources_fit::check(const options& chosen) {

@@ -1,5 +1,6 @@
 // What NodeResourcesFit and NodeResourcesBalancedAllocation say of 64 nodes at a time is what they say of each (`hooks` compares).
 #include <algorithm>
+#include <limits>
 
 #include "gangsched/core/lanes.hpp"
 #include "gangsched/plugins/node_resources_balanced_allocation.hpp"
@@ -68,6 +69,19 @@ struct third_of_the_larger {
   }
 };
 
+/// Where a is above b, as bits; and the larger of both, by these bits.
+struct bits_and_back {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(const double* a, const double* b, std::uint64_t* above, double* larger_one) {
+    lane_bits<N> found;
+    for (std::size_t i = 0; i < 64; i += N) found.add(where_above(lanes<N>::load(a + i), lanes<N>::load(b + i)));
+    *above = found.all();
+    lane_bits<N> again{*above};
+    for (std::size_t i = 0; i < 64; i += N)
+      select(again.take(), lanes<N>::load(a + i), lanes<N>::load(b + i)).store(larger_one + i);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a block is judged and rated as its nodes are one by one", "[plugins]") {
@@ -109,7 +123,33 @@ TEST_CASE("integers come out of lanes as they are", "[core]") {
   CHECK(std::vector<std::int64_t>(to, to + 4) == std::vector<std::int64_t>{0, 1, 255, (std::int64_t{1} << 52) - 1});
 }
 
-TEST_CASE("two lanes and four come to the same", "[core]") {
+TEST_CASE("what holds for rows is a bit each, and the other way round", "[core]") {
+  dice roll{8};
+  for (int turn = 0; turn < 50; ++turn) {
+    double a[64], b[64], chosen[64];
+    std::uint64_t above = 0;
+    for (int i = 0; i < 64; ++i) {
+      a[i] = static_cast<double>(roll.between(-3, 3)), b[i] = static_cast<double>(roll.between(-3, 3));
+      if (a[i] > b[i]) above |= std::uint64_t{1} << i;
+    }
+    std::uint64_t as_wide_as_may_be = 0, narrow = 0;
+    run_lanes<bits_and_back>(&a[0], &b[0], &as_wide_as_may_be, &chosen[0]);
+    CHECK(as_wide_as_may_be == above);
+    for (int i = 0; i < 64; ++i) CHECK(chosen[i] == std::max(a[i], b[i]));
+    bits_and_back::run<2>(a, b, &narrow, chosen);
+    CHECK(narrow == above);
+  }
+  const double odd[] = {-0.5, 0.0, 100.0, 100.5, std::numeric_limits<double>::quiet_NaN(), -0.0, 1.0, 1e300};
+  std::vector<bool> within;
+  for (int i = 0; i < 8; i += 2) {
+    const auto two = where_within(lanes<2>::load(odd + i), 0.0, 100.0);
+    within.push_back(two.all[0] != 0), within.push_back(two.all[1] != 0);
+  }
+  CHECK(within == std::vector<bool>{false, true, true, false, false, true, true, false});
+  CHECK(largest_of(lanes<2>::load(odd + 2)) == 100.5);
+}
+
+TEST_CASE("two lanes and more come to the same", "[core]") {
   dice roll{7};
   double a[64], b[64], two[64], as_wide_as_may_be[64];
   for (int i = 0; i < 64; ++i)
@@ -122,27 +162,29 @@ TEST_CASE("two lanes and four come to the same", "[core]") {
 TEST_CASE("a node's amounts change with it, and what is too large is not in a block", "[engine]") {
   hooks on{fit{}};
   const node_id node = on.add(a_node{"n"}.cpu(4).memory("10"));
+  engine::row_order order;
+  order.reset(1);
   engine::amount_columns columns;
-  columns.start(inside(on.cluster));
+  columns.start(inside(on.cluster), order);
   const auto block = [&] { return amount_block{columns.by_kind(), 0}; };
   CHECK(block().allocatable(kinds::cpu)[node.row] == 4000.0);
   CHECK(block().share(kinds::memory)[node.row] == 0.0);
   CHECK(block().all_have(kinds::memory));
   on.add(a_pod{"p"}.on(node).memory("5"));
-  columns.update(inside(on.cluster), node.row);
+  columns.update(inside(on.cluster), node.row, order.place(node.row));
   CHECK(block().used(kinds::memory)[node.row] == 5.0);
   CHECK(block().share(kinds::memory)[node.row] == 0.5);
   must(on.cluster.update_node(node, a_node{"n"}.cpu(4).resource("memory", quantity{amount_block::limit + 1})));
-  columns.update(inside(on.cluster), node.row);
+  columns.update(inside(on.cluster), node.row, order.place(node.row));
   CHECK_FALSE(block().exact(kinds::memory));
   CHECK(block().exact(kinds::cpu, 1));
   CHECK_FALSE(block().exact(kinds::cpu, amount_block::limit + 1));
   must(on.cluster.update_node(node, a_node{"n"}.cpu(4)));
-  columns.update(inside(on.cluster), node.row);
+  columns.update(inside(on.cluster), node.row, order.place(node.row));
   CHECK(block().exact(kinds::memory));
   CHECK_FALSE(block().all_have(kinds::memory));
   must(on.cluster.remove_node(node));
-  columns.update(inside(on.cluster), node.row);
+  columns.update(inside(on.cluster), node.row, order.place(node.row));
   CHECK(block().all_have(kinds::memory));
 }
 

@@ -89,8 +89,12 @@ class hooks {
     if (!entry.filter.rows(self, on.context, rows, marks.data(), 7)) throw std::runtime_error("a filter failed");
     if ((marks[node.row] == 7) != said.rejected()) throw std::runtime_error("rows and one differ");
     const block_of<filtered_block> block{cluster, node};
+    const block_verdict all =
+        entry.filter.bound != nullptr ? entry.filter.bound(self, on.context, *block) : block_verdict::unknown;
+    if (all != block_verdict::unknown && (all == block_verdict::all_rejected) != said.rejected())
+      throw std::runtime_error("bound and one differ");
     if (entry.filter.block != nullptr && entry.filter.block(self, on.context, *block) &&
-        (block->rejected[block.at] != 0) != said.rejected())
+        ((block->rejected >> block.at & 1u) != 0) != said.rejected())
       throw std::runtime_error("block and one differ");
     verdict whole{said.code};
     if (said.ok()) return whole;
@@ -121,6 +125,9 @@ class hooks {
         const block_of<scored_block> block{cluster, candidates[i]};
         if (entry.score.block(self, on.context, *block) && block->score[block.at] != static_cast<double>(made[i]))
           throw std::runtime_error("block and one differ");
+        if (entry.score.bound != nullptr &&
+            entry.score.bound(self, on.context, *block) < static_cast<double>(made[i]) - 1e-6)
+          throw std::runtime_error("a node is rated above the bound of its block");
       }
       return made;
     }
@@ -139,7 +146,9 @@ class hooks {
   template <class Block>
   struct block_of {
     block_of(gangsched::cluster& on, node_id node) : at(node.row % amount_block::rows) {
-      amounts.start(inside(on));
+      engine::row_order by_number;
+      by_number.reset(inside(on).nodes.rows.count());
+      amounts.start(inside(on), by_number);
       nodes = std::make_unique<Block>(amounts.by_kind(), node.row - at);
     }
     Block& operator*() const { return *nodes; }

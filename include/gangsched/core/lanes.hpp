@@ -20,7 +20,27 @@ struct registers {
 };
 }  // namespace detail
 
-/// @p N doubles at once, 2 or 4. What comes out of them does not depend on how many there are.
+/// Whether something holds, by lane: all bits, or none.
+template <std::size_t N>
+struct lane_truth {
+  using words = typename detail::registers<N>::words;
+  words all;
+  template <class Compared>
+  GANGSCHED_LANES static lane_truth of(const Compared& holds) noexcept {
+    lane_truth made;
+    std::memcpy(&made.all, &holds, sizeof made.all);
+    return made;
+  }
+  GANGSCHED_LANES friend lane_truth operator&(const lane_truth& a, const lane_truth& b) noexcept {
+    return {a.all & b.all};
+  }
+  GANGSCHED_LANES friend lane_truth operator|(const lane_truth& a, const lane_truth& b) noexcept {
+    return {a.all | b.all};
+  }
+  GANGSCHED_LANES friend lane_truth operator~(const lane_truth& a) noexcept { return {~a.all}; }
+};
+
+/// @p N doubles at once, 2, 4 or 8. What comes out of them does not depend on how many there are.
 template <std::size_t N>
 struct lanes {
   using doubles = typename detail::registers<N>::doubles;
@@ -55,12 +75,72 @@ struct lanes {
   GANGSCHED_LANES friend lanes if_above(const lanes& a, const lanes& b, const lanes& yes, const lanes& no) noexcept {
     return {a.all > b.all ? yes.all : no.all};
   }
+  GANGSCHED_LANES friend lane_truth<N> where_above(const lanes& a, const lanes& b) noexcept {
+    return lane_truth<N>::of(a.all > b.all);
+  }
+  GANGSCHED_LANES friend lane_truth<N> where_equal(const lanes& a, const lanes& b) noexcept {
+    return lane_truth<N>::of(a.all == b.all);
+  }
+  /// Nowhere for what is no number.
+  GANGSCHED_LANES friend lane_truth<N> where_within(const lanes& x, double least, double most) noexcept {
+    return lane_truth<N>::of(x.all >= doubles{} + least) & lane_truth<N>::of(x.all <= doubles{} + most);
+  }
+  /// By lane: @p yes where it holds, else @p no.
+  GANGSCHED_LANES friend lanes select(const lane_truth<N>& holds, const lanes& yes, const lanes& no) noexcept {
+    words a, b;
+    std::memcpy(&a, &yes.all, sizeof a);
+    std::memcpy(&b, &no.all, sizeof b);
+    a = (a & holds.all) | (b & ~holds.all);
+    lanes made;
+    std::memcpy(&made.all, &a, sizeof made.all);
+    return made;
+  }
+  GANGSCHED_LANES friend double largest_of(const lanes& x) noexcept {
+    double found = x.all[0];
+    for (std::size_t lane = 1; lane < N; ++lane) found = x.all[lane] > found ? x.all[lane] : found;
+    return found;
+  }
   /// Without fractions, toward zero, of |x| < 2^31.
   GANGSCHED_LANES friend lanes whole_part(const lanes& x) noexcept {
     const doubles from = x.all;
     const integers whole = __builtin_convertvector(from, integers);
     return {__builtin_convertvector(whole, doubles)};
   }
+};
+
+/// Which of 64 rows something holds for, @p N at a time and in order: bit i for row i.
+template <std::size_t N>
+class lane_bits {
+ public:
+  GANGSCHED_LANES lane_bits() noexcept = default;
+  GANGSCHED_LANES explicit lane_bits(std::uint64_t rows) noexcept : rows_(words{} + rows) {}
+  /// Whether it holds for the next N rows.
+  GANGSCHED_LANES void add(const lane_truth<N>& holds) noexcept {
+    rows_ |= holds.all & next_;
+    next_ <<= N;
+  }
+  /// The other way round: of the next N rows, who is in it.
+  [[nodiscard]] GANGSCHED_LANES lane_truth<N> take() noexcept {
+    const auto in = lane_truth<N>::of((rows_ & next_) == next_);
+    next_ <<= N;
+    return in;
+  }
+  [[nodiscard]] GANGSCHED_LANES std::uint64_t all() const noexcept {
+    std::uint64_t made = 0;
+    for (std::size_t lane = 0; lane < N; ++lane) made |= rows_[lane];
+    return made;
+  }
+
+ private:
+  using words = typename lane_truth<N>::words;
+  GANGSCHED_LANES static lane_truth<N> first() noexcept {
+    std::uint64_t bits[N];
+    for (std::size_t lane = 0; lane < N; ++lane) bits[lane] = std::uint64_t{1} << lane;
+    lane_truth<N> made;
+    std::memcpy(&made.all, bits, sizeof made.all);
+    return made;
+  }
+  words rows_ = {}, next_ = first().all;
 };
 
 /// ⌊part / whole⌋ of integers, by @p inverse, which is 1 / whole rounded: with 0 ≤ part ≤ 100 · whole and whole ≤ 2^43. The quotient of
@@ -73,16 +153,22 @@ GANGSCHED_LANES lanes<N> quotient_of(const lanes<N>& part, const lanes<N>& inver
 #if defined(__x86_64__)
 namespace detail {
 template <class Body, class... A>
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl")]] inline void run_widest(const A&... arguments) {
+  Body::template run<8>(arguments...);
+}
+template <class Body, class... A>
 [[gnu::target("avx2")]] inline void run_wide(const A&... arguments) {
   Body::template run<4>(arguments...);
 }
 }  // namespace detail
 #endif
 
-/// Calls `Body::run<N>(arguments...)`, which is `GANGSCHED_LANES static`: with four lanes where the machine has registers for it, else two.
+/// Calls `Body::run<N>(arguments...)`, which is `GANGSCHED_LANES static`: with as many lanes as the machine has registers for, 8, 4 or 2.
 template <class Body, class... A>
 void run_lanes(const A&... arguments) {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return detail::run_widest<Body>(arguments...);
   if (__builtin_cpu_supports("avx2")) return detail::run_wide<Body>(arguments...);
 #endif
   Body::template run<2>(arguments...);

@@ -2,38 +2,46 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/engine/row_order.hpp"
 #include "gangsched/framework/amount_block.hpp"
 #include "gangsched/model/state.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The amounts of all nodes, a column a kind, as blocks show them. Whoever owns it says which rows changed.
+/// The amounts of all nodes, a column a kind, as blocks show them, by place. Whoever owns it says which rows changed.
 class GANGSCHED_API amount_columns {
  public:
-  /// As many rows as blocks have that @p rows rows are in.
+  /// As many places as blocks have that @p rows rows are in.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t rows) noexcept {
     return (rows + amount_block::rows - 1) / amount_block::rows * amount_block::rows;
   }
-  /// All rows anew. O(nodes · kinds).
-  void start(const model::cluster_state& state);
-  /// A row again; there may be more rows and kinds than before. O(kinds).
-  void update(const model::cluster_state& state, row_t row);
+  /// All rows anew, in this order. O(nodes · kinds).
+  void start(const model::cluster_state& state, const row_order& order);
+  /// A row again; there may be more rows and kinds than before. Now and then ranges are made as narrow as they can be, on average
+  /// O(kinds).
+  void update(const model::cluster_state& state, row_t row, std::size_t place);
+
+  /// What stood at place from[i] stands at i. O(nodes · kinds).
+  void permute(std::span<const row_t> from);
 
   [[nodiscard]] std::span<const amount_column> by_kind() const noexcept { return views_; }
 
  private:
   struct column {
-    std::vector<double> allocatable, used, inverse, share;
+    std::vector<double> allocatable, used, free, inverse, share;
     std::vector<std::uint8_t> lacking;
-    std::size_t inexact = 0;  // rows with an amount that is too large
+    std::vector<amount_range> ranges;
+    std::size_t inexact = 0;  // places with an amount that is too large
   };
   void grow(const model::cluster_state& state);
-  void set(column& of, std::size_t row, std::int64_t allocatable, std::int64_t used, bool is_node);
+  void set(column& of, std::size_t place, std::int64_t allocatable, std::int64_t used, bool is_node);
+  void narrow(std::size_t block);
   void show();
 
   std::vector<column> columns_;
   std::vector<amount_column> views_;
-  std::vector<std::uint8_t> is_node_;  // by row
+  std::vector<std::uint8_t> is_node_;  // by place
+  std::vector<std::uint8_t> changes_;  // by block: since its ranges were made
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -3,9 +3,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gangsched/engine/amount_columns.hpp"
+#include "gangsched/engine/row_bits.hpp"
+#include "gangsched/engine/row_order.hpp"
 #include "gangsched/engine/row_scores.hpp"
 #include "gangsched/engine/stale_rows.hpp"
 
@@ -27,6 +30,26 @@ class GANGSCHED_API node_answers {
   /// Writes verdict, score and group of every row to @p out. @p counts, by verdict: adds how many rows have it.
   /// O(nodes · hooks that are asked), and O(changes since the last time).
   void rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts);
+
+  // The same for one pick, in steps, without a word for each row. @pre at_once(plan)
+  /// The local filters and the groups: `lets_pass(row)` says who passes then. Of @p out only `groups` and `broken` are written.
+  void judge(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts);
+  [[nodiscard]] bool lets_pass(row_t row) const noexcept { return passing_.has(order_.place(row)); }
+  /// The row counts for nothing in the steps that follow.
+  void leave_out(row_t row) noexcept { passing_.set(order_.place(row), false); }
+  /// How many of those who pass are in each group.
+  void count_groups(const row_scores& of, std::vector<std::uint32_t>& population) const;
+  /// The local scores: the best sum with the @p offset of the group, of rows in groups that are @p open; −1 if there is nobody. Blocks that
+  /// cannot come up to it by their bounds are not rated. O(blocks · scores + rows of those that are rated).
+  [[nodiscard]] std::int64_t best(row_scores& out, std::span<const std::uint8_t> open,
+                                  std::span<const std::int64_t> offset);
+  // Those who have it.
+  [[nodiscard]] std::uint32_t tied() const noexcept { return tied_.count(); }
+  [[nodiscard]] bool is_tied(row_t row) const noexcept { return tied_.has(order_.place(row)); }
+  template <class Visit>
+  void each_tied(Visit&& visit) const {
+    tied_.each([&](row_t place) { visit(order_.row(place)); });
+  }
   void forget() noexcept {
     stale_.forget();
     kept_.clear();
@@ -34,14 +57,16 @@ class GANGSCHED_API node_answers {
   }
 
  private:
-  /// What a hook said of each node to pods that are alike.
+  /// What a hook said of each node to pods that are alike, by place.
   struct answer {
     std::string of;  // which hook, and the part of the pod
     std::uint64_t serial = 0;
     std::uint64_t used = 0;
-    std::uint64_t position = 0;         // in the list of changes
-    std::vector<std::uint8_t> rejects;  // by row, of a filter: 0 or 255
-    std::vector<std::int64_t> values;   // by row, of a key or a score
+    std::uint64_t position = 0;        // in the list of changes
+    row_bits rejects;                  // by a filter
+    std::vector<std::int64_t> values;  // of a key
+    std::vector<double> ratings;       // of a score
+    std::vector<double> most;          // of the ratings, by block
   };
   /// The groups that keys make together.
   struct grouping {
@@ -50,7 +75,8 @@ class GANGSCHED_API node_answers {
     std::uint64_t position = 0;
     std::uint32_t live = 0;  // groups when it was made
     key_groups groups;
-    std::vector<std::uint32_t> group;  // by row
+    std::vector<std::uint32_t> group;  // by place
+    std::vector<row_bits> places;      // by group, if there are few; else empty
   };
   struct changed_row {
     row_t row;
@@ -60,41 +86,75 @@ class GANGSCHED_API node_answers {
   struct source {
     const planned* hook;
     const answer* kept;  // null: it is asked
+    hook_context context;
   };
-  enum class part : char { verdict, filter_key, score };
+  enum class part : char { verdict, filter_key, score, score_key };
 
+  /// Places that there are, as columns have them.
+  [[nodiscard]] std::size_t places() const noexcept { return nodes_.words() * row_bits::rows_in_word; }
   void sync();
+  void start();
+  void reorder();
   void remember_change(row_t row, reads facets);
   [[nodiscard]] const answer* find(const class_plan& plan, const planned& hook, part what, row_scores& out);
   [[nodiscard]] bool ask(const class_plan& plan, const planned& hook, part what, answer& into,
                          std::span<const row_t> rows);
   template <class Kept>
   [[nodiscard]] bool changed_since(Kept& one, reads facets);
-  void list_sources(const class_plan& plan, row_scores& out);
-  void judge(const class_plan& plan, std::size_t first, row_scores& out, std::span<std::uint32_t> counts);
-  void score(const class_plan& plan, std::size_t first, row_scores& out);
+  void begin(const class_plan& plan, row_scores& out);
+  void list_rows(std::size_t block, std::uint64_t about);
+  /// The filters in order, each about those of the block that none before it has rejected: calls rejected(places, mark) for each that
+  /// rejects some. Returns who passes.
+  template <class Rejected>
+  [[nodiscard]] std::uint64_t judge_block(std::size_t block, row_scores& out, std::span<std::uint32_t> counts,
+                                          const Rejected& rejected);
+  [[nodiscard]] std::uint64_t rejected_of(const source& one, std::size_t block, std::uint64_t open, row_scores& out);
+  /// Weighted sums of the local scores of a block, right for @p about.
+  void score_block(std::size_t block, std::uint64_t about, double* sum, row_scores& out);
+  /// Of a score that is asked node by node. False if it is none.
+  [[nodiscard]] bool add_by_row(const source& one, std::size_t block, std::uint64_t about, double* sum);
   void group(const class_plan& plan, row_scores& out);
   void regroup(grouping& of, std::span<const answer* const> keys, row_t row);
+  [[nodiscard]] double bound_of(std::size_t block) const;
+  [[nodiscard]] std::uint64_t open_places(std::size_t block, std::span<const std::uint8_t> open,
+                                          std::span<const std::int64_t> offset, std::int64_t& largest) const;
+  [[nodiscard]] double best_of(std::size_t block, std::uint64_t about, std::span<const std::int64_t> offset,
+                               row_scores& out);
 
   const model::cluster_state* state_;
   std::size_t most_;
   stale_rows stale_;
   std::uint64_t epoch_ = 0;  // topology_table::plan_epoch: numbers have the meaning that they had
+  row_order order_;          // nodes that are alike side by side, when it was made
+  std::size_t moved_ = 0;    // amounts that changed since
+  std::size_t rated_ = 0;    // blocks that were rated since
   amount_columns amounts_;
-  std::vector<std::uint8_t> no_nodes_;  // by row: `passes` or `no_node`
-  std::vector<changed_row> changes_;    // of what pods do not change; the first has the number `first_change_`
+  row_bits nodes_;                    // places of nodes
+  std::vector<changed_row> changes_;  // of what pods do not change; the first has the number `first_change_`
   std::uint64_t first_change_ = 0;
   std::uint64_t now_ = 0;     // calls so far: of the least-recently-used rule
   std::uint64_t serial_ = 0;  // of answers
   std::vector<std::unique_ptr<answer>> kept_;
   std::vector<std::unique_ptr<grouping>> groupings_;
 
-  // Of one call: kept for their memory only.
-  std::string key_;
-  std::vector<source> filters_, scores_, by_row_;
-  std::vector<const answer*> keys_;
-  std::vector<std::int64_t> tuple_;
-  std::vector<row_t> rows_;
+  // Of one pick.
+  std::vector<source> filters_, scores_;
+  row_bits passing_, tied_;
+  const grouping* grouping_ = nullptr;    // null: some key is not kept
+  const std::uint32_t* group_ = nullptr;  // by place
+  struct buffers {                        // kept for their memory only
+    std::string key;
+    std::vector<double> tops;  // by block
+    std::vector<std::pair<double, std::size_t>> bounds;
+    std::vector<std::uint64_t> open;   // by block
+    std::vector<std::uint32_t> group;  // by place
+    std::vector<std::uint8_t> marks;   // by row: what a filter says
+    std::vector<std::int64_t> added;   // by row: what a score adds
+    std::vector<const answer*> keys;
+    std::vector<std::int64_t> tuple;
+    std::vector<row_t> rows;
+  };
+  buffers buffers_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

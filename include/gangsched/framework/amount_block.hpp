@@ -7,17 +7,33 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What nodes have and use of one kind of resource, by row. Doubles, so that compilers turn plain loops over them into vector instructions.
+/// Between what the amounts of one kind are on the nodes of a block: no node has less or more. Of a block without nodes it is the wrong way
+/// round. It may be wider than it need be.
+struct amount_range {
+  double least_allocatable = infinite, most_allocatable = -infinite;
+  double least_used = infinite, most_used = -infinite;
+  double least_free = infinite, most_free = -infinite;
+  double least_share = infinite, most_share = -infinite;
+  static constexpr double infinite = __builtin_inf();
+};
+
+/// What a filter says of a block by its ranges: of all nodes alike, or nothing.
+enum class block_verdict : std::uint8_t { unknown, none_rejected, all_rejected };
+
+/// What nodes have and use of one kind of resource, in blocks. Doubles, so that compilers turn plain loops over them into vector
+/// instructions.
 struct amount_column {
   const double* allocatable = nullptr;
   const double* used = nullptr;
+  const double* free = nullptr;           ///< allocatable − used; negative where there is too little
   const double* inverse = nullptr;        ///< 1 / allocatable; 0 where there is none
   const double* share = nullptr;          ///< min(1, used / allocatable); 0 where there is none
   const std::uint8_t* lacking = nullptr;  ///< by block: rows of nodes that have none
+  const amount_range* ranges = nullptr;   ///< by block
   bool exact = false;                     ///< no amount is above `amount_block::limit`
 };
 
-/// The amounts of 64 nodes that follow each other. Some may be no nodes: what is said of those counts for nothing. Valid during the call.
+/// The amounts of 64 nodes. Some may be no nodes: what is said of those counts for nothing. Valid during the call.
 class amount_block {
  public:
   static constexpr std::size_t rows = 64;
@@ -32,11 +48,15 @@ class amount_block {
   }
   /// Whether every node has some of it.
   [[nodiscard]] bool all_have(resource_kind kind) const noexcept { return by_kind_[kind].lacking[first_ / rows] == 0; }
+  [[nodiscard]] const amount_range& range(resource_kind kind) const noexcept {
+    return by_kind_[kind].ranges[first_ / rows];
+  }
   // By place in the block; `rows` of each.
   [[nodiscard]] const double* allocatable(resource_kind kind) const noexcept {
     return by_kind_[kind].allocatable + first_;
   }
   [[nodiscard]] const double* used(resource_kind kind) const noexcept { return by_kind_[kind].used + first_; }
+  [[nodiscard]] const double* free(resource_kind kind) const noexcept { return by_kind_[kind].free + first_; }
   [[nodiscard]] const double* inverse(resource_kind kind) const noexcept { return by_kind_[kind].inverse + first_; }
   [[nodiscard]] const double* share(resource_kind kind) const noexcept { return by_kind_[kind].share + first_; }
 
@@ -48,7 +68,7 @@ class amount_block {
 /// A block for a filter to judge, and for a score to rate.
 struct filtered_block : amount_block {
   using amount_block::amount_block;
-  std::uint8_t rejected[rows];  ///< out: 0 or 1
+  std::uint64_t rejected = 0;  ///< out: bit i for the i-th node
 };
 struct scored_block : amount_block {
   using amount_block::amount_block;

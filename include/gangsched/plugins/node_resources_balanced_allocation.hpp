@@ -48,6 +48,7 @@ class node_resources_balanced_allocation {
     return score_of(d, gains(pod), node);
   }
   [[nodiscard]] GANGSCHED_API bool score_block(const pod_view& pod, const data& d, scored_block& nodes) const;
+  [[nodiscard]] GANGSCHED_API double score_bound(const pod_view& pod, const data& d, const amount_block& nodes) const;
 
  private:
   /// Whether what counts is how much more even the node becomes; before 1.36 it is how even.

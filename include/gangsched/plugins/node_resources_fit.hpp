@@ -87,6 +87,8 @@ class node_resources_fit {
     return first;
   }
   [[nodiscard]] GANGSCHED_API bool filter_block(const pod_view& pod, const data& d, filtered_block& nodes) const;
+  [[nodiscard]] GANGSCHED_API block_verdict filter_bound(const pod_view& pod, const data& d,
+                                                         const amount_block& nodes) const;
   /// Whole pods that still fit by the scarcest resource.
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, const data& d, room node) const {
     std::int64_t most = node.free(kinds::pods);
@@ -128,6 +130,7 @@ class node_resources_fit {
         [&](resource_kind kind) { return node.used(kind); });
   }
   [[nodiscard]] GANGSCHED_API bool score_block(const pod_view&, const data& d, scored_block& nodes) const;
+  [[nodiscard]] GANGSCHED_API double score_bound(const pod_view&, const data& d, const amount_block& nodes) const;
 
   /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.
   [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,

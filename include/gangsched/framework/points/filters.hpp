@@ -114,7 +114,10 @@ struct extension_point<point::pre_filter> {
 
 // --- filter
 
-struct filtered_block;  // amount_block.hpp
+// amount_block.hpp
+class amount_block;
+struct filtered_block;
+enum class block_verdict : std::uint8_t;
 
 struct filter_kernel {
   gangsched::shape shape = shape::none;
@@ -129,6 +132,8 @@ struct filter_kernel {
                std::uint8_t mark) = nullptr;
   /// The same verdicts; false: not of these amounts.
   bool (*block)(const void* self, const hook_context&, filtered_block& nodes) = nullptr;
+  /// What the ranges of a block say of all its nodes. Null: nothing.
+  block_verdict (*bound)(const void* self, const hook_context&, const amount_block& nodes) = nullptr;
   status (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Null: the status has the only one.
   void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
@@ -147,6 +152,7 @@ GANGSCHED_PROBE(filter_key)
 GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
 GANGSCHED_PROBE(filter_block)
+GANGSCHED_PROBE(filter_bound)
 GANGSCHED_PROBE(filter_idle)
 GANGSCHED_PROBE(filter_by_class)
 GANGSCHED_PROBE(capacity)
@@ -232,6 +238,19 @@ consteval bool filter_block_ok() {
   return true;
 }
 
+template <class P>
+consteval bool filter_bound_ok() {
+  if constexpr (calls_filter_bound<P>) {
+    using s = signature<decltype(&P::filter_bound)>;
+    if constexpr (!s::is_hook || !calls_filter_block<P>)
+      return false;
+    else
+      return s::is_const && std::is_same_v<typename s::result, block_verdict> &&
+             pod_parameters<P, typename s::args, const amount_block&>::ok;
+  }
+  return true;
+}
+
 /// It is asked once for a class, so that it may see nothing that is not the class's own.
 template <class P>
 consteval bool least_free_ok() {
@@ -284,6 +303,9 @@ struct filter_kernels {
   static bool filter_block(const void* self, const hook_context& c, filtered_block& nodes) {
     return call_with(self_of<P>(self), &P::filter_block, c, nodes);
   }
+  static block_verdict filter_bound(const void* self, const hook_context& c, const amount_block& nodes) {
+    return call_with(self_of<P>(self), &P::filter_bound, c, nodes);
+  }
   static std::vector<amount> least_free(const void* self, const hook_context& c) {
     return call(self_of<P>(self), &P::least_free, c, no_row);
   }
@@ -318,6 +340,9 @@ struct extension_point<point::filter> {
           filter_block_ok<P>(),
           "gangsched: bool filter_block(const pod_view&, [const data&,] filtered_block&) const goes with a filter that "
           "takes node_view<reads::allocatable | reads::usage>, or less");
+      static_assert(filter_bound_ok<P>(),
+                    "gangsched: block_verdict filter_bound(const pod_view&, [const data&,] const amount_block&) const "
+                    "goes with filter_block");
     }
     static_assert(!calls_least_free<P> || names_filter<P>, "gangsched: least_free goes with a filter");
     static_assert(least_free_ok<P>(),
@@ -385,6 +410,7 @@ struct extension_point<point::filter> {
       to.opaque = hook::opaque;
       to.rows = from::filter_rows;
       if constexpr (calls_filter_block<P>) to.block = from::filter_block;
+      if constexpr (calls_filter_bound<P>) to.bound = from::filter_bound;
       to.one = from::filter_one;
       if constexpr (calls_filter_reasons<P>) to.reasons = from::filter_reasons;
     } else {

@@ -52,7 +52,9 @@ struct extension_point<point::pre_score> {
 
 // --- score
 
-struct scored_block;  // amount_block.hpp
+// amount_block.hpp
+class amount_block;
+struct scored_block;
 
 struct score_kernel {
   gangsched::shape shape = shape::none;
@@ -65,6 +67,8 @@ struct score_kernel {
                std::int64_t* totals) = nullptr;
   /// The same scores, without the weight; false: not of these amounts.
   bool (*block)(const void* self, const hook_context&, scored_block& nodes) = nullptr;
+  /// What no node of the block is rated above, by its ranges. Null: nothing is known.
+  double (*bound)(const void* self, const hook_context&, const amount_block& nodes) = nullptr;
   /// The raw score, or the key.
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
@@ -74,6 +78,7 @@ struct score_kernel {
 namespace detail {
 GANGSCHED_PROBE(score)
 GANGSCHED_PROBE(score_block)
+GANGSCHED_PROBE(score_bound)
 GANGSCHED_PROBE(score_key)
 GANGSCHED_PROBE(finish_score)
 GANGSCHED_PROBE(normalize_score)
@@ -125,7 +130,8 @@ consteval bool keyed_score_ok() {
 /// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, and
 /// skip says that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads
 /// nothing of a node but allocatable and usage can rate 64 at a time, by `bool score_block(pod, [const data&,] scored_block&) const`, as
-/// filters can judge.
+/// filters can judge; and by `double score_bound(pod, [const data&,] const amount_block&) const` say from the ranges of 64 what none of
+/// them is rated above.
 template <class P>
 concept score_plugin =
     lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
@@ -145,6 +151,19 @@ consteval bool score_block_ok() {
   return !calls_score_block<P>;
 }
 
+template <class P>
+consteval bool score_bound_ok() {
+  if constexpr (calls_score_bound<P>) {
+    using s = signature<decltype(&P::score_bound)>;
+    if constexpr (!s::is_hook || !calls_score_block<P>)
+      return false;
+    else
+      return s::is_const && std::is_same_v<typename s::result, double> &&
+             pod_parameters<P, typename s::args, const amount_block&>::ok;
+  }
+  return true;
+}
+
 /// Loops over rows are here, so the plugin's code is inlined into them.
 template <class P>
 struct score_kernels {
@@ -160,6 +179,9 @@ struct score_kernels {
   }
   static bool score_block(const void* self, const hook_context& c, scored_block& nodes) {
     return call_with(self_of<P>(self), &P::score_block, c, nodes);
+  }
+  static double score_bound(const void* self, const hook_context& c, const amount_block& nodes) {
+    return call_with(self_of<P>(self), &P::score_bound, c, nodes);
   }
   static std::int64_t score_one(const void* self, const hook_context& c, row_t row) {
     if constexpr (keyed_score_ok<P>())
@@ -197,6 +219,10 @@ struct extension_point<point::score> {
           score_block_ok<P>(),
           "gangsched: bool score_block(const pod_view&, [const data&,] scored_block&) const goes with a score that "
           "takes node_view<reads::allocatable | reads::usage>, or less, and is not normalised");
+      static_assert(
+          score_bound_ok<P>(),
+          "gangsched: double score_bound(const pod_view&, [const data&,] const amount_block&) const goes with "
+          "score_block");
     }
     if constexpr (P::points::set.has(point::score) && !calls_normalize_score<P>) {
       GANGSCHED_SLIP(normalize_score, normalise_score);
@@ -244,6 +270,7 @@ struct extension_point<point::score> {
         to.shape = hook::opaque ? shape::opaque : shape::local;
         to.rows = from::score_rows;
         if constexpr (calls_score_block<P>) to.block = from::score_block;
+        if constexpr (calls_score_bound<P>) to.bound = from::score_bound;
       }
     }
   }

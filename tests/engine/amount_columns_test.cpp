@@ -1,0 +1,107 @@
+// What blocks say of nodes' amounts is what the tables have, and between their ranges, whatever changes and in whatever order nodes stand.
+#include "gangsched/engine/amount_columns.hpp"
+
+#include <numeric>
+
+#include "gangsched/engine/row_bits.hpp"
+#include "support/builders.hpp"
+#include "support/catch.hpp"
+#include "support/dice.hpp"
+#include "support/inside.hpp"
+
+namespace gangsched::testing::amount_columns_test {
+
+namespace {
+
+/// How far ranges are from what they could be, and that they hold for every node.
+double compare(const engine::amount_columns& columns, const model::cluster_state& state,
+               const engine::row_order& order) {
+  double wider = 0;
+  for (resource_kind kind = 0; kind < columns.by_kind().size(); ++kind) {
+    const amount_column& column = columns.by_kind()[kind];
+    for (std::size_t first = 0; first < order.size(); first += amount_block::rows) {
+      const amount_range& range = column.ranges[first / amount_block::rows];
+      double least = amount_range::infinite, most = -amount_range::infinite;
+      for (std::size_t place = first; place < std::min(order.size(), first + amount_block::rows); ++place) {
+        const row_t row = order.row(place);
+        if (!state.nodes.alive(row)) continue;
+        const auto has = static_cast<double>(state.nodes.allocatable.at(row, kind));
+        const auto uses = static_cast<double>(state.nodes.used.at(row, kind));
+        CHECK(column.allocatable[place] == has);
+        CHECK(column.used[place] == uses);
+        CHECK(column.free[place] == has - uses);
+        CHECK((range.least_allocatable <= has && has <= range.most_allocatable));
+        CHECK((range.least_free <= has - uses && has - uses <= range.most_free));
+        CHECK((range.least_share <= column.share[place] && column.share[place] <= range.most_share));
+        least = std::min(least, uses), most = std::max(most, uses);
+      }
+      if (least > most) continue;
+      CHECK((range.least_used <= least && most <= range.most_used));
+      wider += least - range.least_used + range.most_used - most;
+    }
+  }
+  return wider;
+}
+
+}  // namespace
+
+TEST_CASE("amounts in blocks follow the nodes, and ranges hold for each", "[engine][index]") {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    INFO(seed);
+    dice roll{seed};
+    cluster nodes;
+    std::vector<node_id> there;
+    const auto add = [&] {
+      a_node node{"n" + std::to_string(seed) + "-" + std::to_string(there.size())};
+      there.push_back(
+          nodes.add_node(node.cpu(roll.between(1, 64)).memory(std::to_string(roll.between(1, 64)) + "Gi")).value());
+    };
+    for (int i = 0; i < 150; ++i) add();
+    const model::cluster_state& state = inside(nodes);
+    std::vector<row_t> rows(state.nodes.rows.count());
+    std::iota(rows.begin(), rows.end(), row_t{0});
+    for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[roll.below(i)]);
+    engine::row_order order;
+    order.reset(rows.size());
+    order.set(std::move(rows));
+    engine::amount_columns columns;
+    columns.start(state, order);
+    CHECK(compare(columns, state, order) == 0);
+    for (int step = 0; step < 400; ++step) {
+      const node_id node = there[roll.below(there.size())];
+      if (roll.percent(5)) add(), order.grow(state.nodes.rows.count());
+      if (!nodes.contains(node)) continue;
+      if (roll.percent(3))
+        REQUIRE(nodes.remove_node(node));
+      else
+        REQUIRE(nodes.add_pod(a_pod{"p" + std::to_string(step)}.cpu_milli(roll.between(1, 3000)).on(node)));
+      for (row_t row = 0; row < order.size(); ++row) columns.update(state, row, order.place(row));
+    }
+    compare(columns, state, order);
+    columns.start(state, order);
+    CHECK(compare(columns, state, order) == 0);
+  }
+}
+
+TEST_CASE("rows in bits are those that were put in", "[engine][index]") {
+  dice roll{3};
+  engine::row_bits bits;
+  bits.clear(200);
+  std::vector<bool> plain(320);
+  for (int step = 0; step < 1000; ++step) {
+    if (step == 500) bits.grow(320);
+    const auto row = static_cast<row_t>(roll.below(step < 500 ? 200 : 320));
+    plain[row] = roll.percent(50);
+    bits.set(row, plain[row]);
+  }
+  std::vector<row_t> expected, found;
+  for (row_t row = 0; row < plain.size(); ++row)
+    if (plain[row]) expected.push_back(row);
+  bits.each([&](row_t row) { found.push_back(row); });
+  CHECK(found == expected);
+  CHECK(bits.count() == expected.size());
+  CHECK(bits.has(expected.front()));
+  CHECK_FALSE(bits.has(100000));
+}
+
+}  // namespace gangsched::testing::amount_columns_test
