@@ -8,6 +8,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+namespace detail {
+
+// Where the host does not say how many indexes there may be.
+inline constexpr std::size_t least_indexes = 64, most_by_default = 512;
+inline constexpr std::size_t nodes_in_indexes = 6'400'000;  // 64 indexes of 100,000 nodes
+
+}  // namespace detail
+
 GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& profiles,
                                 const scheduler_options& options, engine_statistics& statistics, const instant& now)
     : state_(&state),
@@ -15,7 +23,7 @@ GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& 
       options_(options),
       statistics_(&statistics),
       now_(&now),
-      answers_(state, options.indexed_classes),
+      answers_(state, options.indexed_classes != 0 ? options.indexed_classes : detail::least_indexes),
       watched_(options.check_hooks || options.count_reasons) {}
 
 GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
@@ -46,12 +54,18 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
   auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_, &answers_);
   if (options_.count_reasons) made->keep_reasons();
   scanned_.candidates = 0;  // what it is about may be gone, and another index where that was
-  if (indexes_.size() < std::max<std::size_t>(1, options_.indexed_classes))
-    return *indexes_.emplace_back(cached{cls, clock_, std::move(made)}).index;
-  cached& oldest = *std::min_element(indexes_.begin(), indexes_.end(),
-                                     [](const cached& a, const cached& b) { return a.used < b.used; });
-  oldest = {cls, clock_, std::move(made)};
-  return *oldest.index;
+  const auto oldest = [&] {
+    return std::min_element(indexes_.begin(), indexes_.end(),
+                            [](const cached& a, const cached& b) { return a.used < b.used; });
+  };
+  while (indexes_.size() >= most_indexes()) indexes_.erase(oldest());
+  return *indexes_.emplace_back(cached{cls, clock_, std::move(made)}).index;
+}
+
+GANGSCHED_INLINE std::size_t picker::most_indexes() const noexcept {
+  if (options_.indexed_classes != 0) return options_.indexed_classes;
+  const std::size_t nodes = std::max<std::size_t>(state_->nodes.rows.count(), 1);
+  return std::clamp<std::size_t>(detail::nodes_in_indexes / nodes, detail::least_indexes, detail::most_by_default);
 }
 
 /// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes

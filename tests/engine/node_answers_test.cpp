@@ -189,6 +189,21 @@ TEST_CASE("a class that comes again soon gets an index, one that comes seldom do
   CHECK(w.scheduler.statistics().scans == 91);
 }
 
+TEST_CASE("as many classes have an index as take the memory of 64 in a large cluster", "[engine][index]") {
+  const auto built = [](std::size_t indexed_classes) {
+    world w{profile{priority_sort{}, node_resources_fit{}}, scheduler_options{.indexed_classes = indexed_classes}};
+    for (int i = 0; i < 2600; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64));
+    for (int turn = 0; turn < 4; ++turn)
+      for (int i = 0; i < 70; ++i)
+        w.add(a_pod{"q" + std::to_string(turn) + "-" + std::to_string(i)}.cpu_milli(100 + i));
+    w.run(true);
+    CHECK(w.scheduler.verify());
+    return w.scheduler.statistics().index_builds;
+  };
+  CHECK(built(0) == 70);    // one each
+  CHECK(built(64) == 210);  // each is gone when its class comes again
+}
+
 TEST_CASE("a node that comes late is found by classes whose hooks have no keys", "[engine][index]") {
   world w{profile{priority_sort{}, node_resources_fit{}}};
   w.add(a_node{"first"}.cpu(1));

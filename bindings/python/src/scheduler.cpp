@@ -381,7 +381,7 @@ void add_scheduler(nb::module_& to) {
       },
       "cluster"_a, "profile"_a = nb::none(), nb::kw_only(), "seed"_a = 0, "ties"_a = "uniform",
       "wake"_a = "one_per_class", "timers"_a = "by_now", "initial_backoff"_a = 1, "max_backoff"_a = 10,
-      "backoff_window"_a = 0, "unschedulable_timeout"_a = 300, "indexed_classes"_a = 64, "check_hooks"_a = false,
+      "backoff_window"_a = 0, "unschedulable_timeout"_a = 300, "indexed_classes"_a = 0, "check_hooks"_a = false,
       "count_reasons"_a = false, "backfill"_a = "none", "max_overtake"_a = nb::none(), "metrics"_a = nb::none(),
       "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
       nb::sig(
@@ -389,7 +389,7 @@ void add_scheduler(nb::module_& to) {
           "None, *, seed: int = 0, "
           "ties: str = 'uniform', wake: str = 'one_per_class', timers: str = 'by_now', initial_backoff: float = 1, "
           "max_backoff: float "
-          "= 10, backoff_window: float = 0, unschedulable_timeout: float = 300, indexed_classes: int = 64, "
+          "= 10, backoff_window: float = 0, unschedulable_timeout: float = 300, indexed_classes: int = 0, "
           "check_hooks: bool = False, count_reasons: bool = False, backfill: str = 'none', max_overtake: float | None "
           "= None, metrics: str | None = None, trace: str | None = "
           "None, trace_records: int = 32768, events: int = 0) -> None"),

@@ -61,7 +61,9 @@ struct scheduler_options {
   /// Who has waited longer than this, and cannot be told when it will have room, gets nodes reserved at once, those from which least has
   /// to go: nobody enters them until it starts. For one at a time, the first in the order of the queue.
   instant max_overtake = instant::max();
-  std::size_t indexed_classes = 64;  ///< class indexes kept; the least recently used goes
+  /// Class indexes kept; the least recently used goes. Each takes about 21 bytes a node. 0: 64, and of fewer than 100,000 nodes as many
+  /// more as take no more memory than those would, up to 512.
+  std::size_t indexed_classes = 0;
   /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
   /// rejects a node, where a node changes that a class kept in an index cannot use, and a text or two a reject.
   bool count_reasons = false;
