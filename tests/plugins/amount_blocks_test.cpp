@@ -115,14 +115,6 @@ TEST_CASE("quotients by a rounded inverse are those of integers", "[core]") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("integers come out of lanes as they are", "[core]") {
-  const double from[] = {0.0, 1.0, 255.0, 4503599627370495.0};
-  std::int64_t to[4];
-  lanes<2>::load(from).store_integers(to);
-  lanes<2>::load(from + 2).store_integers(to + 2);
-  CHECK(std::vector<std::int64_t>(to, to + 4) == std::vector<std::int64_t>{0, 1, 255, (std::int64_t{1} << 52) - 1});
-}
-
 TEST_CASE("what holds for rows is a bit each, and the other way round", "[core]") {
   dice roll{8};
   for (int turn = 0; turn < 50; ++turn) {

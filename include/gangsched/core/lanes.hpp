@@ -55,15 +55,6 @@ struct lanes {
   }
   GANGSCHED_LANES static lanes of(double each) noexcept { return {doubles{} + each}; }
   GANGSCHED_LANES void store(double* to) const noexcept { std::memcpy(to, &all, sizeof all); }
-  /// Of integers, 0 ≤ x < 2^52: what a sum with 2^52 has in its lower bits.
-  GANGSCHED_LANES void store_integers(std::int64_t* to) const noexcept {
-    const doubles sum = all + 4503599627370496.0;
-    words bits;
-    std::memcpy(&bits, &sum, sizeof bits);
-    bits &= (std::uint64_t{1} << 52) - 1;
-    std::memcpy(to, &bits, sizeof bits);
-  }
-
   GANGSCHED_LANES friend lanes operator+(const lanes& a, const lanes& b) noexcept { return {a.all + b.all}; }
   GANGSCHED_LANES friend lanes operator-(const lanes& a, const lanes& b) noexcept { return {a.all - b.all}; }
   GANGSCHED_LANES friend lanes operator*(const lanes& a, const lanes& b) noexcept { return {a.all * b.all}; }
