@@ -104,8 +104,10 @@ class collector {
     settle_group_queues(made_);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     if (how_->whole_cluster) settle_references(made_);
-    if (auto bad = settle_volumes(made_, volumes_, controllers_, *how_)) return *std::move(bad);
+    make_claims(made_, controllers_);
     if (auto bad = check_claims(made_, queues_)) return *std::move(bad);
+    refuse_claims(made_, queues_);
+    if (auto bad = settle_volumes(made_, volumes_, *how_)) return *std::move(bad);
     tell_ignored();
     return std::move(made_);
   }
