@@ -11,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 
 #include "replay/random.hpp"
@@ -106,6 +107,7 @@ class host {
     task_state state = task_state::coming;
     bool was_rejected = false;
     gangsched::pod_id pod = {};
+    std::size_t stay = 0;  // its latest, in the time line
   };
   struct job_state {
     std::uint32_t first_task = 0;
@@ -141,7 +143,8 @@ class host {
   void start_again(std::uint32_t index);
   void schedule();
   void execute(const decision& d);
-  void placed(std::uint32_t index, task_state to);
+  void placed(std::uint32_t index, task_state to, gangsched::node_id node);
+  void loses_node(const task& of);
   void taken_back(std::uint32_t index);
   void rejected(std::uint32_t index, const char* reason);
   void explain_rejections();
@@ -174,6 +177,7 @@ class host {
   std::set<std::uint32_t> partial_;  // jobs with some workers placed, but not all
   std::set<std::uint32_t> evicted_;  // jobs of which a worker is to go, for others
   tenant_ledger tenants_;
+  std::unordered_map<std::string_view, std::uint32_t> node_numbers_;
   std::int64_t computing_ = 0, idle_ = 0;
   std::optional<instant> blocked_since_;
   std::vector<std::pair<std::uint32_t, const char*>> just_rejected_;  // for the first time, with the decision's reason
@@ -184,7 +188,11 @@ class host {
 
 host::host(const workload& work, const replay_options& how, const progress_sink& show)
     : work_(work), how_(how), show_(show), jobs_(work.jobs.size()), tenants_(work), latest_(work.shapes.size()) {
-  for (const gangsched::node_spec& node : work.nodes) must(cluster_.add_node(node));
+  for (const gangsched::node_spec& node : work.nodes) {
+    must(cluster_.add_node(node));
+    node_numbers_.emplace(node.name, static_cast<std::uint32_t>(node_numbers_.size()));
+  }
+  if (how.timeline) out_.times.emplace().jobs.resize(work.jobs.size());
   if (!how.queue_policy.empty()) add_queues();
   scheduler_.emplace(cluster_, profile_for(work, how), options_for(how));
 
@@ -271,6 +279,7 @@ void host::worker_arrives(std::uint32_t index) {
   add_worker(index);
   if (++state.arrived == j.workers) {
     state.complete = now_;
+    if (out_.times) out_.times->jobs[tasks_[index].job].complete = now_;
     state.left = j.lifetime.value_or(instant{});
     if (!work_.tenants.empty()) tenants_.arrived(tasks_[index].job);
     if (work_.lifetimes == lifetime_rule::from_arrival && j.lifetime)
@@ -307,6 +316,7 @@ void host::job_leaves(std::uint32_t index) {
   job_state& state = jobs_[index];
   remove_workers(index, task_state::gone);
   state.over = true;
+  if (out_.times) out_.times->jobs[index].ended = now_;
   if (state.started && work_.lifetimes == lifetime_rule::from_start) {
     const job& j = work_.jobs[index];
     const ended_job its = ended_job_of(j, state.complete, now_);
@@ -324,6 +334,7 @@ void host::remove_workers(std::uint32_t index, task_state to) {
   for (std::uint32_t i = state.first_task; i < state.first_task + work_.jobs[index].workers; ++i) {
     if (tasks_[i].state == task_state::coming) continue;
     must(cluster_.remove_pod(tasks_[i].pod));
+    loses_node(tasks_[i]);
     tasks_[i].state = to;
   }
   if (state.group) must(cluster_.remove_group(std::exchange(state.group, {})));
@@ -378,8 +389,8 @@ void host::schedule() {
 void host::execute(const decision& d) {
   const auto index = static_cast<std::uint32_t>(d.pod_cookie);
   switch (d.kind) {
-    case decision_kind::bind: must(scheduler_->confirm(d.pod)); return placed(index, task_state::bound);
-    case decision_kind::wait: return placed(index, task_state::reserved);
+    case decision_kind::bind: must(scheduler_->confirm(d.pod)); return placed(index, task_state::bound, d.node);
+    case decision_kind::wait: return placed(index, task_state::reserved, d.node);
     case decision_kind::revoke: return taken_back(index);
     case decision_kind::reject: return rejected(index, d.reason);
     case decision_kind::nominate: return;
@@ -388,13 +399,22 @@ void host::execute(const decision& d) {
   throw std::runtime_error{fmt::format("unexpected decision: {}", to_string(d.kind))};
 }
 
-void host::placed(std::uint32_t index, task_state to) {
+void host::loses_node(const task& of) {
+  const bool has_one = of.state == task_state::reserved || of.state == task_state::bound;
+  if (out_.times && has_one) out_.times->stays[of.stay].until = now_;
+}
+
+void host::placed(std::uint32_t index, task_state to, gangsched::node_id node) {
   task& t = tasks_[index];
   job_state& state = jobs_[t.job];
   if (t.state == task_state::waiting) {
     ++state.placed;
     hold(t.job, milli_of(t.job), false);
     partial_.insert(t.job);
+    if (out_.times) {
+      t.stay = out_.times->stays.size();
+      out_.times->stays.push_back({t.job, node_numbers_.at(cluster_.name_of(node)), now_, {}});
+    }
   }
   if (to == task_state::bound && t.state != task_state::bound && ++state.bound == work_.jobs[t.job].workers)
     start(t.job);
@@ -405,6 +425,7 @@ void host::taken_back(std::uint32_t index) {
   task& t = tasks_[index];
   job_state& state = jobs_[t.job];
   if (t.state != task_state::reserved) throw std::runtime_error{"revoked what was not waiting to be permitted"};
+  loses_node(t);
   t.state = task_state::waiting;
   hold(t.job, -milli_of(t.job), false);
   if (--state.placed == 0) partial_.erase(t.job);
@@ -420,6 +441,7 @@ void host::start(std::uint32_t job_index) {
   state.since = now_;
   if (state.runs == 0)
     out_.waits[work_.shapes[j.shape].size].push_back(std::chrono::duration<double>(now_ - state.complete).count());
+  if (out_.times && state.runs == 0) out_.times->jobs[job_index].started = now_;
   if (work_.lifetimes == lifetime_rule::from_start && j.lifetime)
     leavings_.push({now_ + state.left, job_index, state.runs});
 }
@@ -442,6 +464,9 @@ void host::explain_rejections() {
     const bool told = said != nullptr && latest.summary.find(said) != std::string::npos;
     why.example = latest.summary + (told ? "" : why_group);
     ++why.count;
+    if (!out_.times) continue;
+    std::string& first = out_.times->jobs[tasks_[index].job].rejected_for;
+    if (first.empty()) first = why.example;
   }
   just_rejected_.clear();
 }

@@ -17,6 +17,7 @@ struct replay_options {
       {};  ///< the plugin that divides the cluster between the workload's tenants; empty: nobody does
   bool by_age =
       false;  ///< jobs are tried in the order in which they came, not in that in which they failed last; so under every policy
+  bool timeline = false;   ///< wanted: who had which node when
   std::uint64_t seed = 1;  ///< of ties, and of when a job's workers arrive
 };
 

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
 #include <iterator>
 
 #include "replay/report.hpp"
 #include "replay/tenants_report.hpp"
 #include "replay/text.hpp"
+#include "replay/timeline.hpp"
+#include "report_page/page.hpp"
 
 namespace replay {
 namespace {
@@ -35,7 +38,12 @@ class json_writer {
   }
   void field(std::string_view key, std::string_view value) {
     begin(key);
-    quote(value);
+    text_ += report_page::quoted(value);
+  }
+  /// What is JSON already.
+  void written(std::string_view key, std::string_view json) {
+    begin(key);
+    text_ += json;
   }
   [[nodiscard]] std::string take() { return std::move(text_ += '\n'); }
 
@@ -45,24 +53,12 @@ class json_writer {
     if (!first_) text_ += ',';
     first_ = false;
     new_line();
-    quote(key);
+    text_ += report_page::quoted(key);
     text_ += ": ";
   }
   void new_line() {
     text_ += '\n';
     text_.append(depth_ * 2, ' ');
-  }
-  void quote(std::string_view value) {
-    text_ += '"';
-    for (const char c : value) {
-      if (c == '"' || c == '\\')
-        (text_ += '\\') += c;
-      else if (static_cast<unsigned char>(c) < 0x20)
-        fmt::format_to(std::back_inserter(text_), "\\u{:04x}", static_cast<unsigned>(c));
-      else
-        text_ += c;
-    }
-    text_ += '"';
   }
 
   std::string text_;
@@ -145,6 +141,7 @@ void write(json_writer& out, const workload& work, const outcome& of) {
   out.field("call_p99_ns", of.calls.percentile(0.99));
   out.field("wall_seconds", of.wall_seconds);
   out.close();
+  if (of.times) out.written("timeline", timeline_json(work, of));
 }
 
 void write(json_writer& out, std::string_view key, const workload& work, const std::vector<tenant_outcome>& tenants) {
@@ -176,7 +173,7 @@ std::string json_report(const tenants_chapter& of) {
   out.field("seed", of.of.seed);
   for (std::size_t policy = 0; policy < of.of.outcomes.size(); ++policy) {
     const outcome& one = of.of.outcomes[policy];
-    out.open(one.queue_policy.empty() ? "FIFO" : one.queue_policy);
+    out.open(policy_name(one));
     std::vector<double> shares;
     for (const tenant_outcome& each : one.tenants) shares.push_back(each.share);
     out.field("jain_index", jain_index(shares));
@@ -191,6 +188,24 @@ std::string json_report(const tenants_chapter& of) {
   write(out, "alone", of.of.work, of.alone);
   out.close();
   return out.take();
+}
+
+std::string page_runs(const std::vector<chapter>& all) {
+  std::string runs;
+  for (const chapter& one : all) {
+    const bool by_policy = std::ranges::any_of(one.outcomes, [](const outcome& o) { return !o.queue_policy.empty(); });
+    for (const outcome& o : one.outcomes) {
+      const std::string_view how = by_policy ? policy_name(o) : name_of(o.gangs);
+      json_writer result;
+      result.open();
+      write(result, one.work, o);
+      result.close();
+      const std::string name = one.outcomes.size() > 1 ? fmt::format("{}, {}", one.name, how) : one.name;
+      runs += fmt::format("{}{{\"name\": {}, \"result\": {}}}", runs.empty() ? "" : ",\n", report_page::quoted(name),
+                          result.take());
+    }
+  }
+  return '[' + runs + ']';
 }
 
 std::string json_report(const std::vector<chapter>& all) {

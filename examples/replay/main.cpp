@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <fstream>
 #include <vector>
 
 #include "progress.hpp"
@@ -13,16 +14,27 @@
 #include "replay/philly.hpp"
 #include "replay/report.hpp"
 #include "replay/tenants_report.hpp"
+#include "report_page/page.hpp"
 
 namespace {
 
 using namespace replay;
 
-void run(chapter& of, handling gangs) {
+void write_page(const command_line& options, const std::vector<chapter>& all) {
+  if (options.report.empty()) return;
+  std::string title;
+  for (const chapter& one : all) title += (title.empty() ? "" : ", ") + one.name + " (" + one.work.source + ")";
+  std::ofstream to{options.report, std::ios::binary};
+  to << report_page::page_of("gangsched-replay", title, page_runs(all)) << std::flush;
+  if (!to) throw bad_input{options.report + ": cannot be written"};
+}
+
+void run(chapter& of, handling gangs, bool timeline) {
   std::uint64_t pods = 0;
   for (const job& j : of.work.jobs) pods += j.workers;
   examples::progress bar{fmt::format("{}, {}", of.name, name_of(gangs)), 2 * pods};
-  of.outcomes.push_back(replay_workload(of.work, {.profile = of.profile, .gangs = gangs, .seed = of.seed},
+  of.outcomes.push_back(replay_workload(of.work,
+                                        {.profile = of.profile, .gangs = gangs, .timeline = timeline, .seed = of.seed},
                                         [&](std::uint64_t done) { bar.show(done); }));
 }
 
@@ -47,12 +59,16 @@ int run_by_tenant(const command_line& options) {
                       .own = {}};
   const workload& work = all.of.work;
   if (work.tenants.empty()) throw bad_input{options.gangs + ": no column vc, which says whose job it is"};
-  const auto replay = [&](const workload& what, const std::string& title, const std::string& policy) {
+  const auto replay = [&](const workload& what, const std::string& title, const std::string& policy, bool timeline) {
     std::uint64_t pods = 0;
     for (const job& one : what.jobs) pods += one.workers;
     examples::progress bar{fmt::format("{}, {}", all.of.name, title), 2 * pods};
     return replay_workload(what,
-                           {.profile = options.profile, .queue_policy = policy, .by_age = true, .seed = options.seed},
+                           {.profile = options.profile,
+                            .queue_policy = policy,
+                            .by_age = true,
+                            .timeline = timeline,
+                            .seed = options.seed},
                            [&](std::uint64_t done) { bar.show(done); });
   };
   const auto each_alone = [&](const std::string& policy) {
@@ -60,7 +76,7 @@ int run_by_tenant(const command_line& options) {
     for (std::uint32_t tenant = 0; tenant < work.tenants.size(); ++tenant) {
       const std::string title =
           fmt::format("{} alone{}{}", work.tenants[tenant].name, policy.empty() ? "" : ", ", policy);
-      made.push_back(std::move(replay(alone(work, tenant), title, policy).tenants[tenant]));
+      made.push_back(std::move(replay(alone(work, tenant), title, policy, false).tenants[tenant]));
     }
     return made;
   };
@@ -68,13 +84,15 @@ int run_by_tenant(const command_line& options) {
   for (const std::string& one : options.policies) {
     const std::string policy = one == "FIFO" ? "" : one;
     all.own.push_back(policy.empty() ? all.alone : each_alone(policy));
-    all.of.outcomes.push_back(replay(work, one, policy));
+    all.of.outcomes.push_back(replay(work, one, policy, options.wants_timeline()));
   }
   fmt::print("{}", options.json ? json_report(all) : text_report(all));
+  write_page(options, {all.of});
   return 0;
 }
 
 int run(const command_line& options) {
+  if (!options.report.empty() && !report_page::is_there()) throw bad_input{std::string{report_page::how_to_have_it}};
   if (options.queues) return run_by_tenant(options);
   // All files are read before anything runs: a bad one is reported at once.
   std::vector<chapter> todo;
@@ -94,15 +112,16 @@ int run(const command_line& options) {
   std::vector<chapter> done;
   for (chapter& one : todo) {
     const bool has_gangs = one.name == "philly";
-    run(one, handling::group_cycle);
-    if (has_gangs) run(one, handling::permit);
-    if (has_gangs) run(one, handling::pod_by_pod);
+    run(one, handling::group_cycle, options.wants_timeline());
+    if (has_gangs) run(one, handling::permit, options.wants_timeline());
+    if (has_gangs) run(one, handling::pod_by_pod, options.wants_timeline());
     finish(std::move(one), options, done);
   }
   if (options.json)
     fmt::print("{}", json_report(done));
   else
     fmt::print("peak memory: {:.0f} MiB\n", peak_memory_mib());
+  write_page(options, done);
   return 0;
 }
 

@@ -76,7 +76,11 @@ parsed parse(int argc, char** argv) {
       ->type_name("NAMES")
       ->delimiter(',')
       ->needs(queues);
-  app.add_flag("--json", to.json, "The key figures as JSON instead of the report");
+  auto* json = app.add_flag("--json", to.json, "The key figures as JSON instead of the report");
+  app.add_flag("--timeline", to.timeline, "In JSON also which worker had which node when, and when jobs started")
+      ->needs(json);
+  app.add_option("--report", to.report, "Also write a page there that shows the replays: HTML, by itself")
+      ->type_name("FILE");
 
   try {
     app.parse(argc, argv);

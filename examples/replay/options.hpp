@@ -18,9 +18,12 @@ struct command_line {
   profile_choice profile = profile_choice::pack;
   std::uint64_t seed = 1;
   bool json = false;
+  bool timeline = false;              ///< in JSON
+  std::string report;                 ///< a file to write; empty: none
   bool queues = false;                ///< philly by its tenants
   std::vector<std::string> policies;  ///< of queues; "FIFO" has none
 
+  [[nodiscard]] bool wants_timeline() const { return timeline || !report.empty(); }
   [[nodiscard]] bool generated() const { return nodes.empty() && gangs.empty(); }
 };
 

@@ -3,7 +3,9 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "replay/tenants.hpp"
@@ -75,6 +77,22 @@ class latencies {
   std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(std::size_t{65 - fine} << fine);
 };
 
+/// From when until when a worker of a job had room on a node, be it only reserved.
+struct worker_stay {
+  std::uint32_t job = 0, node = 0;  ///< as they count in the workload
+  instant from{};
+  std::optional<instant> until;  ///< absent: it still has it
+};
+/// When a job had all its workers, when it started first, when it was gone, and why one of its pods was rejected first.
+struct job_times {
+  std::optional<instant> complete, started, ended;
+  std::string rejected_for;
+};
+struct timeline {
+  std::vector<worker_stay> stays;
+  std::vector<job_times> jobs;  ///< as in the workload
+};
+
 /// What a replay measured.
 struct outcome {
   handling gangs = handling::pod_by_pod;
@@ -95,7 +113,13 @@ struct outcome {
   std::uint64_t decisions = 0;                     ///< in their answers
   double scheduling_seconds = 0;                   ///< in schedule_cycle
   double wall_seconds = 0;                         ///< of the whole replay
+  std::optional<timeline> times;                   ///< if it was wanted
 };
+
+/// The plugin that divided the cluster; "FIFO": none did.
+[[nodiscard]] inline std::string_view policy_name(const outcome& of) noexcept {
+  return of.queue_policy.empty() ? std::string_view{"FIFO"} : of.queue_policy;
+}
 
 /// GPU time in use from @p from to @p to, as a share of what the cluster has in that time. After its end nothing changes.
 struct load {

@@ -20,6 +20,9 @@ struct chapter {
 /// The key figures of all chapters as one JSON object.
 [[nodiscard]] std::string json_report(const std::vector<chapter>& all);
 
+/// The runs of all chapters, for the page of --report: each with its key figures and its time line.
+[[nodiscard]] std::string page_runs(const std::vector<chapter>& all);
+
 /// The most memory this process ever had, in MiB.
 [[nodiscard]] double peak_memory_mib();
 

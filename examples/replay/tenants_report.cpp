@@ -34,7 +34,6 @@ class table {
     text_ += '\n';
   }
   [[nodiscard]] std::string take() { return std::move(text_); }
-  static std::string policy_name(const outcome& of) { return of.queue_policy.empty() ? "FIFO" : of.queue_policy; }
 
  private:
   const tenants_chapter& of_;

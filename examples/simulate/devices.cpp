@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 #include <utility>
 
 #include "gangsched/devices/device_inventory.hpp"
@@ -61,6 +63,18 @@ std::string list_of(const cpu_set& cpus) {
   return made;
 }
 
+/// How much of its GPU a grant is, but for memory.
+std::int32_t taken_of(const device_inventory& of, const device_grant& grant) {
+  using form = device_grant::form;
+  if (grant.kind == form::share) return grant.milli;
+  if (grant.kind == form::replica) return 1000 / std::max(1, of.replicas);
+  if (grant.kind != form::mig) return 1000;
+  const std::optional<mig_profile_index> profile = of.find_profile(grant.mig_profile);
+  if (!profile) return 0;
+  const auto slices = of.mig->slices({*profile, static_cast<std::uint8_t>(grant.mig_start)});
+  return 1000 * std::popcount(slices) / of.mig->memory_slices();
+}
+
 /// What the grants are called on the node.
 void add(const cluster& in, node_id node, std::span<const device_grant> grants, std::vector<device_outcome>& out) {
   using form = device_grant::form;
@@ -81,6 +95,7 @@ void add(const cluster& in, node_id node, std::span<const device_grant> grants, 
     to.replica = one.kind == form::replica;
     if (one.kind == form::gpu) to.milli = 1000;
     if (one.kind == form::share) to.milli = one.milli, to.memory_mib = one.amount;
+    if (one.is_gpu()) to.taken_milli = taken_of(*in.devices_of(node).inventory, one);
     if (one.kind == form::other) {
       to.units = one.amount;
       const device_inventory::other& device = in.devices_of(node).inventory->others[one.device];
@@ -109,16 +124,20 @@ std::vector<device_outcome> devices_of(const cluster& in, pod_id pod) {
   const node_id node = in.node_of(pod);
   add(in, node, in.devices_of(pod), made);
   for (const resource_claim_id claim : in.claims_of(pod)) {
-    if (in.node_of(claim) == node) add(in, node, in.devices_of(claim), made);
+    if (in.node_of(claim) != node) continue;
+    const std::size_t own = made.size();
+    add(in, node, in.devices_of(claim), made);
+    for (std::size_t i = own; i < made.size(); ++i) made[i].claim = in.name_of(claim);
   }
   return made;
 }
 
 node_gpus gpus_of(const cluster& in, node_id node, std::string model) {
-  node_gpus made{std::string{in.name_of(node)}, std::move(model), {}};
+  node_gpus made{std::string{in.name_of(node)}, std::move(model), 0, {}};
   const device_state now = in.devices_of(node);
   for (std::uint16_t i = 0; i < now.gpu_count(); ++i) {
     const device_inventory& inventory = *now.inventory;
+    made.memory_mib = inventory.gpu_memory_mib;
     const gpu_word word = now.gpu(i);
     gpu_cell& to = made.gpus.emplace_back();
     to.name = in.name_of(node, {.kind = device_grant::form::gpu, .device = i});

@@ -146,6 +146,7 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
   made.metrics = !how.metrics.empty();
   made.trace = !how.trace.empty();
   made.log = !how.log.empty();
+  made.timeline = how.timeline || !how.report.empty();
 
   std::vector<error> mistakes;
   auto read = kube::read(

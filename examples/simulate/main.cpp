@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
 
 #include "progress.hpp"
+#include "report_page/page.hpp"
 #include "simulate/diff.hpp"
 #include "simulate/input.hpp"
 #include "simulate/options.hpp"
@@ -38,7 +40,18 @@ std::string contents(const std::string& name) {
   return text;
 }
 
+/// What the page shows is what --output json has with everything asked for.
+std::string page(const outcome& made, const command_line& options) {
+  std::string title;
+  for (const std::string& file : options.files)
+    title += (title.empty() ? "" : ", ") + std::filesystem::path{file}.filename().string();
+  const report_options everything{.all = true, .gpus = true, .queues = true, .timeline = true};
+  return report_page::page_of("gangsched-simulate", title,
+                              fmt::format("[{{\"name\": \"\", \"result\": {}}}]", json_report(made, everything)));
+}
+
 int run(const command_line& options) {
+  if (!options.report.empty() && !report_page::is_there()) throw bad_input{std::string{report_page::how_to_have_it}};
   const std::string before = options.compare_with.empty() ? "" : contents(options.compare_with);
   scenario input = read_scenario(options);
   input.clock = nanoseconds;
@@ -55,8 +68,13 @@ int run(const command_line& options) {
   write_file(options.metrics, made.metrics);
   write_file(options.trace, made.trace);
   write_file(options.log, made.log);
-  const report_options how{
-      .all = options.all, .gpus = options.gpus, .ascii = options.ascii, .queues = options.queues, .top = options.top};
+  if (!options.report.empty()) write_file(options.report, page(made, options));
+  const report_options how{.all = options.all,
+                           .gpus = options.gpus,
+                           .ascii = options.ascii,
+                           .queues = options.queues,
+                           .timeline = options.timeline,
+                           .top = options.top};
   switch (options.output) {
     case format::table: fmt::print("{}", text_report(made, how)); break;
     case format::json: fmt::print("{}", json_report(made, how)); break;

@@ -68,6 +68,9 @@ parsed parse(int argc, char** argv) {
   app.add_option("--queues-policy", to.queues_policy,
                  "Plugin that decides about queues, first in every profile; or none [FairShare, if there are queues]")
       ->type_name("PLUGIN");
+  app.add_flag("--timeline", to.timeline, "JSON and YAML: also who had which node when, and why pods waited");
+  app.add_option("--report", to.report, "Also write a page there that shows the run: HTML, by itself")
+      ->type_name("FILE");
   app.add_option("--metrics", to.metrics, "Also write kube-scheduler's metrics there, as Prometheus' text")
       ->type_name("FILE");
   app.add_option("--trace", to.trace, "Also write there where the time went, for ui.perfetto.dev")->type_name("FILE");

@@ -13,12 +13,12 @@ struct command_line {
   std::string ns;                  ///< of objects that name none; empty: the default one
   std::string config;
   std::string explain;
-  std::string metrics, trace, log;         ///< files to write; empty: none
-  std::vector<std::string> drained, lost;  ///< nodes; lost ones also by zone
-  std::string arrivals;                    ///< a table of when pods come and how long they run; empty: none
-  std::string shapes;                      ///< a file with nodes that may be added; empty: not asked
-  std::string compare_with;                ///< a result in JSON; empty: none
-  std::string queues_policy;               ///< a plugin, or none; empty: the library's own if there are queues
+  std::string metrics, trace, log, report;  ///< files to write; empty: none
+  std::vector<std::string> drained, lost;   ///< nodes; lost ones also by zone
+  std::string arrivals;                     ///< a table of when pods come and how long they run; empty: none
+  std::string shapes;                       ///< a file with nodes that may be added; empty: not asked
+  std::string compare_with;                 ///< a result in JSON; empty: none
+  std::string queues_policy;                ///< a plugin, or none; empty: the library's own if there are queues
   format output = format::table;
   bool recursive = false;
   bool keep_going = false;
@@ -27,6 +27,7 @@ struct command_line {
   bool gpus = false;
   bool ascii = false;
   bool queues = false;
+  bool timeline = false;
   bool scale_down = false;
   std::size_t top = 10;
   std::uint64_t seed = 0;

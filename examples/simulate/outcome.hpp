@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <gangsched/model/queue_spec.hpp>
+#include <gangsched/model/requests.hpp>
 #include <gangsched/model/spec.hpp>
 #include <gangsched/scheduling/explanation.hpp>
 #include <optional>
@@ -20,10 +21,12 @@ enum class fate : std::uint8_t { unscheduled, waiting, placed, ended, evicted, r
 /// A device, or a part of one, that a pod has.
 struct device_outcome {
   std::string name;
-  bool other = false;           ///< no GPU
-  bool replica = false;         ///< one of the pods that a GPU is handed to in turn
-  std::int32_t milli = 0;       ///< of a GPU; 1000 is all of it
-  std::int64_t memory_mib = 0;  ///< of a share
+  std::string claim;             ///< by which pods share it
+  bool other = false;            ///< no GPU
+  bool replica = false;          ///< one of the pods that a GPU is handed to in turn
+  std::int32_t milli = 0;        ///< of a GPU; 1000 is all of it
+  std::int32_t taken_milli = 0;  ///< of a GPU: compute, slices or turns; beside that a share takes `memory_mib`
+  std::int64_t memory_mib = 0;   ///< of a share
   std::string mig_profile;
   std::int32_t mig_start = -1;
   std::int64_t units = 0;  ///< of another device
@@ -47,7 +50,20 @@ struct gpu_cell {
 };
 struct node_gpus {
   std::string node, model;
+  std::int64_t memory_mib = 0;  ///< of each; 0: not known
   std::vector<gpu_cell> gpus;
+};
+
+/// From when until when a pod had room on a node, be it only reserved.
+struct stay {
+  std::string node;
+  instant from{};
+  std::optional<instant> until;  ///< absent: it still has it
+};
+/// Why a pod was rejected at that time, and from then on until there is another reason.
+struct rejection {
+  instant at{};
+  std::string reason;
 };
 
 /// What became of a pod. Times are since the start.
@@ -67,6 +83,17 @@ struct pod_outcome {
   std::vector<device_outcome> devices;
   std::string reason;   ///< why it has no node
   bool failed = false;  ///< its last try ended in an error
+  // With a time line:
+  gangsched::integer_resources requests;
+  std::string queue;
+  std::vector<stay> stays;
+  std::vector<rejection> rejections;
+};
+
+/// What there is of a node, for the time line.
+struct node_outcome {
+  std::string name;
+  gangsched::integer_resources allocatable;
 };
 
 /// A role that a group needs members of.
@@ -163,7 +190,8 @@ struct outcome {
   std::vector<node_gpus> gpus;        ///< of all nodes that tell of some
   std::vector<queue_outcome> queues;  ///< each before those below it
   std::size_t nodes = 0;
-  instant end{};  ///< of the last change
+  std::vector<node_outcome> node_list;  ///< with a time line: in the order of the files
+  instant end{};                        ///< of the last change
   std::optional<asked> explained;
   std::optional<asked_group> explained_group;
   std::optional<scale_up_outcome> scale_up;  ///< if it was asked for; and so are the next

@@ -7,11 +7,12 @@
 namespace simulate {
 
 struct report_options {
-  bool all = false;      ///< pods that ran before and still do, too
-  bool gpus = false;     ///< how full each GPU is in the end
-  bool ascii = false;    ///< drawn with ASCII only
-  bool queues = false;   ///< what each queue has in the end
-  std::size_t top = 10;  ///< nodes that are told one by one of who is asked about; of more those alike are one line
+  bool all = false;       ///< pods that ran before and still do, too
+  bool gpus = false;      ///< how full each GPU is in the end
+  bool ascii = false;     ///< drawn with ASCII only
+  bool queues = false;    ///< what each queue has in the end
+  bool timeline = false;  ///< who had which node when, and why pods waited; not in text
+  std::size_t top = 10;   ///< nodes that are told one by one of who is asked about; of more those alike are one line
 };
 
 /// For people: the table of pods, or what the nodes say to the pod that was asked about, and one line about the whole.

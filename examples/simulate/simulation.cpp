@@ -22,6 +22,7 @@
 #include "simulate/ledger.hpp"
 #include "simulate/must.hpp"
 #include "simulate/queues.hpp"
+#include "simulate/timeline.hpp"
 #include "simulate/volumes.hpp"
 #include "simulate/what_if.hpp"
 
@@ -76,6 +77,7 @@ class host {
   bool schedule();
   void execute(const cycle& done);
   void take_volumes(const cycle& done);
+  void note(const decision& one);
   void tell_volumes(bool everybody = false);
   void tell_volumes_of(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
@@ -104,6 +106,7 @@ class host {
   std::optional<report::trace> trace_;
   std::optional<record::recorder> log_;
   std::optional<observer_list> watching_;
+  std::optional<timeline> timeline_;
   std::optional<scheduler> scheduler_;
   std::vector<task> tasks_;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
@@ -158,16 +161,21 @@ result<void> host::load() {
     watching_.emplace(std::initializer_list<observer*>{metrics_ ? &*metrics_ : nullptr, trace_ ? &*trace_ : nullptr});
     for (kernel_table& one : profiles) one = measure_hooks(std::move(one), *watching_);
   }
-  scheduler_.emplace(cluster_, std::move(profiles), of_.options);
+  scheduler_options options = of_.options;
+  options.count_reasons = of_.timeline;
+  if (of_.timeline) timeline_.emplace(out_.pods, what_);
+  scheduler_.emplace(cluster_, std::move(profiles), options);
   if (watching_) must(scheduler_->observe(&*watching_));
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].in_cluster) continue;
     const kube::pod_manifest& pod = what_.pods[i];
     tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
     out_.pods[i].priority = cluster_.priority_of(tasks_[i].id);
+    if (timeline_) timeline_->joins(i, cluster_, tasks_[i].id);
     if (!out_.pods[i].was_running) continue;
     out_.pods[i].devices = devices_of(cluster_, tasks_[i].id);
     groups_.started(i, now_);
+    if (timeline_) timeline_->gets_node(i, pod.node, now_);
     if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, turn::over});
     if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, turn::over});
     if (const auto runs = lifetime_of(i).runs) events_.push({*runs, i, turn::over});
@@ -278,7 +286,21 @@ void host::execute(const cycle& done) {
     else if (one.kind == decision_kind::reject)
       of.failure.clear();
     execute(one, for_whom, preemptor);
+    if (timeline_) note(one);
     ++place;
+  }
+}
+
+/// For the time line; evicted pods leave their nodes later.
+void host::note(const decision& one) {
+  const std::size_t pod = one.pod_cookie;
+  switch (one.kind) {
+    case decision_kind::bind:
+    case decision_kind::wait: return timeline_->gets_node(pod, out_.pods[pod].node, now_);
+    case decision_kind::revoke: return timeline_->leaves_node(pod, now_);
+    case decision_kind::nominate:
+    case decision_kind::reject: return timeline_->is_rejected(pod, *scheduler_, one.pod, now_);
+    case decision_kind::evict: return;
   }
 }
 
@@ -344,6 +366,7 @@ void host::arrive(std::size_t pod) {
   of.id = must(cluster_.add_pod(must(kube::spec_for(cluster_, what_.pods[pod]))));
   of.in_cluster = true;
   out_.pods[pod].priority = cluster_.priority_of(of.id);
+  if (timeline_) timeline_->joins(pod, cluster_, of.id);
 }
 
 void host::start(std::size_t pod) {
@@ -362,6 +385,7 @@ void host::leave(std::size_t pod, turn why) {
   pod_outcome& of = out_.pods[pod];
   if (of.gone_at || of.ended_at) return;
   must(cluster_.remove_pod(tasks_[pod].id));
+  if (timeline_) timeline_->leaves_node(pod, now_);
   what_.pods[pod].spec.terminating = true;
   if (why == turn::evicted || of.is == fate::evicted) {
     of.gone_at = now_;
@@ -519,6 +543,7 @@ outcome host::finish() {
     if (!gpus.gpus.empty()) out_.gpus.push_back(std::move(gpus));
   }
   out_.queues = queues_of(cluster_);
+  if (timeline_) out_.node_list = timeline_->nodes();
   return std::move(out_);
 }
 

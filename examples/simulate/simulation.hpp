@@ -31,6 +31,7 @@ struct scenario {
       lifetimes;  ///< by pod, as it counts in `what.pods`; empty: all are there from the start and stay
   bool grace = true;
   bool metrics = false, trace = false, log = false;  ///< to be had of it
+  bool timeline = false;                             ///< and so who had which node when, and why pods waited
   gangsched::report::clock clock = nullptr;          ///< for those
   std::vector<gangsched::node_shape> shapes;         ///< of nodes that may be added for those who are left over
   bool scale_up = false, scale_down = false;         ///< are asked for

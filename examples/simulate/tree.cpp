@@ -27,11 +27,18 @@ tree tree_of(const device_outcome& device) {
   if (device.replica) made["replica"] = true;
   if (device.milli != 0) made["milli"] = device.milli;
   if (device.memory_mib != 0) made["memory_mib"] = device.memory_mib;
+  put_text(made, "claim", device.claim);
   if (!device.cpus.empty()) made["cpus"] = device.cpus;
   if (!device.cells.empty()) made["bytes"] = device.bytes, made["cells"] = device.cells;
   if (device.mig_profile.empty()) return made;
   made["mig_profile"] = device.mig_profile;
   made["mig_start"] = device.mig_start;
+  return made;
+}
+
+tree tree_of(const gangsched::integer_resources& amounts) {
+  tree made = tree::object();
+  for (const auto& [name, amount] : amounts) made[name] = amount;
   return made;
 }
 
@@ -49,9 +56,25 @@ tree tree_of(const gpu_cell& gpu) {
 }
 
 tree tree_of(const node_gpus& node) {
-  tree made{{"node", node.node}, {"model", node.model}, {"gpus", tree::array()}};
+  tree made{{"node", node.node}, {"model", node.model}};
+  if (node.memory_mib != 0) made["gpu_memory_mib"] = node.memory_mib;
+  made["gpus"] = tree::array();
   for (const gpu_cell& one : node.gpus) made["gpus"].push_back(tree_of(one));
   return made;
+}
+
+/// Beside what a report without a time line has of the pod.
+void put_timeline(tree& to, const pod_outcome& pod) {
+  put_text(to, "queue", pod.queue);
+  to["requests"] = tree_of(pod.requests);
+  for (std::size_t i = 0; i < pod.devices.size(); ++i)
+    if (!pod.devices[i].other) to["devices"][i]["taken_milli"] = pod.devices[i].taken_milli;
+  for (const stay& one : pod.stays) {
+    tree& made = to["stays"].emplace_back(tree{{"node", one.node}, {"from_seconds", seconds(one.from)}});
+    put_time(made, "until_seconds", one.until);
+  }
+  for (const rejection& one : pod.rejections)
+    to["rejections"].push_back({{"at_seconds", seconds(one.at)}, {"reason", one.reason}});
 }
 
 tree tree_of(const pod_outcome& pod) {
@@ -181,7 +204,12 @@ tree tree_of(const outcome& of, const report_options& how) {
                      {"end_seconds", seconds(of.end)}};
   made["pods"] = tree::array();
   for (const pod_outcome& pod : of.pods)
-    if (is_shown(pod, how)) made["pods"].push_back(tree_of(pod));
+    if (is_shown(pod, how)) {
+      made["pods"].push_back(tree_of(pod));
+      if (how.timeline) put_timeline(made["pods"].back(), pod);
+    }
+  for (const node_outcome& node : of.node_list)
+    if (how.timeline) made["nodes"].push_back({{"name", node.name}, {"allocatable", tree_of(node.allocatable)}});
   for (const group_outcome& group : of.groups) made["groups"].push_back(tree_of(group));
   if (how.gpus) made["node_gpus"] = tree::array();
   for (const node_gpus& node : of.gpus)

@@ -1,6 +1,7 @@
 #include "gangsched/kube/manifests.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -103,8 +104,11 @@ class collector {
     settle_group_queues(made_);
     if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
     if (how_->whole_cluster) settle_references(made_);
-    if (auto bad = settle_volumes(made_, volumes_, controllers_, *how_)) return *std::move(bad);
+    make_claims(made_, controllers_);
     if (auto bad = check_claims(made_, queues_)) return *std::move(bad);
+    refuse_claims(made_, queues_);
+    if (auto bad = settle_volumes(made_, volumes_, *how_)) return *std::move(bad);
+    tell_ignored();
     return std::move(made_);
   }
 
@@ -139,6 +143,14 @@ class collector {
   }
 
  private:
+  /// Objects that no scheduler reads are many where a whole application is described: one warning counts them.
+  void tell_ignored() {
+    if (ignored_.empty()) return;
+    std::vector<std::string> counts;
+    for (const auto& [kind, count] : ignored_) counts.push_back(fmt::format("{} {}", count, kind));
+    made_.warnings.push_back({"ignored", {}, fmt::format("{}", fmt::join(counts, ", "))});
+  }
+
   result<void> add(const std::string& file, std::vector<document> documents) {
     file_ = static_cast<std::uint32_t>(made_.files.size());
     made_.files.push_back(file);
@@ -241,6 +253,7 @@ class collector {
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
     if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
+    if (never_matters(group, kind)) return ++ignored_[std::string{kind}], true;
     return read.warn(
         of, fmt::format("{} of {} is not read; it is left out", kind, version.empty() ? "no apiVersion" : version));
   }
@@ -413,6 +426,7 @@ class collector {
   queue_objects queues_;
   device_objects devices_;
   volume_objects volumes_;
+  std::map<std::string, std::size_t> ignored_;                 // objects that no scheduler reads, by kind
   std::map<std::array<std::string, 4>, const value*> latest_;  // by API group, kind, namespace and name
   std::unordered_set<const value*> replaced_;                  // by one that comes later
   std::size_t generated_ = 0;                                  // names

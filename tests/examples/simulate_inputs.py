@@ -139,11 +139,13 @@ def bad_configurations(simulate):
 
 
 def warnings(simulate):
-    done = simulate.raw(a=node("n1"), b=pod("p", spec="  nodeSelektor: {a: b}\n") + "---\napiVersion: v1\nkind: Secret\n")
+    done = simulate.raw(a=node("n1"), b=pod("p", spec="  nodeSelektor: {a: b}\n") + "---\napiVersion: example.com/v1\nkind: Thing\n"
+                        + 2 * "---\napiVersion: v1\nkind: Secret\n" + "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\n")
     assert done.returncode == 0
-    first, second = done.stderr.splitlines()
+    first, second, third = done.stderr.splitlines()
     assert first.startswith("warning: b.yaml:6: Pod default/p: spec.nodeSelektor: there is no such field"), first
-    assert second.startswith("warning: b.yaml:8: Secret"), second
+    assert second.startswith("warning: b.yaml:8: Thing"), second
+    assert third == "warning: ignored: 1 Ingress, 2 Secret", third
 
 
 def a_configuration_changes_the_placement(simulate):

@@ -201,6 +201,28 @@ TEST_CASE("fields that do not exist are warnings", "[kube][manifests]") {
         "Thing of example.com/v1 is not read; it is left out");
 }
 
+TEST_CASE("objects that no scheduler reads are counted in one warning", "[kube][manifests]") {
+  const manifests all = fine(R"(
+{kind: Secret, apiVersion: v1, metadata: {name: s}}
+---
+{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: "system:node"}}
+---
+{kind: Secret, apiVersion: example.com/v1, metadata: {name: s}}
+---
+kind: List
+apiVersion: v1
+items:
+- {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}
+- {kind: ConfigMap, apiVersion: v1, metadata: {name: b}}
+---
+{kind: RuntimeClass, apiVersion: node.k8s.io/v1, metadata: {name: r}}
+)");
+  REQUIRE(all.warnings.size() == 3);
+  CHECK(all.warnings[0].reason == "Secret of example.com/v1 is not read; it is left out");
+  CHECK(all.warnings[1].reason == "RuntimeClass of node.k8s.io/v1 is not read; it is left out");
+  CHECK(all.warnings[2].message() == "ignored: 1 ClusterRole, 2 ConfigMap, 1 Secret");
+}
+
 TEST_CASE("lists, also of one kind, are their items", "[kube][manifests]") {
   const manifests all = fine(R"(
 kind: List

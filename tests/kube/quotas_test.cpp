@@ -212,7 +212,8 @@ TEST_CASE("scopes say which pods a ResourceQuota is about", "[kube][queues]") {
         at + "scopeSelector.matchExpressions[0]: has values beside Exists or DoesNotExist");
   CHECK(
       refusal(quota_of("q", "scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: DoesNotExist}]}")) ==
-      at + "scopeSelector.matchExpressions[0]: has another operator than Exists, which only PriorityClass may");
+      at + "scopeSelector.matchExpressions[0]: has another operator than Exists, which only PriorityClass and "
+           "VolumeAttributesClass may");
 }
 
 TEST_CASE("scopes within each other are queues within each other", "[kube][queues]") {
@@ -283,6 +284,103 @@ TEST_CASE("with a quota of a resource containers have to say what they take of i
   std::string many;
   for (int i = 0; i < 101; ++i) many += quota_of("q" + std::to_string(i), "hard: {pods: 1}");
   CHECK(refusal(many) == "a.yaml:501: ResourceQuota default/q100: the namespace has more than 100");
+}
+
+namespace {
+
+std::string claim_of(const std::string& name, const std::string& size, const std::string& more = "",
+                     const std::string& rest = "") {
+  return manifest_of(
+      "v1", "PersistentVolumeClaim", "name: " + name,
+      "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: " + size + "}}" + more + "}\n" + rest);
+}
+std::string user_of(const std::string& claim, const std::string& more = "") {
+  return one("of-" + claim, "", ", volumes: [{name: v, persistentVolumeClaim: {claimName: " + claim + "}}]" + more);
+}
+std::vector<std::string> claims_in(const manifests& of) {
+  std::vector<std::string> names;
+  for (const volume_claim_manifest& claim : of.volume_claims) names.push_back(claim.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a ResourceQuota bounds claims of volumes: what is too much is not made, and its pods wait",
+          "[kube][queues]") {
+  using names = std::vector<std::string>;
+  const std::string bound = "\nstatus: {phase: Bound}";
+  // The third is 1Gi too much, the fourth fits: one is admitted after another, and what is bound counts first.
+  const manifests all = fine(quota_of("q", "hard: {requests.storage: 10Gi}") + claim_of("a", "4Gi") +
+                             claim_of("b", "3Gi") + claim_of("c", "2Gi") + claim_of("d", "1Gi") +
+                             claim_of("old", "2Gi", "", bound) + user_of("c") + user_of("d"));
+  CHECK(claims_in(all) == names{"a", "b", "d", "old"});
+  const std::string why =
+      "exceeded quota: q, requested: requests.storage=2Gi, used: requests.storage=9Gi, limited: requests.storage=10Gi";
+  CHECK(pod_in(all, "of-c").unresolved == names{"persistentvolumeclaim \"c\": " + why});
+  CHECK(pod_in(all, "of-d").unresolved.empty());
+  REQUIRE(all.warnings.size() == 2);  // that no StorageClass is there is the other
+  CHECK(all.warnings[0].message() == "a.yaml:18: PersistentVolumeClaim default/c: " + why + "; pods that name it wait");
+  CHECK_FALSE(has_queue(all, "default/q"));  // it bounds no pods
+
+  // Claims are counted by number, and by class: one without a class has the default one.
+  const std::string fast =
+      manifest_of("storage.k8s.io/v1", "StorageClass",
+                  "name: fast, annotations: {storageclass.kubernetes.io/is-default-class: 'true'}", "provisioner: p");
+  const std::string two = claim_of("a", "4Gi") + claim_of("b", "3Gi", ", storageClassName: fast") +
+                          claim_of("c", "9Gi", ", storageClassName: ''");
+  const auto left = [&](const std::string& hard) {
+    return claims_in(fine(fast + two + quota_of("q", "hard: {" + hard + "}")));
+  };
+  CHECK(left("persistentvolumeclaims: 2") == names{"a", "b"});
+  CHECK(left("count/persistentvolumeclaims: 1") == names{"a"});
+  CHECK(left("fast.storageclass.storage.k8s.io/requests.storage: 6Gi") == names{"a", "c"});
+  CHECK(left("fast.storageclass.storage.k8s.io/requests.storage: 7Gi") == names{"a", "b", "c"});
+  CHECK(left("fast.storageclass.storage.k8s.io/persistentvolumeclaims: 0") == names{"c"});
+  CHECK(left("slow.storageclass.storage.k8s.io/persistentvolumeclaims: 0") == names{"a", "b", "c"});
+
+  // All quotas of the namespace hold, those of others and those about pods do not.
+  const std::string none = "hard: {persistentvolumeclaims: 0}";
+  CHECK(claims_in(fine(two + quota_of("q", "hard: {requests.storage: 20Gi}") + quota_of("r", none))).empty());
+  CHECK(claims_in(fine(two + quota_of("q", none, "other"))).size() == 3);
+  CHECK(claims_in(fine(two + quota_of("q", none + ", scopes: [BestEffort]"))).size() == 3);
+  CHECK(claims_in(fine(two + quota_of("q", none + ", scopes: [VolumeAttributesClass]"))).size() == 3);
+  const std::string gold = claim_of("g", "1Gi", ", volumeAttributesClassName: gold");
+  CHECK(claims_in(fine(two + gold + quota_of("q", none + ", scopes: [VolumeAttributesClass]"))) ==
+        names{"a", "b", "c"});
+  const auto scoped = [&](const std::string& op) {
+    return claims_in(fine(two + gold +
+                          quota_of("q", none +
+                                            ", scopeSelector: {matchExpressions: [{scopeName: "
+                                            "VolumeAttributesClass, operator: " +
+                                            op + ", values: [gold]}]}")));
+  };
+  CHECK(scoped("In") == names{"a", "b", "c"});
+  CHECK(scoped("NotIn") == names{"g"});
+}
+
+TEST_CASE("claims that a StatefulSet or a pod makes are held against quotas, those of pods that run are not",
+          "[kube][queues]") {
+  const std::string storage = "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 4Gi}}}";
+  const std::string set = manifest_of("apps/v1", "StatefulSet", "name: s",
+                                      "spec: {replicas: 3, selector: {}, template: {spec: {containers: [{name: c}]}}, "
+                                      "volumeClaimTemplates: [{metadata: "
+                                      "{name: data}, " +
+                                          storage + "}]}");
+  const manifests all = fine(quota_of("q", "hard: {requests.storage: 10Gi}") + set);
+  REQUIRE(all.volume_claims.size() == 2);
+  CHECK(pod_in(all, "s-1").unresolved.empty());
+  REQUIRE(pod_in(all, "s-2").unresolved.size() == 1);
+  CHECK(pod_in(all, "s-2").unresolved[0].starts_with("persistentvolumeclaim \"data-s-2\": exceeded quota: q, "));
+  // One that runs has its claim, however much it is, and nobody else gets what is over then.
+  const manifests runs = fine(quota_of("q", "hard: {requests.storage: 10Gi}") + claim_of("b", "1Gi") +
+                              claim_of("a", "12Gi") + user_of("a", ", nodeName: node"));
+  REQUIRE(runs.volume_claims.size() == 1);
+  CHECK(runs.volume_claims[0].name == "a");
+  const manifests ephemeral =
+      fine(quota_of("q", "hard: {requests.storage: 3Gi}") +
+           one("p", "", ", volumes: [{name: v, ephemeral: {volumeClaimTemplate: {" + storage + "}}}]"));
+  CHECK(ephemeral.volume_claims.empty());
+  CHECK(pod_in(ephemeral, "p").unresolved.size() == 1);
 }
 
 }  // namespace gangsched::testing::quotas_test

@@ -18,6 +18,7 @@
 namespace gangsched::inline GANGSCHED_ABI::kube {
 
 /// Something that was read and left out: a field that Kubernetes does not have, or one that the library does not model.
+/// One, whose object is "ignored", counts the objects that no scheduler reads.
 struct warning {
   std::string object;  ///< "cluster.yaml:12: Pod default/web"
   std::string field;

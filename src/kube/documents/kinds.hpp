@@ -39,6 +39,40 @@ inline bool is_cluster_scoped(std::string_view kind) {
                                              "VolumeAttachment"};
   return std::ranges::find(all, kind) != std::end(all);
 }
+/// Whether no scheduler reads objects of the kind, and nothing makes pods of them either.
+inline bool never_matters(std::string_view group, std::string_view kind) {
+  static constexpr std::string_view groups[] = {"rbac.authorization.k8s.io",
+                                                "apiextensions.k8s.io",
+                                                "apiregistration.k8s.io",
+                                                "admissionregistration.k8s.io",
+                                                "authentication.k8s.io",
+                                                "authorization.k8s.io",
+                                                "certificates.k8s.io",
+                                                "coordination.k8s.io",
+                                                "discovery.k8s.io",
+                                                "events.k8s.io",
+                                                "flowcontrol.apiserver.k8s.io",
+                                                "gateway.networking.k8s.io",
+                                                "networking.k8s.io",
+                                                "kustomize.config.k8s.io",
+                                                "cert-manager.io"};
+  static constexpr std::pair<std::string_view, std::string_view> kinds[] = {{"", "ConfigMap"},
+                                                                            {"", "Secret"},
+                                                                            {"", "ServiceAccount"},
+                                                                            {"", "Endpoints"},
+                                                                            {"", "Event"},
+                                                                            {"", "PodTemplate"},
+                                                                            {"", "ComponentStatus"},
+                                                                            {"apps", "ControllerRevision"},
+                                                                            {"extensions", "Ingress"},
+                                                                            {"policy", "PodSecurityPolicy"},
+                                                                            {"monitoring.coreos.com", "ServiceMonitor"},
+                                                                            {"monitoring.coreos.com", "PodMonitor"},
+                                                                            {"monitoring.coreos.com", "PrometheusRule"},
+                                                                            {"monitoring.coreos.com", "Probe"}};
+  return std::ranges::find(groups, group) != std::end(groups) ||
+         std::ranges::find(kinds, std::pair{group, kind}) != std::end(kinds);
+}
 inline bool is_list(const value& object, std::string_view kind) {
   return kind.ends_with("List") && object.find("items") != nullptr;
 }

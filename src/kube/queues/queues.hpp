@@ -65,7 +65,8 @@ struct quota_scope {
 };
 struct resource_quota {
   std::string ns, name;
-  resource_list hard = {};  ///< by the pods' resources
+  resource_list hard = {};         ///< by the pods' resources
+  resource_list hard_claims = {};  ///< of claims of volumes, by Kubernetes' words for that
   std::vector<std::pair<std::string, bool>> needed =
       {};                                ///< what each container has to have a request of, or (true) a limit
   std::vector<quota_scope> scopes = {};  ///< all of them hold
@@ -163,6 +164,13 @@ std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& qu
                                         bool read_ones);
 /// Holds claims of volumes that nobody has looked at yet against the LimitRanges of their namespace.
 std::optional<error> check_claims(const manifests& all, const queue_objects& queues);
+/// New claims that a ResourceQuota has no room for are not made; those that pods run with, and that a controller has seen, count first. Who
+/// wants one waits, `pod_manifest::unresolved` has Kubernetes' words. O(claims · quotas of their namespaces + volumes of pods).
+void refuse_claims(manifests& into, const queue_objects& queues);
+/// Whether a resource of a ResourceQuota counts claims of volumes, or their storage.
+bool is_of_claims(std::string_view resource);
+/// Whether a quota with the scope is about the claim: one of VolumeAttributesClass may be, all others are about pods.
+bool selects_claim(const quota_scope& scope, const volume_claim_manifest& claim);
 /// ResourceQuotas become queues. What containers of new pods have to say is as above.
 std::optional<error> place_resource_quotas(manifests& into, const queue_objects& queues, std::size_t new_from,
                                            bool read_ones);

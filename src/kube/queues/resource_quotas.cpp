@@ -42,8 +42,10 @@ bool read_scope_requirement(reader& read, const place& of, quota_scope& out) {
   const bool listed = out.op == selector_operator::in || out.op == selector_operator::not_in;
   if (listed == out.values.empty())
     return read.fail(errc::malformed, of, listed ? "needs values" : "has values beside Exists or DoesNotExist");
-  if (out.what != scope_kind::priority_class && out.op != selector_operator::exists)
-    return read.fail(errc::malformed, of, "has another operator than Exists, which only PriorityClass may");
+  const bool has_values = out.what == scope_kind::priority_class || out.what == scope_kind::volume_attributes_class;
+  if (!has_values && out.op != selector_operator::exists)
+    return read.fail(errc::malformed, of,
+                     "has another operator than Exists, which only PriorityClass and VolumeAttributesClass may");
   return true;
 }
 
@@ -53,6 +55,7 @@ bool read_hard(reader& read, const place& of, resource_quota& out) {
     quantity amount;
     if (!read.amount(v, amount)) return false;
     if (amount.negative()) return read.fail(errc::out_of_range, v, fmt::format("{} is negative", amount.to_string()));
+    if (is_of_claims(key)) return out.hard_claims.emplace(std::string{key}, amount), true;
     std::string_view name = key;
     if (name.ends_with(".deviceclass.resource.k8s.io/devices"))
       return read.warn(v, "devices of claims are not counted; it is left out");
@@ -64,9 +67,9 @@ bool read_hard(reader& read, const place& of, resource_quota& out) {
     if (asked) name.remove_prefix(9);
     if (name == "count/pods") name = "pods";
     if (name == "cpu" || name == "memory") out.needed.emplace_back(name, false);
-    // What else there is in a namespace, and storage, is not the scheduler's.
+    // What else there is in a namespace is not the scheduler's.
     const bool of_pods = name == "cpu" || name == "memory" || name == "ephemeral-storage" || name == "pods" ||
-                         name.starts_with("hugepages-") || (asked && name != "storage");
+                         name.starts_with("hugepages-") || asked;
     if (!of_pods) return true;
     const auto [known, added] = out.hard.emplace(std::string{name}, amount);
     if (!added) known->second = std::min(known->second, amount);
@@ -101,6 +104,17 @@ bool selects_namespaces(const pod_spec& pod) {
   return of(pod.affinity_to_pods) || of(pod.anti_affinity_to_pods);
 }
 
+/// Whether a scope of classes, of priority or of volume attributes, takes in the class of that name; empty: none.
+bool takes_class(const quota_scope& scope, const std::string& name) {
+  const bool listed = std::ranges::find(scope.values, name) != scope.values.end();
+  switch (scope.op) {
+    case selector_operator::in: return listed;
+    case selector_operator::not_in: return !listed;
+    case selector_operator::exists: return !name.empty();
+    default: return name.empty();
+  }
+}
+
 bool selects(const quota_scope& scope, const pod_manifest& pod) {
   switch (scope.what) {
     case scope_kind::terminating: return pod.deadline_seconds.has_value();
@@ -111,14 +125,7 @@ bool selects(const quota_scope& scope, const pod_manifest& pod) {
     case scope_kind::volume_attributes_class: return false;  // of claims
     case scope_kind::priority_class: break;
   }
-  const std::string& name = pod.spec.priority_class;
-  const bool listed = std::ranges::find(scope.values, name) != scope.values.end();
-  switch (scope.op) {
-    case selector_operator::in: return listed;
-    case selector_operator::not_in: return !listed;
-    case selector_operator::exists: return !name.empty();
-    default: return name.empty();
-  }
+  return takes_class(scope, pod.spec.priority_class);
 }
 
 /// The quotas of one namespace, as queues within each other.
@@ -266,6 +273,10 @@ class namespace_quotas {
 
 }  // namespace
 
+bool selects_claim(const quota_scope& scope, const volume_claim_manifest& claim) {
+  return scope.what == scope_kind::volume_attributes_class && takes_class(scope, claim.spec.attributes_class);
+}
+
 bool read_resource_quota(reader& read, const place& of, resource_quota& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_names(read, v, out.name, out.ns);
@@ -308,7 +319,7 @@ std::optional<error> place_resource_quotas(manifests& into, const queue_objects&
     std::vector<const resource_quota*>& all = by_namespace[one.ns];
     if (all.size() == most_resource_quotas)
       return wrong(errc::out_of_range, "", fmt::format("the namespace has more than {}", most_resource_quotas));
-    // One of services, claims of volumes and the like.
+    // One of services and the like, and of claims.
     if (!one.hard.empty() || !one.needed.empty()) all.push_back(&one);
   }
   std::map<std::string_view, std::vector<std::size_t>> pods;

@@ -10,6 +10,7 @@
 #include "gangsched/kube/volume_binder.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/name_rules.hpp"
+#include "gangsched/src/kube/core/storage_classes.hpp"
 #include "gangsched/src/kube/volumes/reach.hpp"
 #include "gangsched/src/kube/volumes/volumes.hpp"
 
@@ -70,13 +71,8 @@ class volume_binder::impl {
       migrated_.insert(of.nodes[i].migrated_plugins.begin(), of.nodes[i].migrated_plugins.end());
     }
     for (std::size_t i = 0; i < volumes_.size(); ++i) by_name_.emplace(volumes_[i].name, i);
-    for (const storage_class_manifest& one : of.storage_classes) {
-      classes_.emplace(one.name, &one);
-      const auto rank = [](const storage_class_manifest& a) {
-        return std::tuple{-a.created.count(), std::string_view{a.name}};
-      };
-      if (one.is_default && (default_ == nullptr || rank(one) < rank(*default_))) default_ = &one;
-    }
+    for (const storage_class_manifest& one : of.storage_classes) classes_.emplace(one.name, &one);
+    default_ = detail::default_class(of);
     reach_.resize(volumes_.size());
     for (std::size_t i = 0; i < volumes_.size(); ++i)
       if (const auto& by = volumes_[i].claim) reserving_.emplace(std::pair{by->ns, by->name}, i);
@@ -205,11 +201,7 @@ class volume_binder::impl {
     return const_cast<impl*>(this)->find(pod, volume);
   }
 
-  /// What an API server makes of a claim without a class: of a new one the default class.
-  [[nodiscard]] std::string class_of(const volume_claim_manifest& one) const {
-    if (one.spec.storage_class) return *one.spec.storage_class;
-    return one.phase == claim_phase::none && default_ != nullptr ? default_->name : std::string{};
-  }
+  [[nodiscard]] std::string class_of(const volume_claim_manifest& one) const { return detail::class_of(one, default_); }
   [[nodiscard]] const storage_class_manifest* find_class(const claim& of) const {
     const auto found = classes_.find(of.storage_class);
     return found == classes_.end() ? nullptr : found->second;

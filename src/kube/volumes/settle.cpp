@@ -8,6 +8,7 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/kube/volume_binder.hpp"
 #include "gangsched/model/name_rules.hpp"
+#include "gangsched/src/kube/core/storage_classes.hpp"
 #include "gangsched/src/kube/volumes/volumes.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -22,31 +23,6 @@ class volume_settler {
       : into_(&into), objects_(&objects), how_(&how) {
     for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one);
     for (const volume_claim_manifest& one : into.volume_claims) claims_.emplace(one.ns, one.name);
-  }
-
-  void make_claims(const std::vector<controller_of_pods>& controllers) {
-    using key = std::pair<std::string_view, std::string_view>;
-    std::map<key, const std::vector<pod_volume>*> templates;
-    for (const controller_of_pods& one : controllers)
-      if (!one.claim_templates.empty()) templates.emplace(key{one.meta.ns, one.meta.name}, &one.claim_templates);
-    for (pod_manifest& pod : into_->pods) {
-      if (!pod.node.empty()) continue;  // its claims were made once
-      const auto set =
-          pod.owner_kind == "StatefulSet" ? templates.find({pod.spec.ns, pod.owner_name}) : templates.end();
-      for (pod_volume& volume : pod.volumes) {
-        const std::string name = claim_name(pod, volume);
-        if (name.empty() || claims_.contains({pod.spec.ns, name})) continue;
-        if (set != templates.end() && volume.made_of == nullptr) {  // a pod that its controller has made
-          for (const pod_volume& one : *set->second)
-            if (name == one.name + "-" + pod.spec.name) volume.made_of = one.made_of;
-        }
-        if (volume.made_of == nullptr || !gangsched::detail::is_dns_subdomain(name)) continue;
-        claims_.emplace(pod.spec.ns, name);
-        volume_claim_manifest& made = into_->volume_claims.emplace_back();
-        made.name = name, made.ns = pod.spec.ns, made.spec = *volume.made_of, made.from = pod.from;
-        if (volume.ephemeral) made.owner_pod = pod.spec.name;
-      }
-    }
   }
 
   void tell_nodes() {
@@ -127,10 +103,15 @@ class volume_settler {
     }
     for (const pod_volume& volume : pod.volumes) {
       const std::string name = claim_name(pod, volume);
-      if (name.empty() || claims_.contains({pod.spec.ns, name})) continue;
-      warn_of_missing(pod, fmt::format("persistentvolumeclaim \"{}\"", name));
+      if (name.empty() || claims_.contains({pod.spec.ns, name}) || is_refused(pod, name)) continue;
+      warn_of_missing(pod, missing_claim(name));
       if (!how_->whole_cluster) made.claim_problem.clear();
     }
+  }
+  /// By a ResourceQuota, which said so.
+  [[nodiscard]] static bool is_refused(const pod_manifest& pod, const std::string& name) {
+    const std::string begin = missing_claim(name) + ": ";
+    return std::ranges::any_of(pod.unresolved, [&](const std::string& why) { return why.starts_with(begin); });
   }
   /// Once for each object that makes pods.
   void warn_of_missing(const pod_manifest& pod, const std::string& what) {
@@ -151,10 +132,34 @@ class volume_settler {
 
 }  // namespace
 
-std::optional<error> settle_volumes(manifests& into, const volume_objects& objects,
-                                    const std::vector<controller_of_pods>& controllers, const read_options& how) {
+void make_claims(manifests& into, const std::vector<controller_of_pods>& controllers) {
+  using key = std::pair<std::string_view, std::string_view>;
+  std::map<key, const std::vector<pod_volume>*> templates;
+  for (const controller_of_pods& one : controllers)
+    if (!one.claim_templates.empty()) templates.emplace(key{one.meta.ns, one.meta.name}, &one.claim_templates);
+  std::set<std::pair<std::string, std::string>> known;
+  for (const volume_claim_manifest& one : into.volume_claims) known.emplace(one.ns, one.name);
+  for (pod_manifest& pod : into.pods) {
+    if (!pod.node.empty()) continue;  // its claims were made once
+    const auto set = pod.owner_kind == "StatefulSet" ? templates.find({pod.spec.ns, pod.owner_name}) : templates.end();
+    for (pod_volume& volume : pod.volumes) {
+      const std::string name = claim_name(pod, volume);
+      if (name.empty() || known.contains({pod.spec.ns, name})) continue;
+      if (set != templates.end() && volume.made_of == nullptr) {  // a pod that its controller has made
+        for (const pod_volume& one : *set->second)
+          if (name == one.name + "-" + pod.spec.name) volume.made_of = one.made_of;
+      }
+      if (volume.made_of == nullptr || !gangsched::detail::is_dns_subdomain(name)) continue;
+      known.emplace(pod.spec.ns, name);
+      volume_claim_manifest& made = into.volume_claims.emplace_back();
+      made.name = name, made.ns = pod.spec.ns, made.spec = *volume.made_of, made.from = pod.from;
+      if (volume.ephemeral) made.owner_pod = pod.spec.name;
+    }
+  }
+}
+
+std::optional<error> settle_volumes(manifests& into, const volume_objects& objects, const read_options& how) {
   volume_settler all{into, objects, how};
-  all.make_claims(controllers);
   all.tell_nodes();
   return all.tell_pods();
 }

@@ -34,9 +34,11 @@ struct volume_objects {
 std::optional<bool> read_volume_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                        origin from, manifests& into, volume_objects& out);
 
-/// What the drivers of nodes say goes to the nodes, claims are made of the templates in the files, and each pod is told what its volumes
-/// ask of nodes. Error: that would be too much. O(size + nodes that pods can be on).
-std::optional<error> settle_volumes(manifests& into, const volume_objects& objects,
-                                    const std::vector<controller_of_pods>& controllers, const read_options& how);
+/// Claims are made of the templates in the files. O(size).
+void make_claims(manifests& into, const std::vector<controller_of_pods>& controllers);
+
+/// What the drivers of nodes say goes to the nodes, and each pod is told what its volumes ask of nodes. Error: that would be too much.
+/// O(size + nodes that pods can be on).
+std::optional<error> settle_volumes(manifests& into, const volume_objects& objects, const read_options& how);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
