@@ -462,12 +462,16 @@ function explainSection(explain) {
     others,
     {most: 10, id: "rejected"},
   );
-  const changes = (explain.changes || []).map(change => make("li", {}, change));
+  const count = nodes => (nodes === 1 ? "1 node" : `${nodes} nodes`);
+  const changes = (explain.changes || []).map(one => make("li", {}, `${one.change} (${count(one.nodes)})`));
+  if (explain.change_for_group)
+    changes.push(make("li", {}, `the smallest change that helps its group: ${explain.change_for_group}`));
   return section(
     title,
     `As things stood at ${timeText(explain.at_seconds)}.`,
     explain.summary ? make("p", {}, explain.summary) : null,
-    changes.length ? make("ul", {}, ...changes) : null,
+    changes.length ? make("p", {}, "It would fit:") : null,
+    changes.length ? make("ul", {id: "changes"}, ...changes) : null,
     fitting.length ? sheet.host : null,
     others.length ? rejected.host : null,
   );

@@ -138,11 +138,19 @@ struct queue_outcome {
   std::vector<queue_amount> amounts;
 };
 
+/// Something that would make a pod fit, and on how many nodes.
+struct helpful_change {
+  std::string text;  ///< "if node-7 had 2 cpu more", "without the node selector gpu=a100"
+  std::size_t nodes = 0;
+};
+
 /// What the nodes say to the pod that was asked about.
 struct asked {
   std::size_t pod = 0;  ///< in outcome::pods
   instant at{};
   gangsched::explanation why;
+  std::vector<helpful_change> changes;  ///< if it fits nowhere
+  std::string change_for_group;         ///< the smallest that helps its group, if that is what it waits for
 };
 
 /// How far the group that was asked about comes where, in the end; of a tree one answer for each group of pods.

@@ -70,14 +70,14 @@ void add_amounts(const queue_quota& quota, const queue_usage& used, const std::s
   }
 }
 
+}  // namespace
+
 std::string amount_text(const std::string& resource, std::int64_t units) {
   if (resource == "cpu") return quantity::from_milli(units).to_string();
   const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
   return quantity::from_nanos(quantity{units}.nanos(), bytes ? quantity_format::binary_si : quantity_format::decimal_si)
       .to_string();
 }
-
-}  // namespace
 
 std::vector<queue_outcome> queues_of(const cluster& in) {
   const queue_questions queues = in.queues();

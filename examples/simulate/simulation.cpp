@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulate/changes.hpp"
 #include "simulate/devices.hpp"
 #include "simulate/ledger.hpp"
 #include "simulate/must.hpp"
@@ -80,6 +81,7 @@ class host {
   void note(const decision& one);
   void tell_volumes(bool everybody = false);
   void tell_volumes_of(std::size_t pod);
+  [[nodiscard]] pod_spec spec_now(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   [[nodiscard]] lifetime lifetime_of(std::size_t pod) const {
     return of_.lifetimes.empty() ? lifetime{} : of_.lifetimes[pod];
@@ -258,11 +260,14 @@ void host::tell_volumes(bool everybody) {
   }
 }
 
-void host::tell_volumes_of(std::size_t pod) {
+void host::tell_volumes_of(std::size_t pod) { must(cluster_.update_pod(tasks_[pod].id, spec_now(pod))); }
+
+/// Of a pod that the cluster has.
+pod_spec host::spec_now(std::size_t pod) {
   pod_spec spec = must(kube::spec_for(cluster_, what_.pods[pod]));
   spec.cookie = pod;
   spec.nominated_node = cluster_.nominated_node_of(tasks_[pod].id);
-  must(cluster_.update_pod(tasks_[pod].id, spec));
+  return spec;
 }
 
 void host::execute(const cycle& done) {
@@ -483,8 +488,15 @@ asked host::explain_as_in(const host& whole, std::size_t pod) {
 /// A pod that is not, or no more, in the cluster has no nodes to be asked.
 asked host::explain_now(std::size_t pod) {
   tell_volumes(true);
-  asked made{pod, now_, {}};
-  if (cluster_.contains(tasks_[pod].id)) made.why = must(scheduler_->explain(tasks_[pod].id));
+  asked made{pod, now_, {}, {}, {}};
+  if (!cluster_.contains(tasks_[pod].id)) return made;
+  made.why = must(scheduler_->explain(tasks_[pod].id));
+  if (out_.pods[pod].is != fate::unscheduled) return made;
+  const auto fits = [](const node_verdict& node) { return node.code == code::success; };
+  if (std::ranges::none_of(made.why.nodes, fits))
+    made.changes = changes_for(*scheduler_, tasks_[pod].id, spec_now(pod), what_);
+  if (const auto group = cluster_.find_group(out_.pods[pod].ns, out_.pods[pod].group); group && !made.why.lacks.empty())
+    for (const group_explanation& one : must(scheduler_->explain(*group))) made.change_for_group = one.change;
   return made;
 }
 

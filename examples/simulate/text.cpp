@@ -249,6 +249,11 @@ std::string explanation_text(const outcome& of, std::size_t top) {
   std::string all = fmt::format("{} {}{}\n", full_name(pod), placed_text(pod), note.empty() ? "" : "; " + note);
   if (answer.why.summary != pod.reason && !answer.why.summary.empty())
     all += fmt::format("As things stood then: {}\n", answer.why.summary);
+  if (!answer.changes.empty()) all += "It would fit:\n";
+  for (const helpful_change& one : answer.changes)
+    all += fmt::format("  {} ({})\n", one.text, count_text(one.nodes, "node", "nodes"));
+  if (!answer.change_for_group.empty())
+    all += fmt::format("The smallest change that helps its group: {}\n", answer.change_for_group);
   if (answer.why.nodes.empty()) return all;
 
   std::vector<const gangsched::node_verdict*> nodes;

@@ -241,6 +241,9 @@ tree tree_of(const outcome& of, const report_options& how) {
   const pod_outcome& pod = of.pods[of.explained->pod];
   tree& why = made["explain"];
   why = {{"pod", full_name(pod)}, {"at_seconds", seconds(of.explained->at)}, {"summary", of.explained->why.summary}};
+  for (const helpful_change& one : of.explained->changes)
+    why["changes"].push_back({{"change", one.text}, {"nodes", one.nodes}});
+  put_text(why, "change_for_group", of.explained->change_for_group);
   why["nodes"] = tree::array();
   for (const gangsched::node_verdict& node : of.explained->why.nodes) why["nodes"].push_back(tree_of(node, pod.node));
   return made;

@@ -156,8 +156,60 @@ spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, c
         assert message is None or done.stderr.splitlines() == [message], done
 
 
+CHANGES = """apiVersion: v1
+kind: Node
+metadata: {name: a, labels: {zone: x}}
+spec: {taints: [{key: dedicated, value: ml, effect: NoSchedule}]}
+status: {allocatable: {cpu: "8", memory: 32Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b, labels: {zone: w}}
+status: {allocatable: {cpu: "4", memory: 32Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: c}
+spec: {unschedulable: true}
+status: {allocatable: {cpu: "8", memory: 32Gi, pods: "10"}}
+---
+"""
+
+
+def what_would_make_a_pod_fit_is_told(simulate):
+    taint, cordon = "if it tolerated the taint dedicated=ml:NoSchedule", "if nodes were not cordoned"
+    label = "without the node selector gpu=a100, a label that is on no node"
+    anti = "  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}}]}}\n"
+    cases = [  # the pod, and what helps on how many nodes
+        (pod("p", 6), [("if b had 2 cpu more", 1), (taint, 1), (cordon, 1)]),
+        (pod("p", 2, spec="  nodeSelector: {gpu: a100}\n"), [(label, 1)]),
+        (pod("p", 12, spec="  nodeSelector: {zone: x}\n"), [(f"if a had 4 cpu more and {taint}", 1)]),
+        (pod("p", 2, spec="  nodeSelector: {zone: x}\n  tolerations: [{key: dedicated, operator: Exists}]\n"), None),
+        (pod("p", 4) + "---\n" + pod("q", 4, spec="  nodeName: b\n"), [("if b had 4 cpu more", 1), (taint, 1), (cordon, 1)]),
+        (pod("p", 2, spec=anti) + "---\n" + pod("q", 1, spec="  nodeName: b\n"), [(cordon, 1), (taint, 1), ("without its required anti-affinity to pods", 1)]),
+    ]
+    for asked, expected in cases:
+        done = simulate.raw("--explain", "p", "--output", "json", a=CHANGES, b=asked)
+        found = json.loads(done.stdout)["explain"].get("changes")
+        told = found and [(one["change"], one["nodes"]) for one in found]
+        assert (told and sorted(told)) == (expected and sorted(expected)), (asked, told)
+        text = simulate.raw("--explain", "p", a=CHANGES, b=asked).stdout
+        assert ("It would fit:\n" in text) == (expected is not None), text
+        for change, nodes in expected or []:
+            assert f"  {change} ({nodes} node{'' if nodes == 1 else 's'})\n" in text, text
+
+
+def what_helps_is_no_guess(simulate):
+    """Whoever does what is told has a pod that fits."""
+    gpus = node("g", 8).replace("allocatable: {", 'allocatable: {nvidia.com/gpu: "2", ')
+    asked = pod("p", 1).replace("requests: {", 'requests: {nvidia.com/gpu: "3", ')
+    found = json.loads(simulate.raw("--explain", "p", "--output", "json", a=gpus, b=asked).stdout)
+    assert [one["change"] for one in found["explain"]["changes"]] == ["if g had 1 nvidia.com/gpu more"], found
+    assert simulate(a=gpus.replace('gpu: "2"', 'gpu: "3"'), b=asked)["p"]["status"] == "placed"
+
+
 if __name__ == "__main__":
     run_each(sys.argv[1], a_drained_node_takes_nobody_and_keeps_its_daemons, a_lost_zone_is_gone_with_its_daemons,
              who_is_put_out_goes_where_its_volume_is,
              what_is_not_there_cannot_be_lost, nodes_are_found_for_who_is_left, nodes_that_are_not_needed_are_found, runs_are_compared,
-             pods_come_and_end_over_time)
+             pods_come_and_end_over_time, what_would_make_a_pod_fit_is_told, what_helps_is_no_guess)

@@ -134,6 +134,10 @@ async function checkWaits(tab, report) {
 
 async function checkSheet(tab, report) {
   if (!report.explain) return;
+  const told = await tab.$$eval("#changes li", all => all.map(one => one.textContent));
+  const changes = report.explain.changes || [];
+  assert.deepEqual(told, changes.map(one => `${one.change} (${one.nodes} node${one.nodes === 1 ? "" : "s"})`));
+  if (changes.length) return;
   const rows = await table(tab, "scores");
   const fitting = report.explain.nodes.filter(node => node.scores);
   assert.equal(rows.length, Math.min(10, fitting.length));
@@ -165,6 +169,7 @@ async function checkReplay(tab, report) {
 
 const samples = [
   {name: "gang", args: ["gang-cluster.yaml", "gang-workload.yaml", "--explain", "bert-3-plhhx"]},
+  {name: "spread", args: ["spread-cluster.yaml", "spread-workload.yaml", "--explain", "shop/front-8"]},
   {name: "two-teams", args: ["two-teams.yaml"]},
   {name: "devices", args: ["devices-cluster.yaml", "devices-workload.yaml"]},
   {name: "jobs", args: ["jobs-cluster.yaml", "jobs-workload.yaml"]},

@@ -1,0 +1,17 @@
+#pragma once
+#include <gangsched/kube/manifests.hpp>
+#include <gangsched/scheduler.hpp>
+#include <vector>
+
+#include "simulate/outcome.hpp"
+
+namespace simulate {
+
+/// What would make a pod that fits nowhere fit: each thing that it asks for left out by itself, or what is short on the nearest node. If
+/// no single change helps, one of as few as were found. Each was tried in a fork. @p spec is what the cluster was told of the pod.
+/// O(changes · nodes · filters).
+[[nodiscard]] std::vector<helpful_change> changes_for(const gangsched::scheduler& by, gangsched::pod_id pod,
+                                                      const gangsched::pod_spec& spec,
+                                                      const gangsched::kube::manifests& all);
+
+}  // namespace simulate
