@@ -337,6 +337,20 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
   }
 }
 
+GANGSCHED_INLINE bool fair_share_policy::filter_by_alike_groups(const pod_info& pod,
+                                                                const cluster_view& cluster) const {
+  const fair_share_books& known = read(cluster);
+  const auto is_fine = [&](const std::optional<queue_view>& queue) {
+    if (!queue) return true;
+    if (queue->spec().within_queue == queue_preemption::lower_or_newer_equal_priority) return false;
+    const queues::fair_share::fair_shares& shares = known.shares;
+    for (queues::queue_index up = known.list.find(*queue); up != queues::no_queue; up = shares.tree().parent(up))
+      if (shares.priority(up) != shares.highest_priority_beside(up)) return false;
+    return true;
+  };
+  return is_fine(pod.queue()) && is_fine(pod.group()->queue());
+}
+
 GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const queue_head& b,
                                                       const cluster_view& cluster) const {
   const fair_share_books& known = read(cluster);
