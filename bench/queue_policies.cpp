@@ -1,8 +1,10 @@
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gangsched/framework/plugin_entry.hpp"
@@ -154,6 +156,53 @@ void queue_policy_reclaims(benchmark::State& state, const char* policy) {
   state.counters["evicted"] = static_cast<double>(evicted) / static_cast<double>(state.iterations());
 }
 
+/// A full cluster in 100 queues, and many gangs of two that wait: a gang ends, and another one comes in its queue.
+void queue_policy_gangs(benchmark::State& state, const char* policy) {
+  constexpr int queues = 100;
+  divided_cluster on{policy, queues};
+  int made = 0;
+  std::vector<std::pair<pod_id, pod_id>> running;  ///< in the order in which they came to be
+  const auto add = [&](int queue) {
+    group_spec spec{.name = "gang-" + std::to_string(made), .policy = gang{.min_count = 2}};
+    spec.queue = "q" + std::to_string(queue);
+    const group_id group = bench::must(on.of.add_group(spec));
+    for (int i = 0; i < 2; ++i) {
+      pod_spec pod{.name = spec.name + "-" + std::to_string(i)};
+      pod.queue = spec.queue;
+      pod.group = group;
+      pod.containers = {{.requests = {{"cpu", 8}, {gpu_name, 1}}}};
+      bench::must(on.of.add_pod(pod));
+    }
+    ++made;
+  };
+  const auto run = [&](instant time) {
+    const std::vector<pod_id> placed = on.schedule(time);
+    for (std::size_t i = 0; i + 1 < placed.size(); i += 2) running.emplace_back(placed[i], placed[i + 1]);
+    return placed.size();
+  };
+  for (int i = 0; i < gpus / 2; ++i) add(i % queues);
+  if (run(instant{}) != std::size_t{gpus}) return state.SkipWithError("not every gang was placed");
+  for (int i = 0; i < state.range(0); ++i) add(i % queues);
+  instant time = std::chrono::hours{1};
+  run(time);
+  const std::uint64_t before = on.by->statistics().cycles;
+  std::size_t turn = 0;
+  for (auto _ : state) {
+    time += std::chrono::minutes{1};
+    const auto [first, second] = running[turn++];
+    const int queue = std::stoi(std::string{on.of.queues().name_of(on.of.queues().queue_of(first)).substr(1)});
+    bench::must(on.of.remove_pod(first));
+    bench::must(on.of.remove_pod(second));
+    add(queue);
+    if (run(time) != 2) {
+      state.SkipWithError("a gang ended, and another one was not placed");
+      break;
+    }
+  }
+  state.counters["attempts/event"] =
+      static_cast<double>(on.by->statistics().cycles - before) / static_cast<double>(std::max<std::size_t>(turn, 1));
+}
+
 void each_policy() {
   for (const char* policy :
        {"FairShare", "Kueue", "Kai", "CapacityScheduling", "ElasticQuota", "HiveD", "Volcano", "YuniKorn"}) {
@@ -167,6 +216,14 @@ void each_policy() {
         ->ArgName("queues")
         ->Arg(10)
         ->Arg(100)
+        ->Unit(benchmark::kMicrosecond);
+  }
+  for (const char* policy : {"FairShare", "Kueue", "Volcano", "YuniKorn", "ElasticQuota"}) {
+    benchmark::RegisterBenchmark((std::string{"QueuePolicyGangs/"} + policy).c_str(), queue_policy_gangs, policy)
+        ->ArgName("waiting")
+        ->Arg(1'000)
+        ->Arg(10'000)
+        ->Iterations(20)
         ->Unit(benchmark::kMicrosecond);
   }
   for (const char* policy : {"FairShare", "Kueue", "Kai"}) {

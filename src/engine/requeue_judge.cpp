@@ -267,9 +267,10 @@ GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group
   return made;
 }
 
-GANGSCHED_INLINE bool requeue_judge::fares_as_its_class(row_t pod) try {
+GANGSCHED_INLINE bool requeue_judge::fares_as_its_class(row_t pod, bool in_alike_groups) try {
   const class_plan& plan = picks_->plan_of(state_->class_of(pod));
-  return !plan.opaque && plan.cycle_hooks.empty() && plan.rejected.ok() && !plan.filters_tell_apart(*state_, pod);
+  return !plan.opaque && plan.cycle_hooks.empty() && plan.rejected.ok() &&
+         !plan.filters_tell_apart(*state_, pod, in_alike_groups);
 } catch (const hook_error&) {
   return false;
 }
@@ -302,7 +303,7 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& grou
   for (row_t pod = groups.first[row]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
     if (state_->pods.nominated[pod] != no_row) return 0;
     if (!entities_->wants_node(pod)) continue;
-    if (!fares_as_its_class(pod)) return 0;
+    if (!fares_as_its_class(pod, true)) return 0;
     const class_id cls = state_->class_of(pod);
     made.add(std::uint64_t{cls} << 32 | state_->classes.generation(cls));
     made.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(state_->pods.record[pod]->rank.value_or(-1))));

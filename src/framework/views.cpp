@@ -112,6 +112,10 @@ GANGSCHED_INLINE std::uint64_t cluster_view::changes() const noexcept { return w
 GANGSCHED_INLINE bool cluster_view::has_uncommitted() const noexcept {
   return whole(*state_).log.end() != whole(*state_).log.committed_end();
 }
+GANGSCHED_INLINE cluster_view::log_standing cluster_view::standing() const noexcept {
+  const log_cursor tip = whole(*state_).log.tip();
+  return {tip.position, tip.truncations};
+}
 GANGSCHED_INLINE bool cluster_view::has_queues() const noexcept { return whole(*state_).queued.any(); }
 GANGSCHED_INLINE std::optional<queue_view> cluster_view::find_queue(std::string_view name) const {
   return detail::queue_at(*state_, whole(*state_).queues.by_name.find({}, name));

@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/argument_reader.hpp"
@@ -335,6 +337,20 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
   }
 }
 
+GANGSCHED_INLINE bool fair_share_policy::filter_by_alike_groups(const pod_info& pod,
+                                                                const cluster_view& cluster) const {
+  const fair_share_books& known = read(cluster);
+  const auto is_fine = [&](const std::optional<queue_view>& queue) {
+    if (!queue) return true;
+    if (queue->spec().within_queue == queue_preemption::lower_or_newer_equal_priority) return false;
+    const queues::fair_share::fair_shares& shares = known.shares;
+    for (queues::queue_index up = known.list.find(*queue); up != queues::no_queue; up = shares.tree().parent(up))
+      if (shares.priority(up) != shares.highest_priority_beside(up)) return false;
+    return true;
+  };
+  return is_fine(pod.queue()) && is_fine(pod.group()->queue());
+}
+
 GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const queue_head& b,
                                                       const cluster_view& cluster) const {
   const fair_share_books& known = read(cluster);
@@ -394,7 +410,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
       std::vector<std::uint32_t>& there = on_node[cluster.pod(id)->node()->id().row];
       if (there.empty() || there.back() != i) there.push_back(i);
     }
-  const auto take = [&](std::uint32_t i) {
+  const auto take = [&](std::uint32_t i, std::vector<std::uint32_t>& taken) {
     if (all[i].gone || !b.plan.may_take(i)) return;
     std::vector<std::uint32_t> with{i};  // surplus goes with what its gang needs
     for (std::uint32_t other = 0; all[i].group && other < all.size(); ++other)
@@ -403,6 +419,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
     for (const std::uint32_t one : with) {
       b.plan.take(one);
       units.take(all[one]);
+      taken.push_back(one);
     }
   };
   const auto within_quota = [&] {
@@ -412,16 +429,46 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
   };
   if (!within_quota())  // there may be room, and nobody who would have to go, where it is enough that others end elsewhere
     cluster.each_node([&](const node_info& node) { on_node.try_emplace(node.id().row); });
-  std::optional<cost> least;
-  for (const auto& [row, here] : on_node) {
-    const std::optional<node_info> node = cluster.node_at(row);
+  // Nodes by what anybody there costs at least: who else has to go, where limits need it, only adds to that. (Where something is kept for
+  // queues somebody elsewhere may have to go, and nobody there.)
+  const bool needs_nobody_elsewhere = within_quota() && !b.keeps;
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  std::int64_t least_work = 0;
+  for (const queues::fair_share::running_unit& one : by.running) least_work = std::min(least_work, one.lost_work);
+  const auto least_cost = [&](const std::vector<std::uint32_t>& here) {
+    if (!needs_nobody_elsewhere || least_work < 0 || here.empty()) return cost{lowest, 0, 0, 0, 0};
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    cost made{most, most, most, most, most};
+    for (const std::uint32_t i : here) {
+      const cost its{all[i].violating ? 1 : 0, all[i].rank.priority, by.running[i].lost_work,
+                     static_cast<std::int64_t>(all[i].pods.size()), -all[i].rank.start.count()};
+      for (std::size_t n = 0; n < made.size(); ++n) made[n] = std::min(made[n], its[n]);
+    }
+    return made;
+  };
+  struct candidate {
+    cost least;
+    row_t row;
+    const std::vector<std::uint32_t>* here;
+  };
+  std::vector<candidate> order;
+  for (const auto& [row, here] : on_node) order.push_back({least_cost(here), row, &here});
+  std::sort(order.begin(), order.end(),
+            [](const candidate& x, const candidate& y) { return std::tie(x.least, x.row) < std::tie(y.least, y.row); });
+  std::optional<std::pair<cost, row_t>> least;
+  std::vector<std::uint32_t> gone;
+  for (const candidate& next : order) {
+    if (least && *least < std::pair{next.least, next.row}) break;
+    const std::optional<node_info> node = cluster.node_at(next.row);
     if (!node || node->flavor() != flavor) continue;
     if (attempt.filter(pod.id(), node->id()).code != code::unschedulable) continue;
+    gone.clear();
     // Twice: who was out of reach may be reached when others of the own branch are gone.
     for (int round = 0; round < 2; ++round)
-      for (const std::uint32_t i : here) take(i);
+      for (const std::uint32_t i : *next.here) take(i, gone);
     // Limits may need somebody elsewhere to go.
-    for (auto i = static_cast<std::uint32_t>(all.size()); i-- > 0 && !within_quota();) take(i);
+    for (auto i = static_cast<std::uint32_t>(all.size()); i-- > 0 && !within_quota();) take(i, gone);
+    std::sort(gone.begin(), gone.end());
     if (attempt.filter(pod.id(), node->id()).ok()) {
       units.reprieve([&](const victim_unit& one) {
         const auto i = static_cast<std::uint32_t>(&one - all.data());
@@ -430,26 +477,25 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
         if (!fits) b.plan.take(i);
         return fits;
       });
-      cost price{0, std::numeric_limits<std::int64_t>::min(), 0, 0, std::numeric_limits<std::int64_t>::min()};
-      std::vector<pod_id> gone;
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        if (!all[i].gone) continue;
+      std::erase_if(gone, [&](std::uint32_t i) { return !all[i].gone; });
+      cost price{0, lowest, 0, 0, lowest};
+      for (const std::uint32_t i : gone) {
         price[0] += all[i].violating ? 1 : 0;
         price[1] = std::max<std::int64_t>(price[1], all[i].rank.priority);
         price[2] += by.running[i].lost_work;
         price[3] += static_cast<std::int64_t>(all[i].pods.size());
         price[4] = std::max(price[4], -all[i].rank.start.count());
-        gone.insert(gone.end(), all[i].pods.begin(), all[i].pods.end());
       }
-      if (!gone.empty() && (!least || price < *least)) {
-        least = price;
+      if (!gone.empty() && (!least || std::pair{price, next.row} < *least)) {
+        least.emplace(price, next.row);
         best.verdict = status::success();
         best.nominated = node->id();
-        best.victims = std::move(gone);
+        best.victims.clear();
+        for (const std::uint32_t i : gone)
+          best.victims.insert(best.victims.end(), all[i].pods.begin(), all[i].pods.end());
       }
     }
-    for (std::uint32_t i = 0; i < all.size(); ++i) {
-      if (!all[i].gone) continue;
+    for (const std::uint32_t i : gone) {
       b.plan.give_back(i);
       units.give_back(all[i]);
     }

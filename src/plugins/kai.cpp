@@ -30,11 +30,68 @@ struct kai_policy::search {
   std::vector<node_id> where = {};
   std::vector<bool> same_shares = {};  ///< of the GPUs that it had
 
+  /// A node as a task looks at it.
+  struct rated_node {
+    bool fits_now, apart;
+    double free;
+    std::size_t number;  ///< in the order of nodes
+    node_id id;
+
+    /// Whether a task takes it before @p other: where it fits as things are, without GPUs if it needs none, the fullest first.
+    [[nodiscard]] bool is_before(const rated_node& other) const noexcept {
+      if (fits_now != other.fits_now) return fits_now;
+      if (apart != other.apart) return apart;
+      return free != other.free ? free < other.free : number < other.number;
+    }
+  };
+  /// All nodes in the order in which a task takes them that needs so much, as the trial stands.
+  struct node_order {
+    kai_snapshot::amount needs = {};
+    std::vector<rated_node> all = {};
+    std::vector<rated_node> by_row = {};
+  };
+  std::vector<node_order> orders = {};
+  /// What filters said of pods of a class that look at nothing but the node and its pods.
+  struct class_answers {
+    const pod_class* cls = nullptr;
+    bool possible = false;
+    std::vector<std::uint64_t> refused_at = {};  ///< by row: `state_of` then, and 1
+    std::uint64_t nowhere_at = 0;                ///< `moves` when no node took one, and 1
+  };
+  std::vector<class_answers> answers = {};
+  std::vector<std::uint64_t> state_of = {};  ///< by row: how often pods came or went in the trial
+  std::vector<row_t> touched = {};           ///< nodes where they did since it was as it began
+  std::uint64_t moves = 0;                   ///< of all nodes
+  std::vector<bool> is_wanted = {};          ///< by row: somebody is nominated there
+  bool any_wanted = false;
+
+  std::vector<std::size_t> waiting = {};          ///< jobs of which some tasks wait
+  std::vector<job_victims> sequence = {};         ///< victims in their order, as far as that was asked for
+  std::optional<queues::kai::victim_order> rest;  ///< of that order
+
   search(const options& with, trial& in, std::shared_ptr<const kai_snapshot> before)
       : chosen{with}, attempt{in}, as_is{std::move(before)} {
     if (!now.has_queues()) return;
     idle.resize(attempt.cluster().node_rows());
     attempt.cluster().each_node([&](const node_info& node) { idle[node.id().row] = now.free_of(node); });
+    state_of.resize(idle.size());
+    is_wanted.resize(idle.size());
+    attempt.cluster().each_nominated(
+        [&](const pod_info& pod) { is_wanted[pod.nominated_node()->id().row] = any_wanted = true; });
+  }
+  /// A pod came to the node or went.
+  void touch(node_id node) {
+    ++moves;
+    ++state_of[node.row];
+    touched.push_back(node.row);
+  }
+  /// Everything is as it was when the trial began.
+  void start_anew() {
+    attempt.reset();
+    orders.clear();
+    ++moves;
+    for (const row_t row : touched) ++state_of[row];
+    touched.clear();
   }
 
   enum class kind : std::uint8_t { consolidate, reclaim, preempt };
@@ -70,72 +127,132 @@ struct kai_policy::search {
 
   /// Those who leave are gone, those who are promised a node have it, and the victims have none.
   void begin(std::span<const std::size_t> victims) {
-    attempt.reset();
+    start_anew();
     at = now.table.as_filled();
     where.resize(at.size());
     same_shares.assign(at.size(), true);
     for (std::size_t t = 0; t < at.size(); ++t) {
       where[t] = home_of(t);
-      if (at[t] == state::leaving || at[t] == state::coming_back) attempt.remove(now.places[t].pod);
+      if (at[t] != state::leaving && at[t] != state::coming_back) continue;
+      attempt.remove(now.places[t].pod);
+      touch(home_of(t));
     }
     for (const std::size_t t : victims) {
       at[t] = state::taken_off;
+      touch(home_of(t));
       if (!now.places[t].promised)
         attempt.take_node(now.places[t].pod);
       else if (attempt.put(now.places[t].pod, home_of(t)))
         attempt.take_back(0);  // who had a node is not nominated any more
     }
     for (std::size_t t = 0; t < at.size(); ++t) {
-      if (now.places[t].promised && at[t] == state::placed) (void)attempt.put(now.places[t].pod, home_of(t));
+      if (!now.places[t].promised || at[t] != state::placed) continue;
+      touch(home_of(t));
+      (void)attempt.put(now.places[t].pod, home_of(t));
     }
   }
 
-  /// Nodes in the order in which a task takes them: where it fits as things are, without GPUs if it needs none, the fullest first.
-  [[nodiscard]] std::vector<node_id> nodes_for(std::size_t task, const std::vector<node_id>* within) const {
-    struct rated {
-      bool fits_now, apart;
-      double free;
-      node_id id;
-    };
-    std::vector<rated> all;
-    const queues::kai::amounts needs = now.table.needs(task);
+  [[nodiscard]] rated_node rate(const kai_snapshot::amount& needs, const node_info& node, std::size_t number) const {
     const bool gpus = needs[2] > 0;
-    const auto rate = [&](const node_info& node) {
-      rated one{true, false, now.free_of(node)[gpus ? 2 : 0], node.id()};
-      for (std::size_t r = 0; r < kai_snapshot::resources; ++r)
-        one.fits_now = one.fits_now && needs[r] <= idle[node.id().row][r];
-      one.apart = !gpus && node.allocatable(chosen.gpu) == 0;
-      all.push_back(one);
-    };
-    if (within == nullptr) {
-      attempt.cluster().each_node(rate);
-    } else {
-      for (const node_id id : *within) rate(*attempt.cluster().node(id));
-    }
-    std::stable_sort(all.begin(), all.end(), [](const rated& a, const rated& b) {
-      if (a.fits_now != b.fits_now) return a.fits_now;
-      if (a.apart != b.apart) return a.apart;
-      return a.free < b.free;
+    rated_node one{true, false, now.free_of(node)[gpus ? 2 : 0], number, node.id()};
+    for (std::size_t r = 0; r < kai_snapshot::resources; ++r)
+      one.fits_now = one.fits_now && needs[r] <= idle[node.id().row][r];
+    one.apart = !gpus && now.count_of_gpus(node) == 0;
+    return one;
+  }
+  static void sort(std::vector<rated_node>& all) {
+    std::sort(all.begin(), all.end(), [](const rated_node& a, const rated_node& b) { return a.is_before(b); });
+  }
+  /// Of all nodes. O(1) for tasks that need the same until the trial begins anew or something is taken back.
+  [[nodiscard]] const std::vector<rated_node>& nodes_for(const kai_snapshot::amount& needs) {
+    const auto known = std::ranges::find(orders, needs, &node_order::needs);
+    if (known != orders.end()) return known->all;
+    constexpr std::size_t most = 8;
+    if (orders.size() == most) orders.erase(orders.begin());
+    node_order& made = orders.emplace_back(node_order{needs});
+    made.by_row.resize(idle.size());
+    attempt.cluster().each_node([&](const node_info& node) {
+      made.all.push_back(rate(needs, node, made.all.size()));
+      made.by_row[node.id().row] = made.all.back();
     });
-    std::vector<node_id> order;
-    for (const rated& one : all) order.push_back(one.id);
-    return order;
+    sort(made.all);
+    return made.all;
+  }
+  /// Somebody was put on the node.
+  void follow(node_id id) {
+    touch(id);
+    const node_info node = *attempt.cluster().node(id);
+    for (node_order& one : orders) {
+      rated_node& known = one.by_row[id.row];
+      const rated_node next = rate(one.needs, node, known.number);
+      const auto is_before = [](const rated_node& a, const rated_node& b) { return a.is_before(b); };
+      const auto from = std::lower_bound(one.all.begin(), one.all.end(), known, is_before);
+      const auto to = std::lower_bound(one.all.begin(), one.all.end(), next, is_before);
+      *from = next;
+      if (to > from)
+        std::rotate(from, from + 1, to);
+      else
+        std::rotate(to, from, from + 1);
+      known = next;
+    }
+  }
+  [[nodiscard]] class_answers& answers_for(const pod_info& pod) {
+    const auto known = std::ranges::find(answers, &pod.spec(), &class_answers::cls);
+    if (known != answers.end()) return *known;
+    constexpr std::size_t most = 64;
+    if (answers.size() == most) answers.erase(answers.begin());
+    struct nothing {};
+    std::vector<row_t> changed;
+    const bool possible = pod.spec().claims.empty() && attempt.recall<nothing>(pod.id(), changed) != nullptr;
+    answers.push_back({&pod.spec(), possible, std::vector<std::uint64_t>(possible ? idle.size() : 0)});
+    return answers.back();
+  }
+  /// What the filters say; of a class that was refused where nothing has changed since nobody is asked.
+  [[nodiscard]] bool may_be_on(class_answers& its, pod_id pod, node_id node) {
+    if (!its.possible || is_wanted[node.row]) return attempt.filter(pod, node).ok();
+    if (its.refused_at[node.row] == state_of[node.row] + 1) return false;
+    if (attempt.filter(pod, node).ok()) return true;
+    its.refused_at[node.row] = state_of[node.row] + 1;
+    return false;
+  }
+  bool put_on(std::size_t t, class_answers& its, node_id node) {
+    const pod_id pod = now.places[t].pod;
+    if (!may_be_on(its, pod, node) || !attempt.put(pod, node)) return false;
+    follow(node);
+    if (now.places[t].promised && home_of(t) != node) follow(home_of(t));  // it is not nominated there any more
+    where[t] = node;
+    same_shares[t] = kai_snapshot::shares_of(*attempt.cluster().pod(pod)) == now.places[t].shares;
+    return true;
+  }
+  bool put_somewhere(std::size_t t, const std::vector<node_id>* within) {
+    const queues::kai::amounts its_needs = now.table.needs(t);
+    const kai_snapshot::amount needs{its_needs[0], its_needs[1], its_needs[2]};
+    class_answers& its = answers_for(*attempt.cluster().pod(now.places[t].pod));
+    if (within != nullptr) {
+      std::vector<rated_node> order;
+      for (const node_id id : *within) order.push_back(rate(needs, *attempt.cluster().node(id), order.size()));
+      sort(order);
+      return std::ranges::any_of(order, [&](const rated_node& node) { return put_on(t, its, node.id); });
+    }
+    if (its.nowhere_at == moves + 1) return false;
+    const std::uint64_t moves_before = moves;
+    bool refused = its.possible && !any_wanted;
+    for (const rated_node& node : nodes_for(needs)) {
+      if (put_on(t, its, node.id)) return true;
+      refused = refused && its.refused_at[node.id.row] == state_of[node.id.row] + 1;
+    }
+    if (refused) its.nowhere_at = moves_before + 1;
+    return false;
   }
 
   bool place_within(std::span<const std::size_t> tasks, const std::vector<node_id>* within) {
     const std::size_t before = attempt.put_so_far();
-    const auto put_somewhere = [&](std::size_t t) {
-      const pod_id pod = now.places[t].pod;
-      for (const node_id node : nodes_for(t, within)) {
-        if (!attempt.filter(pod, node).ok() || !attempt.put(pod, node)) continue;
-        where[t] = node;
-        same_shares[t] = kai_snapshot::shares_of(*attempt.cluster().pod(pod)) == now.places[t].shares;
-        return true;
-      }
-      return false;
-    };
-    if (std::ranges::all_of(tasks, put_somewhere)) return true;
+    if (std::ranges::all_of(tasks, [&](std::size_t t) { return put_somewhere(t, within); })) return true;
+    if (attempt.put_so_far() == before) return false;
     attempt.take_back(before);
+    orders.clear();
+    ++moves;
+    for (const row_t row : touched) ++state_of[row];
     return false;
   }
   /// All of them or none, within what queues may hold.
@@ -217,13 +334,18 @@ struct kai_policy::search {
     begin(victims);
     queues::kai::queue_shares shares = *now.shares;
     std::vector<bool> is_victim(now.table.jobs().size());
+    std::vector<std::size_t> jobs = waiting;
+    jobs.push_back(mine);
     for (const std::size_t t : victims) {
       const std::size_t its = now.table.tasks()[t].job;
       shares.release(job(its).queue, now.table.needs(t), job(its).preemptible);
+      if (!is_victim[its]) jobs.push_back(its);
       is_victim[its] = true;
     }
+    std::ranges::sort(jobs);
+    jobs.erase(std::ranges::unique(jobs).begin(), jobs.end());
     queues::kai::job_queue order{shares, false};
-    for (std::size_t j = 0; j < now.table.jobs().size(); ++j) {
+    for (const std::size_t j : jobs) {
       const auto next = j == mine ? std::vector<std::size_t>(first.begin(), first.end()) : now.table.next_tasks(j, at);
       if (next.empty()) continue;
       queues::kai::job_rank rank = job(j).rank;
@@ -281,10 +403,16 @@ struct kai_policy::search {
       if (!enough && may_be_victim(how, j)) candidates.push_back(j);
     }
     if (candidates.empty()) return false;
+    waiting.clear();
+    for (std::size_t j = 0; j < now.table.jobs().size(); ++j)
+      if (j != mine && !now.next_tasks(j).empty()) waiting.push_back(j);
+    sequence.clear();
+    rest.emplace(now.table, *now.shares);
+    for (const std::size_t j : candidates) rest->add(j);
     std::vector<job_victims> recorded;
     bool solved = false;
     for (std::size_t k = 1; k <= wanted.size(); ++k) {
-      solved = solve_first(how, std::span{wanted}.first(k), candidates, recorded);
+      solved = solve_first(how, std::span{wanted}.first(k), recorded);
       if (!solved) continue;
       for (job_victims& one : recorded) std::erase_if(one.tasks, [&](std::size_t t) { return stays(t); });
       std::erase_if(recorded, [](const job_victims& one) { return one.tasks.empty(); });
@@ -298,7 +426,7 @@ struct kai_policy::search {
         }
       }
     }
-    attempt.reset();
+    start_anew();
     return solved;
   }
   /// Of a victim: the simulation put it back where it was.
@@ -306,20 +434,27 @@ struct kai_policy::search {
     return at[t] == state::placed && where[t] == home_of(t) && same_shares[t];
   }
 
-  bool solve_first(kind how, std::span<const std::size_t> first, const std::vector<std::size_t>& candidates,
-                   std::vector<job_victims>& recorded) {
+  /// The victims that come in this place; null behind the last.
+  [[nodiscard]] const job_victims* victims_at(std::size_t place) {
+    while (sequence.size() <= place) {
+      std::optional<job_victims> next = rest->next();
+      if (!next) return nullptr;
+      sequence.push_back(*std::move(next));
+    }
+    return &sequence[place];
+  }
+
+  bool solve_first(kind how, std::span<const std::size_t> first, std::vector<job_victims>& recorded) {
     std::vector<std::size_t> always;
     for (const job_victims& one : recorded) always.insert(always.end(), one.tasks.begin(), one.tasks.end());
     std::vector<job_victims> scenario = recorded;
     if (!always.empty() && simulate(first, always) && is_allowed(how, first, scenario)) return true;
-    queues::kai::victim_order order{now.table, *now.shares};
-    for (const std::size_t j : candidates) order.add(j);
     std::vector<job_victims> potential;
-    while (std::optional<job_victims> next = order.next()) {
+    for (std::size_t place = 0; const job_victims* const next = victims_at(place); ++place) {
       const auto known = [&](std::size_t t) { return std::ranges::find(always, t) != always.end(); };
       if (std::ranges::any_of(next->tasks, known)) continue;
       potential.push_back(*next);
-      scenario.push_back(*std::move(next));
+      scenario.push_back(*next);
       for (const node_id node : nodes_of(potential.back().job)) {
         std::vector<job_victims> here = recorded;
         std::vector<std::size_t> victims = always;

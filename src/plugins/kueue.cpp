@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -60,7 +61,7 @@ struct kueue_policy::memory {
     const auto group = pod->group();
     const kueue_books::workload who = asked.group && group ? books.of(group->root()) : books.of(*pod);
     if (who.queue == queues::no_queue || who.sets.empty()) return made;
-    const kueue_books::entry& entry = books.look(cluster, who, true);
+    const kueue_books::entry& entry = books.look(cluster, who);
     made = {who.queue, entry.flavors.borrowing, who.priority, who.arrival, books.score(cluster, who.queue, who.ns)};
     if (fair) made.standing = books.with(who, entry);
     return made;
@@ -127,7 +128,7 @@ struct kueue_policy::search {
       if (one.node() && one.terminating()) leaving.push_back(one.id());
     });
     for (const pod_id one : leaving) attempt.remove(one);
-    const kueue_books::entry made = books.look(attempt.cluster(), who, false);
+    const kueue_books::entry made = books.look(attempt.cluster(), who);
     if (made.flavors.mode == queues::kueue::fit_mode::fit) {
       if (!leaving.empty() && place(nullptr))
         promise(plan);
@@ -193,12 +194,12 @@ struct kueue_policy::search {
   [[nodiscard]] std::vector<pod_id> pods_of(const std::vector<queues::kueue::preemption_target>& targets) const {
     std::vector<pod_id> made;
     for (const queues::kueue::preemption_target& one : targets) {
-      const std::vector<pod_id>& all = books.jobs()[one.workload].pods;
+      const std::vector<pod_id>& all = books.jobs().all()[one.workload].pods;
       made.insert(made.end(), all.begin(), all.end());
     }
     return made;
   }
-  /// Whether it has nodes once they are gone. Leaves the trial, and the books, which the filter asks meanwhile, as they were.
+  /// Whether it has nodes once they are gone. Leaves the trial as it was; the rows of jobs may be others.
   [[nodiscard]] bool tries(const std::vector<pod_id>& victims, const kueue_books::entry& made, const node_id* only) {
     for (const pod_id one : victims) attempt.remove(one);
     bool fits = false;
@@ -214,21 +215,25 @@ struct kueue_policy::search {
       fits = place(only);
     }
     for (auto one = victims.rbegin(); one != victims.rend(); ++one) attempt.restore(*one);
-    static_cast<void>(books.look(attempt.cluster(), who, false));  // the jobs are those of who asks again
     return fits;
   }
 
-  /// By job: whether it is on one of the nodes.
-  template <class IsMeant>
-  [[nodiscard]] std::vector<bool> jobs_on(const IsMeant& is_meant) const {
+  /// By job: whether it is on one of the nodes, and not its own.
+  [[nodiscard]] std::vector<bool> jobs_on(std::span<const row_t> nodes) const {
     const cluster_view cluster = attempt.cluster();
-    std::vector<bool> made;
-    for (const kueue_books::job& one : books.jobs())
-      made.push_back(!owns(one) && std::any_of(one.pods.begin(), one.pods.end(),
-                                               [&](pod_id id) { return is_meant(cluster.pod(id)->node()->id().row); }));
+    books.list_jobs(cluster);
+    const kueue_jobs& jobs = books.jobs();
+    const queues::queue_index root = books.quotas.root_of(who.queue);
+    std::vector<bool> made(jobs.all().size());
+    for (const row_t node : nodes) {
+      cluster.node_at(node)->each_pod([&](const pod_info& there) {
+        const row_t its = jobs.of_pod(there.row());
+        if (its != no_row && jobs.root_of(its) == root && !owns(jobs.all()[its])) made[its] = true;
+      });
+    }
     return made;
   }
-  [[nodiscard]] bool owns(const kueue_books::job& one) const {
+  [[nodiscard]] bool owns(const kueue_jobs::job& one) const {
     return one.tree == no_row ? is_among(who.pod, one.pods) : one.tree == who.tree;
   }
   /// Who goes only has to do so on the node: of all nodes that one whose victims are least important, then fewest, then the first.
@@ -237,14 +242,14 @@ struct kueue_policy::search {
     std::vector<node_id> nodes;
     attempt.cluster().each_node([&](const node_info& node) { nodes.push_back(node.id()); });
     for (const node_id node : nodes) {
-      const std::vector<bool> may_go = jobs_on([&](row_t row) { return row == node.row; });
+      const std::vector<bool> may_go = jobs_on({&node.row, 1});
       if (std::find(may_go.begin(), may_go.end(), true) == may_go.end()) continue;
-      const kueue_books::entry made = books.look_again(who, may_go);
+      const kueue_books::entry made = books.look_again(attempt.cluster(), who, may_go);
       const std::vector<queues::kueue::preemption_target>& targets = made.targets;
       if (targets.empty()) continue;
-      std::int32_t highest = books.jobs()[targets.front().workload].priority;
+      std::int32_t highest = books.jobs().all()[targets.front().workload].priority;
       for (const queues::kueue::preemption_target& one : targets)
-        highest = std::max(highest, books.jobs()[one.workload].priority);
+        highest = std::max(highest, books.jobs().all()[one.workload].priority);
       std::vector<pod_id> victims = pods_of(targets);
       const std::tuple cost{highest, victims.size()};
       if ((least && *least <= cost) || !tries(victims, made, &node)) continue;
@@ -257,8 +262,12 @@ struct kueue_policy::search {
   void look_on_more_and_more(victim_plan& plan) {
     std::map<row_t, std::size_t> count;
     const cluster_view cluster = attempt.cluster();
-    for (const kueue_books::job& one : books.jobs())
-      for (const pod_id id : one.pods) count[cluster.pod(id)->node()->id().row] += owns(one) ? 0 : 1;
+    books.list_jobs(cluster);
+    const queues::queue_index root = books.quotas.root_of(who.queue);
+    for (const kueue_jobs::job& one : books.jobs().all())
+      for (const pod_id id : one.pods)
+        if (books.jobs().root_of(books.jobs().of_pod(id.row)) == root)
+          count[cluster.pod(id)->node()->id().row] += owns(one) ? 0 : 1;
     std::vector<std::pair<std::size_t, row_t>> order;
     for (const auto& [row, pods] : count) order.emplace_back(pods, row);
     std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
@@ -267,7 +276,7 @@ struct kueue_policy::search {
     for (std::size_t nodes = 1; nodes < order.size(); nodes *= 2) {
       std::vector<row_t> meant;
       for (std::size_t i = 0; i < nodes; ++i) meant.push_back(order[i].second);
-      const kueue_books::entry made = books.look_again(who, jobs_on([&](row_t row) { return is_among(row, meant); }));
+      const kueue_books::entry made = books.look_again(cluster, who, jobs_on(meant));
       std::vector<pod_id> victims = pods_of(made.targets);
       if (victims.empty() || !tries(victims, made, nullptr)) continue;
       plan.victims = std::move(victims);
@@ -324,7 +333,7 @@ status kueue_policy::admit_one(const Asked& asked, const cluster_view& cluster) 
     if (one && books.has_earlier(cluster, who, *one))
       return status::pending("an earlier workload of its queue waits, and the queue goes strictly in order");
   }
-  const kueue_books::entry& made = books.look(cluster, who, true);
+  const kueue_books::entry& made = books.look(cluster, who);
   if (!made.targets.empty()) return status::success();
   if (made.flavors.mode == fit_mode::fit)
     return kueue_books::has_place(who, made, asked) ? status::success() : status::pending(detail::quota_for_fewer);
@@ -349,7 +358,7 @@ GANGSCHED_INLINE std::string kueue_policy::admission_words(const pod_info& pod, 
   const auto group = pod.group();
   const kueue_books::workload who = group ? books.of(group->root()) : books.of(pod);
   if (who.queue == queues::no_queue || who.sets.empty()) return {};
-  static_cast<void>(books.look(cluster, who, true));
+  static_cast<void>(books.look(cluster, who));
   std::string said = books.words(cluster, who);
   std::uint32_t all = 0, there = 0;
   if (group) {
@@ -373,8 +382,7 @@ GANGSCHED_INLINE void kueue_policy::finish_filter(const pod_info& pod, const clu
     refuse_all(groups, status::unresolvable(queue_admits_nobody));
     return;
   }
-  const kueue_books::workload who = books.of(pod);
-  const kueue_books::entry& made = books.look(cluster, who, false);
+  const auto& [who, made] = books.look_at(cluster, pod);
   for (filtered_group& group : groups) {
     const auto flavor = cluster.flavor_at(static_cast<row_t>(group.key));
     const flavor_id on = flavor ? flavor->id() : flavor_id{};

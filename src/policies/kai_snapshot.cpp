@@ -25,7 +25,10 @@ inline double kai_bound(std::int64_t amount) noexcept {
 
 GANGSCHED_INLINE kai_snapshot::kai_snapshot(const cluster_view& of, std::string gpu_resource,
                                             std::int32_t not_preemptible_from)
-    : cluster{of}, gpu{std::move(gpu_resource)}, non_preemptible_from{not_preemptible_from} {
+    : cluster{of},
+      gpu{std::move(gpu_resource)},
+      non_preemptible_from{not_preemptible_from},
+      kinds_of{kinds::cpu, kinds::memory, of.find_kind(gpu)} {
   if (!cluster.has_queues() || !read_queues()) return;
   read_nodes();
   read_pods();
@@ -37,7 +40,8 @@ GANGSCHED_INLINE double kai_snapshot::free_gpus(const node_info& node) const {
   double free = 0;
   for (const auto& [kind, gpus] : mig) free += gpus * static_cast<double>(node.free(kind));
   const device_state inside = node.devices();
-  if (!inside || inside.gpu_count() == 0) return free + static_cast<double>(node.free(gpu));
+  if (!inside || inside.gpu_count() == 0)
+    return free + (kinds_of[2] ? static_cast<double>(node.free(*kinds_of[2])) : 0.0);
   for (std::uint32_t i = 0; i < inside.gpu_count(); ++i) free += inside.free_milli(i) / 1000.0;
   return free;
 }
@@ -54,16 +58,15 @@ GANGSCHED_INLINE bool kai_snapshot::read_queues() {
   const std::vector<queue_view> all = list.read(cluster);
   if (all.empty()) return false;
   shares.emplace(queue_list::tree_of(all), resources);
-  const auto known = resource_numbers();
   for (const queue_view& queue : all) {
     const queues::queue_index at = list.find(queue);
     (void)shares->set_rank(at, {queue.spec().priority, static_cast<std::int64_t>(queue.row())});
     for (std::size_t r = 0; r < resources; ++r) {
-      if (!known[r]) continue;
-      const auto limit = queue.limit(*known[r]);
+      if (!kinds_of[r]) continue;
+      const auto limit = queue.limit(*kinds_of[r]);
       (void)shares->set_quota(at, r,
-                              {detail::kai_bound(queue.guaranteed(*known[r])),
-                               limit ? detail::kai_bound(*limit) : queues::kai::unlimited, queue.weight(*known[r])});
+                              {detail::kai_bound(queue.guaranteed(*kinds_of[r])),
+                               limit ? detail::kai_bound(*limit) : queues::kai::unlimited, queue.weight(*kinds_of[r])});
     }
   }
   return true;
@@ -72,11 +75,10 @@ GANGSCHED_INLINE bool kai_snapshot::read_queues() {
 GANGSCHED_INLINE void kai_snapshot::read_nodes() {
   for (resource_kind kind = 0; kind < cluster.kind_count(); ++kind)
     if (const double gpus = detail::mig_gpus_of(cluster.kind_name(kind)); gpus != 0) mig.emplace_back(kind, gpus);
-  const auto known = resource_numbers();
   amount total{};
   cluster.each_node([&](const node_info& node) {
     for (std::size_t r = 0; r < resources; ++r)
-      if (known[r]) total[r] += static_cast<double>(node.allocatable(*known[r]));
+      if (kinds_of[r]) total[r] += static_cast<double>(node.allocatable(*kinds_of[r]));
     for (const auto& [kind, gpus] : mig) total[2] += gpus * static_cast<double>(node.allocatable(kind));
     const device_state inside = node.devices();
     if (!inside || inside.inventory->gpu_memory_mib == 0) return;
@@ -88,9 +90,8 @@ GANGSCHED_INLINE void kai_snapshot::read_nodes() {
 
 GANGSCHED_INLINE kai_snapshot::amount kai_snapshot::needs_of(const pod_info& pod, double gpu_memory) const {
   amount made{};
-  const auto known = resource_numbers();
   for (std::size_t r = 0; r < resources; ++r)
-    if (known[r]) made[r] = static_cast<double>(pod.request(*known[r]));
+    if (kinds_of[r]) made[r] = static_cast<double>(pod.request(*kinds_of[r]));
   for (const auto& [kind, gpus] : mig) made[2] += gpus * static_cast<double>(pod.request(kind));
   for (const device_demand& one : pod.spec().devices) {
     if (!one.wants_gpu() || one.kind == device_demand::form::whole) continue;
@@ -103,10 +104,10 @@ GANGSCHED_INLINE kai_snapshot::amount kai_snapshot::needs_of(const pod_info& pod
 
 /// Jobs and their sets, in order of groups; then the tasks.
 GANGSCHED_INLINE void kai_snapshot::read_pods() {
-  std::map<std::pair<row_t, row_t>, std::size_t> jobs;  // by row of the tree's root, or of a pod alone
+  std::map<row_t, std::size_t> jobs;  // by row of the tree's root
   // By job and row of the group: the minimum, and then the set's number.
   std::map<std::pair<std::size_t, row_t>, std::uint32_t> sets;
-  std::vector<pod_info> pods;
+  std::vector<std::pair<pod_info, std::size_t>> pods;  // with their jobs
   task_of_pod.assign(cluster.pod_rows(), nothing);
   const auto add_job = [&](queues::queue_index queue, std::int32_t priority, std::string_view name, group_id root) {
     table.add_job(
@@ -120,24 +121,22 @@ GANGSCHED_INLINE void kai_snapshot::read_pods() {
     std::size_t which = table.jobs().size();
     if (const auto group = pod.group()) {
       const group_view root = group->root();
-      const auto [found, made] = jobs.try_emplace({root.row(), no_row}, which);
+      const auto [found, made] = jobs.try_emplace(root.row(), which);
       if (made) add_job(in, root.spec().priority.value_or(pod.priority()), root.name(), root.id());
       which = found->second;
       sets.try_emplace({which, group->row()}, group->is_gang() ? group->min_count() : 1);
     } else {
-      jobs.try_emplace({no_row, pod.row()}, which);
       add_job(in, pod.priority(), pod.name(), {});
-      sets.try_emplace({which, no_row}, 1);
+      table.add_set(which, 1);
     }
     std::int64_t& created = table.job(which).rank.created;
     created = std::min(created, static_cast<std::int64_t>(pod.arrival()));
-    pods.push_back(pod);
+    pods.emplace_back(pod, which);
   });
   for (auto& [key, set] : sets) set = table.add_set(key.first, set);
-  for (const pod_info& pod : pods) {
+  for (const auto& [pod, job] : pods) {
     const auto group = pod.group();
-    const std::size_t job = jobs.at({group ? group->root().row() : no_row, group ? no_row : pod.row()});
-    add_task(pod, job, sets.at({job, group ? group->row() : no_row}));
+    add_task(pod, job, group ? sets.at({job, group->row()}) : 0);
   }
   table.finish();
 }

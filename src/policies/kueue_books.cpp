@@ -66,13 +66,6 @@ inline queues::kueue::pod_set_spec kueue_pod_set(const pod_info& pod, std::int32
   return made;
 }
 
-/// Since when it has its quota. Who has not started yet has had it for the shortest time, who came last first.
-inline instant kueue_since(const pod_info& pod) noexcept {
-  constexpr std::int64_t pods = std::int64_t{1} << 48;  // more than there ever are
-  if (pod.start_time()) return *pod.start_time();
-  return instant::max() - instant{pods - std::min(static_cast<std::int64_t>(pod.arrival()), pods)};
-}
-
 /// Whether all gangs of the tree have as many members as they need. O(groups).
 inline bool is_complete(const group_view& group) {
   bool all = group.spec().composite || !group.is_gang() || group.members() >= group.min_count();
@@ -100,16 +93,15 @@ GANGSCHED_INLINE void kueue_books::read(const cluster_view& cluster) {
   // The assigner is made last: without one, and without a fault, memory ran out half-way.
   if (!quotas.read(cluster) && (assigner_ || !quotas.fault().empty())) return;
   counted_at_.clear();
-  listed_at_.reset();
+  asked_.at.reset();
   promised_.clear();
-  jobs_.clear();
   cycle_.reset();
   local_.reset();
   assigner_.reset();
   if (!quotas.fault().empty()) return;
-  workloads_ = queues::kueue::workload_table{quotas.all().tree().size()};
+  jobs_.forget();
   local_.emplace(quotas.all(), queues::kueue::local_usage_options{});
-  cycle_.emplace(quotas.ledger(), workloads_, shapes_, options_, &*local_);
+  cycle_.emplace(quotas.ledger(), jobs_.workloads(), shapes_, options_, &*local_);
   assigner_.emplace(quotas.ledger(), options_.fair_sharing.enabled);
 }
 
@@ -203,6 +195,7 @@ GANGSCHED_INLINE void kueue_books::ask_for(const group_view& root, workload& to)
 
 GANGSCHED_INLINE void kueue_books::fix_counts(const workload& who, const entry* made) {
   fixed_.reset();
+  asked_.at.reset();
   if (made == nullptr || who.tree == no_row) return;
   fixed_ = who;
   for (std::size_t i = 0; i < who.sets.size() && i < made->flavors.pod_sets.size(); ++i)
@@ -247,11 +240,10 @@ GANGSCHED_INLINE kueue_books::workload kueue_books::of(const group_view& group) 
 }
 
 /// What was promised to others is used, too.
-GANGSCHED_INLINE void kueue_books::count(const cluster_view& cluster, queue_index root, bool committed) {
-  if (committed) {
-    const auto found = counted_at_.find(root);
-    if (found != counted_at_.end() && found->second == cluster.changes()) return;
-  }
+GANGSCHED_INLINE void kueue_books::count(const cluster_view& cluster, queue_index root) {
+  const standing_of_log now = cluster.standing();
+  const auto found = counted_at_.find(root);
+  if (found != counted_at_.end() && found->second == now) return;
   counted_at_.erase(root);
   quotas.count(cluster, root);
   std::erase_if(promised_, [&](const promise& one) { return quotas.root_of(one.queue) == root; });
@@ -265,59 +257,11 @@ GANGSCHED_INLINE void kueue_books::count(const cluster_view& cluster, queue_inde
     quotas.ledger().add(its, made.amounts);
     promised_.push_back(std::move(made));
   });
-  if (committed) counted_at_[root] = cluster.changes();
+  counted_at_[root] = now;
 }
 
-GANGSCHED_INLINE void kueue_books::list_jobs(const cluster_view& cluster, queue_index root, bool committed) {
-  if (committed && listed_at_ == std::pair{root, cluster.changes()}) return;
-  listed_at_.reset();
-  struct found {
-    queues::kueue::workload_record record;
-    kueue_quotas::amounts usage;
-    job what;
-    bool leaves = true, divided = false;
-  };
-  std::vector<found> all;
-  std::map<std::pair<row_t, row_t>, std::size_t> places;  // by the root of the groups, or the pod
-  cluster.each_pod([&](const pod_info& pod) {
-    const auto queue = pod.queue();
-    const auto node = pod.node();
-    const queue_index its = queue ? quotas.find(*queue) : queues::no_queue;
-    const auto group = pod.group();
-    if (!node || (!group && (its == queues::no_queue || quotas.root_of(its) != root))) return;
-    const std::pair<row_t, row_t> key{group ? group->root().row() : no_row, group ? no_row : pod.row()};
-    const auto [place, is_new] = places.try_emplace(key, all.size());
-    if (is_new) {
-      found& made = all.emplace_back();
-      made.what.tree = key.first;
-      made.record.queue = its;
-      made.record.name = group ? group->root().name() : pod.name();
-      made.record.uid = made.record.name;
-      made.record.priority = made.what.priority = group ? tree_priority(group->root()) : pod.priority();
-      made.record.created = instant{static_cast<instant::rep>(group ? group->root().arrival() : pod.arrival())};
-      made.record.reserved_at = instant::max();
-      if (its != queues::no_queue && quotas.all().by_local_usage(its))
-        made.record.local = local_with_score(cluster, its, group ? group->root().spec().ns : pod.ns());
-    }
-    found& one = all[place->second];
-    one.divided = one.divided || one.record.queue != its;
-    if (its != queues::no_queue) quotas.add_amounts(pod, its, node->flavor(), one.usage);
-    one.what.pods.push_back(pod.id());
-    one.leaves = one.leaves && pod.terminating();
-    one.record.reserved_at = std::min(one.record.reserved_at, detail::kueue_since(pod));
-  });
-  workloads_ = queues::kueue::workload_table{quotas.all().tree().size()};
-  jobs_.clear();
-  for (found& one : all) {
-    // Who is in several queues, or in none, has no quota that could be given back as a whole.
-    if (one.divided || one.record.queue == queues::no_queue || quotas.root_of(one.record.queue) != root) continue;
-    const instant since = one.record.reserved_at;
-    const row_t row = workloads_.add(std::move(one.record)).row;
-    workloads_.admit(row, since, one.usage);
-    workloads_.set_evicted(row, one.leaves);
-    jobs_.push_back(std::move(one.what));
-  }
-  if (committed) listed_at_ = std::pair{root, cluster.changes()};
+GANGSCHED_INLINE void kueue_books::list_jobs(const cluster_view& cluster) {
+  jobs_.list(cluster, [&](queue_index queue, std::string_view ns) { return local_with_score(cluster, queue, ns); });
 }
 
 /// Pods that join others of their group and class go where those are.
@@ -367,12 +311,12 @@ GANGSCHED_INLINE void kueue_books::nominate(const workload& who) {
   record.queue = who.queue;
   record.priority = who.priority;
   record.created = instant{static_cast<instant::rep>(who.arrival)};
-  const row_t row = workloads_.add(std::move(record)).row;
+  const row_t row = jobs_.workloads().add(std::move(record)).row;
   queues::kueue::workload_shape shape = shape_;
   struct guard {
     ~guard() {
       if (shape) books->shapes_.release(*shape);
-      books->workloads_.erase(row);
+      books->jobs_.workloads().erase(row);
     }
     kueue_books* books;
     row_t row;
@@ -384,34 +328,55 @@ GANGSCHED_INLINE void kueue_books::nominate(const workload& who) {
   made_ = cycle_->entries().front();
 }
 
-GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view& cluster, const workload& who,
-                                                             bool committed) {
-  const queue_index root = quotas.root_of(who.queue);
-  count(cluster, root, committed);
-  const queues::kueue::quota_ledger::trial own{quotas.ledger()};
-  forget_own(who);
-  shape_ = shape_of(cluster, who);
+/// Whether somebody would have to go for it, or fewer pods may do.
+GANGSCHED_INLINE kueue_books::outlook kueue_books::assign(const workload& who) {
   detail::no_preemption oracle;
   made_.queue = who.queue;
   made_.targets.clear();
   assigner_->assign(shape_, {}, {}, oracle, made_.flavors);
   const auto may_shrink = [](const pod_set& one) { return one.least < one.count; };
-  const bool fewer_may_do =
-      made_.flavors.mode != queues::kueue::fit_mode::fit && std::any_of(who.sets.begin(), who.sets.end(), may_shrink);
-  if (!oracle.asked && !fewer_may_do) return made_;
-  list_jobs(cluster, root, committed);
-  for (row_t row = 0; row < jobs_.size(); ++row)
-    workloads_.set_away(row,
-                        jobs_[row].tree == no_row ? is_among(who.pod, jobs_[row].pods) : jobs_[row].tree == who.tree);
+  const bool fits = made_.flavors.mode == queues::kueue::fit_mode::fit;
+  return {oracle.asked, !fits && std::any_of(who.sets.begin(), who.sets.end(), may_shrink)};
+}
+
+GANGSCHED_INLINE const kueue_books::entry& kueue_books::look(const cluster_view& cluster, const workload& who,
+                                                             bool for_victims) {
+  count(cluster, quotas.root_of(who.queue));
+  const queues::kueue::quota_ledger::trial own{quotas.ledger()};
+  forget_own(who);
+  shape_ = shape_of(cluster, who);
+  const outlook seen = assign(who);
+  if (!seen.victims && !seen.fewer) return made_;
+  // What would fit if others go does not fit: a flavor that fits would be chosen whether they can or not.
+  if (!for_victims && !seen.fewer && made_.flavors.mode != queues::kueue::fit_mode::fit) return made_;
+  list_jobs(cluster);
+  jobs_.pass_over_nobody();
+  jobs_.pass_over(who.tree == no_row ? jobs_.of_pod(who.pod.row) : jobs_.of_tree(who.tree));
   nominate(who);
   return made_;
 }
 
-GANGSCHED_INLINE const kueue_books::entry& kueue_books::look_again(const workload& who,
+GANGSCHED_INLINE const kueue_books::answer& kueue_books::look_at(const cluster_view& cluster, const pod_info& pod) {
+  const standing_of_log now = cluster.standing();
+  if (asked_.at == now && asked_.pod == pod.id()) return asked_.told;
+  asked_.at.reset();
+  asked_.told.who = of(pod);
+  asked_.told.made = look(cluster, asked_.told.who, false);
+  asked_.pod = pod.id();
+  asked_.at = now;
+  return asked_.told;
+}
+
+GANGSCHED_INLINE const kueue_books::entry& kueue_books::look_again(const cluster_view& cluster, const workload& who,
                                                                    const std::vector<bool>& may_go) {
+  count(cluster, quotas.root_of(who.queue));
   const queues::kueue::quota_ledger::trial own{quotas.ledger()};
   forget_own(who);
-  for (row_t row = 0; row < jobs_.size(); ++row) workloads_.set_away(row, !may_go[row]);
+  shape_ = shape_of(cluster, who);
+  list_jobs(cluster);
+  jobs_.pass_over_nobody();
+  for (row_t row = 0; row < jobs_.all().size(); ++row)
+    if (!may_go[row] && !jobs_.all()[row].pods.empty()) jobs_.pass_over(row);
   nominate(who);
   return made_;
 }

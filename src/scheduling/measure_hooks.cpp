@@ -156,6 +156,7 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("Filter", filter.finish);
   GANGSCHED_SLOT("", filter.idle);
   GANGSCHED_SLOT("", filter.by_class);
+  GANGSCHED_SLOT("", filter.by_alike_groups);
   GANGSCHED_SLOT("", filter.capacity);
   GANGSCHED_SLOT("", filter.least_free);
   GANGSCHED_SLOT("PostFilter", post_filter);

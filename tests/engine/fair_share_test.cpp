@@ -404,4 +404,65 @@ TEST_CASE("gangs, priorities, limits and trees of queues come to rest, too", "[e
   CHECK(bound > worlds * 5);
 }
 
+namespace {
+
+/// Where some work that runs would be a gain if it was lost, nodes are not left out by what their pods cost: all are tried. Such is here
+/// the work of bystanders, or nobody's; but who goes is the same, since bystanders stay.
+struct full_nodes : shared {
+  full_nodes(std::uint64_t seed, std::int64_t work_of_bystanders)
+      : shared(profile{fair_share_policy{{.lost_work =
+                                              [work_of_bystanders](const pod_info& pod) {
+                                                return pod.name().starts_with("bystander") ? work_of_bystanders
+                                                                                           : std::int64_t{0};
+                                              }}},
+                       arrival_sort{}, node_resources_fit{}, gang_scheduling{}}),
+        roll(seed) {
+    gpus("far", 0);
+    const int nodes = static_cast<int>(roll.between(2, 6));
+    for (int i = 0; i < nodes; ++i) gpus("n" + std::to_string(i), sizes.emplace_back(roll.between(1, 4)));
+    for (const char* const name : {"a", "b", "c"}) {
+      queue_spec spec = team(name, roll.between(0, 5));
+      if (roll.percent(30)) spec.quotas[0].limit["nvidia.com/gpu"] = roll.between(5, 9);
+      if (roll.percent(20)) spec.quotas[0].lending_limit["nvidia.com/gpu"] = 0;
+      spec.within_queue = static_cast<queue_preemption>(roll.below(3));
+      queue(spec);
+      a_pod bystander{"bystander-" + spec.name};
+      ask(bystander.cpu_milli(1).queue(spec.name).on(node("far")), "", 1'000);
+    }
+    for (int i = 0; i < nodes; ++i)
+      for (std::int64_t left = sizes[static_cast<std::size_t>(i)]; left > 0;) {
+        const std::int64_t its = roll.between(1, std::min<std::int64_t>(left, 2));
+        a_pod one{"r" + std::to_string(asked++)};
+        one.gpus(its).queue(std::string(1, "abc"[roll.below(3)])).on(node("n" + std::to_string(i)));
+        one.spec.start_time = std::chrono::seconds{roll.between(0, 5)};
+        ask(one, "", static_cast<std::int32_t>(roll.below(2)));
+        left -= its;
+      }
+  }
+  words step(int number) {
+    a_pod one{"p" + std::to_string(number)};
+    ask(one.gpus(roll.between(1, 2)), std::string(1, "abc"[roll.below(3)]), static_cast<std::int32_t>(roll.below(3)));
+    return act(std::chrono::minutes{10 + number});
+  }
+  dice roll;
+  std::vector<std::int64_t> sizes = {};
+};
+
+}  // namespace
+
+TEST_CASE("of nodes where somebody would have to go the best is found, whether all are tried or not",
+          "[engine][queues][property]") {
+  std::ptrdiff_t evicted = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    full_nodes some{seed, 0}, all{seed, -1};
+    for (int i = 0; i < 8; ++i) {
+      const words said = some.step(i);
+      REQUIRE(said == all.step(i));
+      evicted += count(said, "evict");
+    }
+  }
+  CHECK(evicted > 300);
+}
+
 }  // namespace gangsched::testing::fair_share_test

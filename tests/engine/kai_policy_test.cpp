@@ -1,6 +1,8 @@
 // KAI's policy on the queues of a cluster: turns, limits, and who goes or moves.
 #include "gangsched/policies/kai_snapshot.hpp"
+
 #include "queue_world.hpp"
+#include "support/dice.hpp"
 
 namespace gangsched::testing::kai_policy_test {
 
@@ -170,6 +172,71 @@ TEST_CASE("arguments of KAI's policy are checked by name", "[engine][kai]") {
   CHECK(kai_policy::check({.saturation_multiplier = 0.5})->field == "saturation_multiplier");
   CHECK(kai_policy::check({.most_moved_jobs = -2})->field == "most_moved_jobs");
   CHECK(kai_policy::check({.gpu = ""})->field == "gpu");
+}
+
+namespace {
+
+/// With it what filters say may depend on more than the node, so that nothing is remembered of nodes that refused.
+struct looks_at_all {
+  static constexpr std::string_view name = "LooksAtAll";
+  using points = implements<point::filter>;
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, node_view<reads::nothing>) const { return 0; }
+  void finish_filter(const pod_view&, std::span<filtered_group>) const {}
+};
+
+/// A cluster full of jobs by dice, and one more.
+struct full_world : queue_world {
+  full_world(kernel_table table, std::uint64_t seed) : queue_world(std::move(table)), roll(seed) {
+    for (const char* const name : {"a", "b", "c"}) {
+      queue_spec spec = queue_of("nvidia.com/gpu", name, roll.between(0, 6), roll.percent(20) ? 12 : -1);
+      spec.quotas[0].guaranteed["cpu"] = roll.between(4, 16);
+      spec.quotas[0].guaranteed["memory"] = kai_snapshot::unbounded;
+      queue(spec);
+    }
+    std::vector<std::string> places;  // one for each GPU
+    for (std::int64_t i = 0, nodes = roll.between(3, 8); i < nodes; ++i) {
+      const std::int64_t gpus = roll.between(1, 4);
+      add(a_node{"n" + std::to_string(i)}.cpu(8).gpus(gpus));
+      places.insert(places.end(), static_cast<std::size_t>(gpus), "n" + std::to_string(i));
+    }
+    for (int number = 0; !places.empty(); ++number) {
+      std::vector<std::string> on;
+      for (std::size_t pods = 1 + roll.below(3); pods > 0 && !places.empty(); --pods) {
+        const std::size_t which = roll.below(places.size());
+        on.push_back(places[which]);
+        places.erase(places.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+      if (roll.percent(10)) continue;  // their places stay free
+      const auto members = static_cast<int>(on.size());
+      job(a_gang{"r" + std::to_string(number), roll.percent(50) ? members : 1}.priority(priority()), some_queue(),
+          a_pod{""}.cpu(1).gpus(1), members, 40, on);
+    }
+    const auto members = static_cast<int>(roll.between(1, 5));
+    job(a_gang{"more", members}.priority(priority()), some_queue(), a_pod{""}.cpu(1).gpus(roll.between(1, 2)), members,
+        50);
+  }
+  [[nodiscard]] std::int32_t priority() { return static_cast<std::int32_t>(roll.below(4) * 20 + 30); }
+  [[nodiscard]] std::string some_queue() { return std::string(1, "abc"[roll.below(3)]); }
+  dice roll;
+};
+
+}  // namespace
+
+TEST_CASE("who goes or moves is the same whether nodes that refused a class are asked again or not",
+          "[engine][kai][property]") {
+  std::ptrdiff_t evicted = 0, moved = 0;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    CAPTURE(seed);
+    full_world some{profile{kai_policy{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}, seed};
+    full_world each{profile{kai_policy{}, scheduling_gates{}, node_resources_fit{}, looks_at_all{}, gang_scheduling{}},
+                    seed};
+    const words said = some.cycle();
+    REQUIRE(said == each.cycle());
+    evicted += count(said, "evict");
+    moved += count(said, "nominate r");
+  }
+  CHECK(evicted > 100);
+  CHECK(moved > 20);
 }
 
 }  // namespace gangsched::testing::kai_policy_test

@@ -125,4 +125,33 @@ TEST_CASE("Kueue's cycles with past usage and timeouts of pods need no memory") 
   CHECK(late > 20);
 }
 
+TEST_CASE("Kueue admits workloads that came for the first time without memory for each") {
+  using namespace queues::kueue;
+  for (const bool fair : {false, true}) {
+    CAPTURE(fair);
+    configuration_spec spec{.flavors = {{"f"}, {"g"}}};
+    for (const char* const name : {"one", "two", "three"})
+      spec.queues.push_back(
+          {.name = name, .cohort = "all", .groups = {{{"cpu", "memory"}, {{"f", {{60}, {60}}}, {"g", {{80}, {80}}}}}}});
+    admission_controller kueue{configuration::make(spec).value(), {.fair_sharing = {.enabled = fair}}};
+    for (int i = 0; i < 450; ++i)
+      kueue
+          .add({.name = "w",
+                .uid = std::to_string(i),
+                .queue = i % 3 == 0   ? "one"
+                         : i % 3 == 1 ? "two"
+                                      : "three",
+                .created = instant{i},
+                .pod_sets = {{.requests = {{"cpu", 1}, {"memory", 1}}}}})
+          .value();
+    kueue.cycle(1s);
+    const std::size_t before = allocations();
+    std::size_t admitted = 0;
+    for (int i = 0; i < 200; ++i)
+      for (const cycle_entry& one : kueue.cycle(2s).entries()) admitted += one.result == entry_result::admitted ? 1 : 0;
+    CHECK(allocations() - before < 16);  // what is written on, when a flavor is full for the first time
+    CHECK(admitted > 400);
+  }
+}
+
 }  // namespace gangsched::testing::queue_allocations_test

@@ -84,12 +84,17 @@ struct class_plan {
   [[nodiscard]] hook_context context(const model::cluster_state& state, const planned& hook, row_t pod) const noexcept {
     return {&state, &state.classes[cls], pod, hook.data};
   }
-  /// Whether a filter may tell others of the class something else than @p pod, one of them. O(filters).
-  [[nodiscard]] bool filters_tell_apart(const model::cluster_state& state, row_t pod) const {
+  /// Whether a filter may tell others of the class something else than @p pod, one of them; or, @p in_alike_groups, members like it of
+  /// groups like its own. O(filters).
+  [[nodiscard]] bool filters_tell_apart(const model::cluster_state& state, row_t pod,
+                                        bool in_alike_groups = false) const {
     return std::any_of(filters.begin(), filters.end(), [&](const planned& hook) {
       const filter_kernel& its = hook.plugin->filter;
       if (its.opaque || !its.personal) return its.opaque;
-      return its.by_class == nullptr || !its.by_class(hook.plugin->self.get(), context(state, hook, pod));
+      const auto says = [&](auto* word) {
+        return word != nullptr && word(hook.plugin->self.get(), context(state, hook, pod));
+      };
+      return !says(its.by_class) && !(in_alike_groups && says(its.by_alike_groups));
     });
   }
 };

@@ -77,8 +77,9 @@ class GANGSCHED_API requeue_judge {
     const kernel_table* const found = profiles_->find(state_->classes[cls]);
     return found != nullptr ? *found : profiles_->front();
   }
-  /// Whether others of the pod's class fare as it does: no hook goes by the pod itself.
-  [[nodiscard]] bool fares_as_its_class(row_t pod);
+  /// Whether others of the pod's class fare as it does, or, @p in_alike_groups, the same members of groups like its own: no hook goes by
+  /// the pod itself.
+  [[nodiscard]] bool fares_as_its_class(row_t pod, bool in_alike_groups = false);
   /// Pending groups with the same number fare alike, so that it is enough to try one of them; 0: like no other. They have equal specs but
   /// for name and cookie, equal priorities, and members of the same classes in the same order; no member has a node, is nominated to one,
   /// or meets a hook that goes by the pod itself; no plugin's group hook tells them apart (`ignores_group_identity`). O(members).

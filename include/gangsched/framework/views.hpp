@@ -516,6 +516,21 @@ class cluster_view {
     for (std::uint64_t i = first; i < changes(); ++i) visit(detail::change_at(*state_, i));
     return true;
   }
+  /// The group in this row, if there is one.
+  [[nodiscard]] std::optional<group_view> group_at(row_t row) const {
+    return state_->groups.alive(row) ? std::optional{group_view{*state_, row}} : std::nullopt;
+  }
+  /// Calls visit(const change&) for what a transaction, as of a trial, has done so far and not taken back. O(those).
+  template <class Visit>
+  void each_uncommitted(Visit&& visit) const {
+    for (std::uint64_t i = changes(), end = standing().end; i < end; ++i) visit(detail::change_at(*state_, i));
+  }
+  /// Where the log of changes stands, with those of a transaction: two of one cluster that are equal were taken of the same state. O(1).
+  struct log_standing {
+    std::uint64_t end = 0, roll_backs = 0;
+    friend bool operator==(const log_standing&, const log_standing&) = default;
+  };
+  [[nodiscard]] GANGSCHED_API log_standing standing() const noexcept;
   /// Whether they are of the same cluster.
   friend bool operator==(const cluster_view& a, const cluster_view& b) noexcept { return a.state_ == b.state_; }
   /// Whether there are queues, or have been. O(1).

@@ -35,6 +35,7 @@ class fair_share_policy {
  public:
   static constexpr std::string_view name = "FairShare";
   static constexpr bool reads_queues = true;
+  static constexpr bool ignores_group_identity = true;
   using points =
       implements<point::admission, point::filter, point::queue_order, point::post_filter, point::group_preempt>;
 
@@ -65,6 +66,8 @@ class fair_share_policy {
     const auto queue = pod.queue();
     return !pod.group() && (!queue || queue->spec().within_queue != queue_preemption::lower_or_newer_equal_priority);
   }
+  /// Nor where it counts how long the first of the queue has waited: one that is not tried does not stand before others.
+  [[nodiscard]] GANGSCHED_API bool filter_by_alike_groups(const pod_info& pod, const cluster_view& cluster) const;
 
   /// Its row; −1 without one.
   [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {

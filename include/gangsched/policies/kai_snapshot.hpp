@@ -35,6 +35,7 @@ struct GANGSCHED_API kai_snapshot {
   cluster_view cluster;
   std::string gpu;                    ///< the resource that counts GPUs
   std::int32_t non_preemptible_from;  ///< priority
+  std::array<std::optional<resource_kind>, resources> kinds_of;
   std::optional<queues::kai::queue_shares> shares = {};
   queues::kai::job_table table{resources};
   std::vector<place> places = {};             ///< by task
@@ -47,6 +48,10 @@ struct GANGSCHED_API kai_snapshot {
   kai_snapshot(const cluster_view& of, std::string gpu_resource, std::int32_t not_preemptible_from);
   /// Without queues there is nothing else either.
   [[nodiscard]] bool has_queues() const noexcept { return shares.has_value(); }
+  /// What of a node counts as GPUs as a whole.
+  [[nodiscard]] std::int64_t count_of_gpus(const node_info& node) const {
+    return kinds_of[2] ? node.allocatable(*kinds_of[2]) : 0;
+  }
   /// GPUs of a node that nobody uses, and everything.
   [[nodiscard]] double free_gpus(const node_info& node) const;
   [[nodiscard]] amount free_of(const node_info& node) const {
@@ -73,9 +78,6 @@ struct GANGSCHED_API kai_snapshot {
   [[nodiscard]] status within_limits(std::size_t job) const;
 
  private:
-  [[nodiscard]] std::array<std::optional<resource_kind>, resources> resource_numbers() const {
-    return {kinds::cpu, kinds::memory, cluster.find_kind(gpu)};
-  }
   /// What a pod has, of GPUs whose memory is that.
   [[nodiscard]] amount needs_of(const pod_info& pod, double gpu_memory) const;
   bool read_queues();

@@ -10,6 +10,7 @@
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/views.hpp"
+#include "gangsched/policies/kueue_jobs.hpp"
 #include "gangsched/policies/kueue_quotas.hpp"
 #include "gangsched/queues/kueue/admission_cycle.hpp"
 
@@ -44,11 +45,10 @@ class GANGSCHED_API kueue_books {
 
     [[nodiscard]] bool has(const pod_info& other) const;
   };
-  /// One that runs.
-  struct job {
-    row_t tree = no_row;
-    std::vector<pod_id> pods = {};
-    std::int32_t priority = 0;
+  /// What one that is asked about is told.
+  struct answer {
+    workload who = {};
+    entry made = {};
   };
 
   /// @p by_local_usage: names of the queues in which what local queues used in the past counts.
@@ -77,13 +77,17 @@ class GANGSCHED_API kueue_books {
   void fix_counts(const workload& who, const entry* made);
 
   /// Flavors for it, and who has to go if it needs that, once those have what they were promised for whom others went. Valid until the
-  /// next call. O(queues of the tree · resources), and O(pods) if preemption is asked about.
-  /// @param committed there is no trial: what was counted since the last change counts.
-  [[nodiscard]] const entry& look(const cluster_view& cluster, const workload& who, bool committed);
-  /// After look() asked about preemption: the same if only these jobs may go, by row.
-  [[nodiscard]] const entry& look_again(const workload& who, const std::vector<bool>& may_go);
-  /// By row; those of the last question about preemption.
-  [[nodiscard]] const std::vector<job>& jobs() const noexcept { return jobs_; }
+  /// next call. O(queues of the tree · resources), and if preemption is asked about O(changes since it was last, workloads that run there).
+  /// @param for_victims: false: nobody is looked for where that is the only way, and there is no fit then.
+  [[nodiscard]] const entry& look(const cluster_view& cluster, const workload& who, bool for_victims = true);
+  /// The same for a pod, without victims, for as long as nothing changes.
+  [[nodiscard]] const answer& look_at(const cluster_view& cluster, const pod_info& pod);
+  /// As look() after it asked about preemption, if only these jobs may go, by row.
+  [[nodiscard]] const entry& look_again(const cluster_view& cluster, const workload& who,
+                                        const std::vector<bool>& may_go);
+  /// Brings the jobs up to date, which look() does where it asks about preemption. O(changes since, and the pods of their jobs).
+  void list_jobs(const cluster_view& cluster);
+  [[nodiscard]] const kueue_jobs& jobs() const noexcept { return jobs_; }
 
   /// Whether the entry, which fits, has quota for more of the pod's set than are on nodes; of any set of a group.
   [[nodiscard]] static bool has_place(const workload& who, const entry& made, const pod_info& pod);
@@ -110,10 +114,13 @@ class GANGSCHED_API kueue_books {
     kueue_quotas::amounts amounts;
   };
 
-  void count(const cluster_view& cluster, queue_index root, bool committed);
+  void count(const cluster_view& cluster, queue_index root);
   [[nodiscard]] queues::kueue::local_index local_with_score(const cluster_view& cluster, queue_index queue,
                                                             std::string_view ns);
-  void list_jobs(const cluster_view& cluster, queue_index root, bool committed);
+  struct outlook {
+    bool victims, fewer;
+  };
+  [[nodiscard]] outlook assign(const workload& who);
   [[nodiscard]] queues::kueue::workload_shape shape_of(const cluster_view& cluster, const workload& who) const;
   void keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
                     queues::kueue::workload_shape::pod_set& of) const;
@@ -126,17 +133,23 @@ class GANGSCHED_API kueue_books {
   [[nodiscard]] static bool is_of(const pod_set& set, const pod_info& pod);
   pod_set& add(const pod_info& pod, workload& to, bool needed = true) const;
 
+  using standing_of_log = cluster_view::log_standing;
+
   queues::kueue::admission_options options_ = {};
-  queues::kueue::workload_table workloads_;
   queues::kueue::shape_pool shapes_;
   std::optional<queues::kueue::local_usage> local_;  ///< by which victims of a queue are ordered
   std::optional<queues::kueue::admission_cycle> cycle_;
   std::optional<queues::kueue::flavor_assigner> assigner_;
-  std::vector<job> jobs_;
   std::vector<promise> promised_;
-  std::map<queue_index, std::uint64_t> counted_at_;  ///< by root: the number of changes
-  std::optional<std::pair<queue_index, std::uint64_t>> listed_at_;
-  std::optional<workload> fixed_;  ///< whose counts are
+  std::map<queue_index, standing_of_log> counted_at_;  ///< by root
+  std::optional<workload> fixed_;                      ///< whose counts are
+  struct {
+    std::optional<standing_of_log> at = {};
+    pod_id pod = {};
+    answer told = {};
+  } asked_;  ///< of look_at()
+
+  kueue_jobs jobs_{quotas};
   queues::kueue::workload_shape shape_;
   entry made_;
 };

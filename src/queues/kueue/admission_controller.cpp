@@ -49,6 +49,10 @@ result<workload_id> admission_controller::add_record(const workload_spec& spec, 
   } undo{this};
   undo.shape = shapes_.acquire(*std::move(made));
   undo.id = workloads_.add(std::move(record));
+  // What it needs when it is admitted, or is not.
+  const workload_shape& shape = shapes_[undo.shape];
+  workloads_.make_room(undo.id.row, shape.requests.size());
+  progress_[undo.id.row].next_flavor.reserve(shape.pod_sets.size() * of_.groups(shape.queue).size());
   if (pods_.options().enabled) pods_.begin(undo.id.row);
   then(undo.id.row, undo.shape);
   undo.is_done = true;

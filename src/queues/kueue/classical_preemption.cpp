@@ -56,15 +56,29 @@ GANGSCHED_INLINE void preemptor::collect_classical() {
       below = node;
     }
   }
+  // Mostly the first few will do.
+  in_heap_ = candidates_.size();
+  std::make_heap(candidates_.begin(), candidates_.end(),
+                 [&](const candidate& a, const candidate& b) { return is_before(b, a); });
+}
+
+GANGSCHED_INLINE bool preemptor::is_before(const candidate& a, const candidate& b) const {
   const auto rank = [&](const candidate& one) {
     return std::tuple{!(*workloads_)[one.workload].evicted, one.how == variant::hierarchical ? 0
                                                             : one.how == variant::same_queue ? 2
                                                                                              : 1};
   };
-  std::sort(candidates_.begin(), candidates_.end(), [&](const candidate& a, const candidate& b) {
-    const auto of_a = rank(a), of_b = rank(b);
-    return of_a != of_b ? of_a < of_b : goes_before(a.workload, b.workload);
-  });
+  const auto of_a = rank(a), of_b = rank(b);
+  return of_a != of_b ? of_a < of_b : goes_before(a.workload, b.workload);
+}
+
+GANGSCHED_INLINE const preemptor::candidate& preemptor::candidate_at(std::size_t at) {
+  while (candidates_.size() - in_heap_ <= at) {
+    std::pop_heap(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(in_heap_),
+                  [&](const candidate& a, const candidate& b) { return is_before(b, a); });
+    --in_heap_;
+  }
+  return candidates_[candidates_.size() - 1 - at];
 }
 
 GANGSCHED_INLINE void preemptor::collect_below(queue_index cohort, queue_index ancestor, queue_index skip,
@@ -111,7 +125,8 @@ GANGSCHED_INLINE bool preemptor::is_valid(const candidate& one, bool may_borrow)
 
 GANGSCHED_INLINE bool preemptor::try_classical(bool may_borrow) {
   const quota_ledger::trial trial{*on_};
-  for (const candidate& one : candidates_) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const candidate& one = candidate_at(i);
     if (!is_valid(one, may_borrow)) continue;
     switch (one.how) {
       case variant::same_queue: take(one.workload, preemption_reason::in_queue); break;

@@ -1,5 +1,6 @@
 #include "gangsched/queues/kueue/workload_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "gangsched/core/make_room.hpp"
@@ -16,6 +17,7 @@ GANGSCHED_INLINE workload_id workload_table::add(workload_record record) {
     generations_.push_back(0);
     live_.push_back(1);
     place_.push_back(0);
+    ++of_queue_[records_.back().queue];
     return id_of(static_cast<row_t>(records_.size() - 1));
   }
   const row_t row = free_.back();
@@ -24,18 +26,22 @@ GANGSCHED_INLINE workload_id workload_table::add(workload_record record) {
   record.usage.clear();
   records_[row] = std::move(record);
   live_[row] = 1;
+  ++of_queue_[records_[row].queue];
   return id_of(row);
 }
 
 GANGSCHED_INLINE void workload_table::erase(row_t row) noexcept {
   GANGSCHED_ASSERT(!records_[row].admitted);
   ++generations_[row];
+  --of_queue_[records_[row].queue];
   live_[row] = 0;
   free_.push_back(row);
 }
 
 GANGSCHED_INLINE void workload_table::make_room(row_t row, std::size_t amounts) {
-  gangsched::detail::make_room(admitted_[records_[row].queue]);
+  std::vector<row_t>& list = admitted_[records_[row].queue];
+  if (const std::size_t all = of_queue_[records_[row].queue]; list.capacity() < all)  // all may be admitted
+    list.reserve(std::max(all, 2 * list.capacity()));
   records_[row].usage.reserve(amounts);
 }
 

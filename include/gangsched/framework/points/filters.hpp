@@ -142,6 +142,8 @@ struct filter_kernel {
   bool (*idle)(const void* self, const hook_context&) = nullptr;
   /// Of a personal one: whether others of the pod's class are told the same all the same.
   bool (*by_class)(const void* self, const hook_context&) = nullptr;
+  /// Of one of a member: whether members of groups that are alike are told the same.
+  bool (*by_alike_groups)(const void* self, const hook_context&) = nullptr;
   std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
   std::vector<amount> (*least_free)(const void* self, const hook_context&) = nullptr;
 };
@@ -155,6 +157,7 @@ GANGSCHED_PROBE(filter_block)
 GANGSCHED_PROBE(filter_bound)
 GANGSCHED_PROBE(filter_idle)
 GANGSCHED_PROBE(filter_by_class)
+GANGSCHED_PROBE(filter_by_alike_groups)
 GANGSCHED_PROBE(capacity)
 GANGSCHED_PROBE(least_free)
 
@@ -201,7 +204,9 @@ consteval bool personal() {
 /// const` judges each group at every pick, for the pod's class or, with pod_info, for the pod. success, unschedulable, unresolvable or
 /// error. One reason per status; a filter with more implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
 /// (Whether others of that pod's class are told the same all the same, `bool filter_by_class(pod_info) const` says: then they are not tried
-/// where it was rejected.)
+/// where it was rejected. `bool filter_by_alike_groups(pod_info, [cluster_view]) const`, of a member, says it of the same members of
+/// groups that differ in name, cookie and age only, and of which nobody has a node: one of these is tried, if the plugin
+/// `ignores_group_identity`.)
 /// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
 /// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
@@ -315,6 +320,9 @@ struct filter_kernels {
   static bool filter_by_class(const void* self, const hook_context& c) {
     return call(self_of<P>(self), &P::filter_by_class, c, no_row);
   }
+  static bool filter_by_alike_groups(const void* self, const hook_context& c) {
+    return call(self_of<P>(self), &P::filter_by_alike_groups, c, no_row);
+  }
 };
 
 template <>
@@ -352,6 +360,9 @@ struct extension_point<point::filter> {
     static_assert(
         !calls_filter_by_class<P> || personal<P>(),
         "gangsched: bool filter_by_class(const pod_info&) const goes with a finish_filter that takes pod_info");
+    static_assert(
+        !calls_filter_by_alike_groups<P> || personal<P>(),
+        "gangsched: bool filter_by_alike_groups(const pod_info&) const goes with a finish_filter that takes pod_info");
     if constexpr (P::points::set.has(point::filter) && !calls_filter_reasons<P>) {
       GANGSCHED_SLIP(filter_reasons, filter_reason);
       GANGSCHED_SLIP(filter_reasons, FilterReasons);
@@ -375,6 +386,11 @@ struct extension_point<point::filter> {
       GANGSCHED_SLIP(filter_by_class, filterByClass);
       GANGSCHED_SLIP(filter_by_class, filters_by_class);
       GANGSCHED_SLIP(filter_by_class, by_class);
+    }
+    if constexpr (P::points::set.has(point::filter) && !calls_filter_by_alike_groups<P>) {
+      GANGSCHED_SLIP(filter_by_alike_groups, filterByAlikeGroups);
+      GANGSCHED_SLIP(filter_by_alike_groups, filter_by_alike_group);
+      GANGSCHED_SLIP(filter_by_alike_groups, by_alike_groups);
     }
     if constexpr (P::points::set.has(point::filter) && !calls_capacity<P>) {
       GANGSCHED_SLIP(capacity, Capacity);
@@ -400,6 +416,7 @@ struct extension_point<point::filter> {
     using from = filter_kernels<P>;
     if constexpr (calls_filter_idle<P>) to.idle = from::filter_idle;
     if constexpr (calls_filter_by_class<P>) to.by_class = from::filter_by_class;
+    if constexpr (calls_filter_by_alike_groups<P>) to.by_alike_groups = from::filter_by_alike_groups;
     if constexpr (calls_capacity<P>) to.capacity = from::capacity;
     if constexpr (calls_least_free<P>) to.least_free = from::least_free;
     if constexpr (filter_ok<P>()) {

@@ -43,7 +43,7 @@ class GANGSCHED_API preemptor {
       : on_(&on), workloads_(&workloads), sharing_(sharing), usage_(usage) {}
 
   /// Who has to go for @p wants, into @p found; nobody if it would not help. What is found is a set: none of it can stay, but for the order
-  /// in which Kueue looks. O(candidates × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
+  /// in which Kueue looks. O(candidates + those tried × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
   void find(const preemption_request& wants, std::vector<preemption_target>& found);
 
   /// Whether preemption can make room for an amount of one resource in one flavor, and how high the workload borrows then.
@@ -77,6 +77,10 @@ class GANGSCHED_API preemptor {
   void put_back(bool may_borrow);
 
   void collect_classical();
+  /// Whether @p a goes before @p b, of classical candidates.
+  [[nodiscard]] bool is_before(const candidate& a, const candidate& b) const;
+  /// The candidate that goes after @p at others. O(log candidates) the first time, O(1) then.
+  [[nodiscard]] const candidate& candidate_at(std::size_t at);
   void collect_below(queue_index cohort, queue_index ancestor, queue_index skip, bool is_nearer);
   void collect_queue(queue_index queue, queue_index ancestor, bool is_nearer);
   [[nodiscard]] variant classify(const workload_record& other, bool is_nearer) const;
@@ -95,7 +99,8 @@ class GANGSCHED_API preemptor {
   // While it looks for targets:
   const preemption_request* wants_ = nullptr;
   std::vector<preemption_target>* found_ = nullptr;
-  std::vector<candidate> candidates_;
+  std::vector<candidate> candidates_;  ///< a heap, and then those that were taken off it: who goes first is last
+  std::size_t in_heap_ = 0;
   std::vector<fr_amount> left_;
   std::vector<queue_index> nodes_;
   std::vector<preemption_target> simulated_;

@@ -32,7 +32,7 @@ struct workload_record {
 /// Workloads by row, and who has quota in which queue.
 class GANGSCHED_API workload_table {
  public:
-  explicit workload_table(std::size_t nodes = 0) : admitted_(nodes) {}
+  explicit workload_table(std::size_t nodes = 0) : admitted_(nodes), of_queue_(nodes) {}
 
   [[nodiscard]] workload_id add(workload_record record);
   /// The workload must have no quota.
@@ -71,6 +71,7 @@ class GANGSCHED_API workload_table {
   std::vector<std::uint32_t> place_;  ///< in its queue's list
   std::vector<row_t> free_;
   std::vector<std::vector<row_t>> admitted_;  ///< by node of the tree
+  std::vector<std::size_t> of_queue_;         ///< likewise: how many there are
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::queues::kueue
