@@ -10,9 +10,14 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
-// Where the host does not say how many indexes there may be.
-inline constexpr std::size_t least_indexes = 64, most_by_default = 512;
-inline constexpr std::size_t nodes_in_indexes = 6'400'000;  // 64 indexes of 100,000 nodes
+inline constexpr std::size_t least_indexes = 64;
+
+/// How many there may be, of so many nodes, if the host says that many (`scheduler_options::indexed_classes`).
+[[nodiscard]] GANGSCHED_INLINE std::size_t most_indexes(std::size_t said, std::size_t nodes) noexcept {
+  constexpr std::size_t most_by_default = 512, nodes_in_all = least_indexes * 100'000;
+  if (said != 0) return said;
+  return std::clamp<std::size_t>(nodes_in_all / std::max<std::size_t>(nodes, 1), least_indexes, most_by_default);
+}
 
 }  // namespace detail
 
@@ -58,14 +63,9 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
     return std::min_element(indexes_.begin(), indexes_.end(),
                             [](const cached& a, const cached& b) { return a.used < b.used; });
   };
-  while (indexes_.size() >= most_indexes()) indexes_.erase(oldest());
+  const std::size_t most = detail::most_indexes(options_.indexed_classes, state_->nodes.rows.count());
+  while (indexes_.size() >= most) indexes_.erase(oldest());
   return *indexes_.emplace_back(cached{cls, clock_, std::move(made)}).index;
-}
-
-GANGSCHED_INLINE std::size_t picker::most_indexes() const noexcept {
-  if (options_.indexed_classes != 0) return options_.indexed_classes;
-  const std::size_t nodes = std::max<std::size_t>(state_->nodes.rows.count(), 1);
-  return std::clamp<std::size_t>(detail::nodes_in_indexes / nodes, detail::least_indexes, detail::most_by_default);
 }
 
 /// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes

@@ -115,7 +115,6 @@ class GANGSCHED_API picker {
   class_index& index_of(class_id cls);
   [[nodiscard]] cached* find_index(class_id cls);
   [[nodiscard]] bool pays_to_index(class_id cls);
-  [[nodiscard]] std::size_t most_indexes() const noexcept;
   picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
   picked without_index(const class_plan& plan, row_t pod);
   picked from_index(const class_index& index, row_t pod, picked result);
