@@ -136,7 +136,7 @@ class Run {
     this.reasons = []; // {text, count, what}
   }
 
-  // Resources that somebody asks for or quotas name, and that nodes have, the ones of GPUs last.
+  // Resources that somebody asks for and that nodes have: GPUs and the like, cpu, memory.
   finish() {
     const asked = new Set();
     for (const stay of this.stays) for (const name of Object.keys(stay.amounts)) asked.add(name);
@@ -144,7 +144,7 @@ class Run {
     for (const node of this.nodes)
       for (const [name, amount] of Object.entries(node.allocatable))
         if (asked.has(name) && amount > 0) this.capacity[name] = (this.capacity[name] || 0) + amount;
-    const rank = name => ["cpu", "memory"].indexOf(name) + 1 || 3;
+    const rank = name => ["cpu", "memory"].indexOf(name);
     this.resources = Object.keys(this.capacity).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
     this.gpuCount = this.nodes.reduce((sum, node) => sum + node.gpus.length, 0);
     this.hasGpus = this.gpuCount > 0;
@@ -162,6 +162,7 @@ class Run {
 
   // Shares in use of the whole cluster, by resource.
   cluster() {
+    if (this.shares) return this.shares;
     let of = this.usage || stepsOf(new Map(this.resources.map(name => [name, this.intervals(name)])), this.end);
     if (this.hasGpus) of = together(of, this.gpuSteps());
     const shares = new Map();
@@ -172,7 +173,7 @@ class Run {
         values.map(value => value / all),
       );
     }
-    return {x: of.x, series: shares};
+    return (this.shares = {x: of.x, series: shares});
   }
 
   ofNode(index) {
@@ -344,6 +345,7 @@ function simulatedRun(name, report) {
     });
   }
   run.waits.push(waits);
+  const namespaces = new Set(report.pods.map(pod => pod.namespace));
   const ofGangs = {label: "groups", values: [], waiting: 0};
   for (const group of report.groups || []) {
     if (group.composite || !group.condition) continue;
@@ -354,10 +356,7 @@ function simulatedRun(name, report) {
     const ends = pods.map(pod => (pod.stays || []).map(stay => stay.until_seconds ?? Infinity)).flat();
     const running = pods.some(pod => (pod.stays || []).some(stay => stay.until_seconds === undefined));
     run.gangs.push({
-      name:
-        pods.length && report.pods.some(pod => pod.namespace !== group.namespace)
-          ? `${group.namespace}/${group.name}`
-          : group.name,
+      name: namespaces.size > 1 ? `${group.namespace}/${group.name}` : group.name,
       arrived,
       placed,
       end: running || !ends.length ? Infinity : Math.max(...ends),

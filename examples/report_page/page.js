@@ -187,6 +187,8 @@ function nodeSection(run) {
   return section("Nodes", null, label, chart);
 }
 
+const GPU_ROWS = 500;
+
 function mapSection(run) {
   const host = make("div", {class: "scroll"}),
     output = make("output");
@@ -209,7 +211,7 @@ function mapSection(run) {
         host,
         columns,
         withGpus
-          .slice(0, 500)
+          .slice(0, GPU_ROWS)
           .map(({node}) => ({name: node.name, labels: columns.map((_, j) => node.gpus[j] ?? null)})),
       );
       paint = () => {
@@ -271,10 +273,12 @@ function mapSection(run) {
   choose(options[0][0]);
   move(all.at(-1) > 0 ? run.end : shares.x[all.indexOf(mostOf(all))]); // where nobody is left, when most was in use
 
+  const notes = run.end === 0 ? ["Everything happened at 0 s."] : [];
+  if (withGpus.length > GPU_ROWS) notes.push(`GPUs of the first ${GPU_ROWS} of ${withGpus.length} nodes.`);
   const legend = make("div", {class: "legend"}, "0 %", make("i", {class: "ramp"}), "100 % in use");
   return section(
     run.hasGpus ? "GPUs of each node" : "Nodes at a time",
-    run.end === 0 ? "Everything happened at 0 s." : null,
+    notes.join(" ") || null,
     make(
       "div",
       {class: "controls"},

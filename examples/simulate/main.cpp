@@ -45,7 +45,7 @@ std::string page(const outcome& made, const command_line& options) {
   std::string title;
   for (const std::string& file : options.files)
     title += (title.empty() ? "" : ", ") + std::filesystem::path{file}.filename().string();
-  const report_options everything{.all = true, .gpus = true, .queues = true, .timeline = true};
+  const report_options everything{.all = true, .gpus = true, .queues = true, .timeline = true, .indent = -1};
   return report_page::page_of("gangsched-simulate", title,
                               fmt::format("[{{\"name\": \"\", \"result\": {}}}]", json_report(made, everything)));
 }

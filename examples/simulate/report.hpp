@@ -12,6 +12,7 @@ struct report_options {
   bool ascii = false;     ///< drawn with ASCII only
   bool queues = false;    ///< what each queue has in the end
   bool timeline = false;  ///< who had which node when, and why pods waited; not in text
+  int indent = 2;         ///< of JSON; -1: all in one line
   std::size_t top = 10;   ///< nodes that are told one by one of who is asked about; of more those alike are one line
 };
 

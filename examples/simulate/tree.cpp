@@ -273,7 +273,9 @@ void write(YAML::Emitter& out, const tree& of) {
 
 }  // namespace
 
-std::string json_report(const outcome& of, const report_options& how) { return tree_of(of, how).dump(2) + '\n'; }
+std::string json_report(const outcome& of, const report_options& how) {
+  return tree_of(of, how).dump(how.indent) + '\n';
+}
 
 std::string yaml_report(const outcome& of, const report_options& how) {
   YAML::Emitter out;
