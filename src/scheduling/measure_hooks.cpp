@@ -150,6 +150,7 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("PreFilterExtensionRemovePod", remove_pod);
   GANGSCHED_SLOT("Filter", filter.rows);
   GANGSCHED_SLOT("Filter", filter.block);
+  GANGSCHED_SLOT("Filter", filter.bound);
   GANGSCHED_SLOT("Filter", filter.one);
   GANGSCHED_SLOT("", filter.reasons);
   GANGSCHED_SLOT("", filter.key);
@@ -163,6 +164,7 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("PreScore", pre_score);
   GANGSCHED_SLOT("Score", score.rows);
   GANGSCHED_SLOT("Score", score.block);
+  GANGSCHED_SLOT("Score", score.bound);
   if (row.score.raw_is_key)
     GANGSCHED_SLOT("", score.one);
   else
