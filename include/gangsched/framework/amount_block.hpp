@@ -8,7 +8,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Between what the amounts of one kind are on the nodes of a block: no node has less or more. Of a block without nodes it is the wrong way
-/// round. It may be wider than it need be.
+/// round. It may be wider than it need be. In the integers of the resource, CPU in milli; shares in [0, 1].
 struct amount_range {
   double least_allocatable = infinite, most_allocatable = -infinite;
   double least_used = infinite, most_used = -infinite;

@@ -48,6 +48,7 @@ class node_resources_balanced_allocation {
     return score_of(d, gains(pod), node);
   }
   [[nodiscard]] GANGSCHED_API bool score_block(const pod_view& pod, const data& d, scored_block& nodes) const;
+  /// What no node of the block is rated above, by its ranges; 100 unless it goes by two resources. O(1).
   [[nodiscard]] GANGSCHED_API double score_bound(const pod_view& pod, const data& d, const amount_block& nodes) const;
 
  private:

@@ -130,6 +130,7 @@ class node_resources_fit {
         [&](resource_kind kind) { return node.used(kind); });
   }
   [[nodiscard]] GANGSCHED_API bool score_block(const pod_view&, const data& d, scored_block& nodes) const;
+  /// What no node of the block is rated above, by its ranges; 100 for RequestedToCapacityRatio. O(resources).
   [[nodiscard]] GANGSCHED_API double score_bound(const pod_view&, const data& d, const amount_block& nodes) const;
 
   /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.

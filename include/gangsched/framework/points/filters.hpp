@@ -211,7 +211,8 @@ consteval bool personal() {
 /// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
 /// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
 /// One that reads nothing of a node but allocatable and usage can judge 64 at a time: `bool filter_block(pod_view, [const data&,]
-/// filtered_block&) const` comes to the same verdicts by plain loops; false where it cannot, and they are asked about one by one.
+/// filtered_block&) const` comes to the same verdicts by plain loops; false where it cannot, and they are asked about one by one. And
+/// `block_verdict filter_bound(pod_view, [const data&,] const amount_block&) const` says by the ranges of 64 that none is rejected, or all.
 /// One that rejects every node with less of something free (`node_view::free`) than the pod needs: `std::vector<amount>
 /// least_free(pod_view, [const data&]) const`, by which who was rejected is found when a node gets room; without it all are asked.
 template <class P>
