@@ -174,7 +174,7 @@ GANGSCHED_INLINE std::optional<backfill::found> backfill::when_others_end(entity
   for (row_t pod = 0; pod < pods.rows.count(); ++pod) {
     if (!pods.alive(pod)) continue;
     if (pods.node[pod] == no_row) {  // it may end before others start, if it has a reservation
-      const instant from = pods.times.reserved_from(pod), run = pods.record[pod]->expected_run_time;
+      const instant from = pods.times.reserved_from(pod), run = pods.record[pod]->details->expected_run_time;
       if (from < model::pod_times::unknown_yet && run != instant{0} && entities_->entity_of(pod) != e)
         ends.push_back({later_by(std::max(from, *now_), run), no_row});
       continue;
@@ -227,7 +227,7 @@ GANGSCHED_INLINE std::optional<backfill::found> backfill::where_least_has_to_go(
   std::vector<std::size_t> until{0};  // by how many nodes are empty
   for (const used_node& one : order) {
     for (row_t pod = nodes.first_pod[one.row]; pod != no_row; pod = state_->pods.next_on_node[pod])
-      if (state_->pods.record[pod]->controller.kind != controller_kind::daemon_set) gone.push_back(pod);
+      if (state_->pods.record[pod]->details->controller.kind != controller_kind::daemon_set) gone.push_back(pod);
     until.push_back(gone.size());
   }
   found made;
@@ -320,7 +320,7 @@ GANGSCHED_INLINE bool backfill::make_way(entity e) {
     if (fits(e, {}, *now_, own)) {
       for (const assignment& one : own.places) {
         suppose_back(*state_, one.pod.row, one.node.row);
-        if (state_->pods.record[one.pod.row]->expected_run_time != instant{0})
+        if (state_->pods.record[one.pod.row]->details->expected_run_time != instant{0})
           state_->pods.times.set_started(one.pod.row, *now_);
       }
       moved = when_others_end(*first);

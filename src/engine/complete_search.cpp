@@ -68,7 +68,7 @@ GANGSCHED_INLINE complete_search::member_kind complete_search::kind_of(row_t pod
   const gang* policy = std::get_if<gang>(&with_.state.groups.record[with_.state.pods.group[pod]]->spec.policy);
   const bool by_role = policy != nullptr && !policy->roles.empty();
   return {with_.state.class_of(pod),
-          by_role ? std::string_view{with_.state.pods.record[pod]->role} : std::string_view{}};
+          by_role ? std::string_view{with_.state.pods.record[pod]->details->role} : std::string_view{}};
 }
 
 /// Kinds come as their first members do: what numbers classes have depends on who was asked about before.

@@ -257,7 +257,7 @@ GANGSCHED_INLINE void event_handlers::member_changed(const change& record, row_t
   }
   if (!came) return;
   const queue_item* own = queue_->places().find({record.row, false});
-  if (own != nullptr && own->where == place::gated && pods.record[record.row]->gates.empty()) return;
+  if (own != nullptr && own->where == place::gated && pods.record[record.row]->details->gates.empty()) return;
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod]) {
     const queue_item* item = queue_->places().find({pod, false});
     if (pod != record.row && item != nullptr && item->where == place::gated) queue_->enqueue(pod, false);

@@ -18,7 +18,7 @@ GANGSCHED_INLINE role_split split_by_need(const model::cluster_state& state, row
   for (const role_minimum& one : policy.roles) missing.push_back(one.min_count);
   const auto take = [&](row_t pod) {
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (policy.roles[i].role == state.pods.record[pod]->role) return missing[i]-- > 0;
+      if (policy.roles[i].role == state.pods.record[pod]->details->role) return missing[i]-- > 0;
     }
     return false;
   };

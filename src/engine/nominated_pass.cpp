@@ -26,7 +26,7 @@ namespace detail {
 GANGSCHED_INLINE std::optional<instant> nominated_pass::next_time(const model::cluster_state& state, row_t pod,
                                                                   row_t node, instant now, instant time) {
   if (state.pods.times.empty()) return std::nullopt;
-  const instant run = state.pods.record[pod]->expected_run_time;
+  const instant run = state.pods.record[pod]->details->expected_run_time;
   const instant end = run == instant{0} ? model::pod_times::never : later_by(now, run);
   std::optional<instant> next;
   for (row_t other = state.nodes.first_nominated[node]; other != no_row; other = state.pods.next_nominated[other]) {
@@ -43,7 +43,7 @@ namespace detail {
 [[nodiscard]] inline bool will_be_there(const model::pod_table& pods, row_t other, instant now, instant at) noexcept {
   const instant from = pods.times.reserved_from(other);
   if (from == model::pod_times::never) return true;
-  const instant run = pods.record[other]->expected_run_time;
+  const instant run = pods.record[other]->details->expected_run_time;
   return from <= at && (run == instant{0} || later_by(std::max(from, now), run) > at);
 }
 

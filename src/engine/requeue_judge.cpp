@@ -307,7 +307,7 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::kind_of(const rejected_group& grou
     const class_id cls = state_->class_of(pod);
     made.add(std::uint64_t{cls} << 32 | state_->classes.generation(cls));
     made.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(state_->pods.record[pod]->rank.value_or(-1))));
-    made.add(state_->pods.record[pod]->role);
+    made.add(state_->pods.record[pod]->details->role);
   }
   return made.value() | 1;
 }

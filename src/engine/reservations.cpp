@@ -59,7 +59,7 @@ GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) 
     }
   }
   state_->assigned.assume(pod, node);
-  if (state_->pods.record[pod]->expected_run_time != instant{0}) state_->pods.times.set_started(pod, *now_);
+  if (state_->pods.record[pod]->details->expected_run_time != instant{0}) state_->pods.times.set_started(pod, *now_);
   return true;
 }
 

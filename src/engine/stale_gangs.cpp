@@ -29,7 +29,8 @@ GANGSCHED_INLINE bool stale_gangs::has_enough(row_t group) const {
   for (row_t pod = groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
     if (state_->pods.node[pod] == no_row || state_->pods.terminating[pod]) continue;
     ++there;
-    for (std::size_t i = 0; i < roles.size(); ++i) roles[i] += policy->roles[i].role == state_->pods.record[pod]->role;
+    for (std::size_t i = 0; i < roles.size(); ++i)
+      roles[i] += policy->roles[i].role == state_->pods.record[pod]->details->role;
   }
   for (std::size_t i = 0; i < roles.size(); ++i) {
     if (roles[i] < policy->roles[i].min_count) return false;

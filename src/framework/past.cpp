@@ -8,9 +8,10 @@ GANGSCHED_INLINE past_node::past_node(const model::viewed_tables& state, row_t r
 GANGSCHED_INLINE past_pod::past_pod(const model::viewed_tables& state, row_t row)
     : id_{row, state.pods.rows.generation(row)},
       class_(state.classes.share(state.pods.cls[row])),
-      labels_(state.pods.record[row]->labels),
-      gated_(!state.pods.record[row]->gates.empty()) {
-  if (const pod_disks* disks = state.pods.record[row]->disks.get()) disks_ = std::make_shared<const pod_disks>(*disks);
+      labels_(state.pods.record[row]->details->labels),
+      gated_(!state.pods.record[row]->details->gates.empty()) {
+  if (const pod_disks* disks = state.pods.record[row]->details->disks.get())
+    disks_ = std::make_shared<const pod_disks>(*disks);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -108,7 +108,7 @@ GANGSCHED_INLINE void assigned_pods::take_off_node(row_t pod, removal how) {
 
 GANGSCHED_INLINE void assigned_pods::count_claims(row_t pod, std::int32_t sign) {
   if (!classes_[pods_.cls[pod]].volumes.disks) return;
-  for (const symbol claim : pods_.record[pod]->disks->exclusive_claims) claims.add(claim, sign);
+  for (const symbol claim : pods_.record[pod]->details->disks->exclusive_claims) claims.add(claim, sign);
 }
 
 GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {

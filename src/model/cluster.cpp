@@ -269,7 +269,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   static_cast<void>(
       state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
   state.columns.clear(scope_number::nodes, node.row);
-  state.nodes.by_name.erase({}, state.nodes.record[node.row]->name_text);
+  state.nodes.by_name.erase(state.nodes.by_name.key_of({}, state.nodes.record[node.row]->name_text), node.row);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
   state.nodes.images.remove(state.nodes.record[node.row]->images);
   state.nodes.set_record(node.row, nullptr);

@@ -94,8 +94,8 @@ GANGSCHED_INLINE std::vector<pod_id> cluster_listing::nominated_to(node_id node)
 
 GANGSCHED_INLINE std::optional<pod_spec> cluster_listing::spec_of(pod_id pod) const {
   const model::pod_table& pods = state_->pods;
-  if (!detail::names_pod(*state_, pod) || pods.record[pod.row]->spec == nullptr) return std::nullopt;
-  pod_spec made = *pods.record[pod.row]->spec;
+  if (!detail::names_pod(*state_, pod) || pods.record[pod.row]->details->spec == nullptr) return std::nullopt;
+  pod_spec made = *pods.record[pod.row]->details->spec;
   const auto id = [&](row_t row) {
     return row == no_row ? node_id{} : node_id{row, state_->nodes.rows.generation(row)};
   };

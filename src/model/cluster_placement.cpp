@@ -27,7 +27,7 @@ GANGSCHED_INLINE result<void> cluster::assume(pod_id pod, node_id node) {
   if (state.pods.state[pod.row] != pod_state::pending)
     return error{errc::wrong_state, object, "state", "is not pending"};
   if (state.pods.terminating[pod.row]) return error{errc::wrong_state, object, "terminating", "is being deleted"};
-  if (!state.pods.record[pod.row]->gates.empty())
+  if (!state.pods.record[pod.row]->details->gates.empty())
     return error{errc::wrong_state, object, "scheduling_gates", "is gated"};
   if (!state.assigned.fits_in_words(node.row, state.classes[state.pods.cls[pod.row]]))
     return detail::usage_overflow(object);

@@ -9,6 +9,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/name_rules.hpp"
+#include "gangsched/model/pod_records.hpp"
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/tell.hpp"
 #include "gangsched/model/transaction.hpp"
@@ -49,51 +50,6 @@ GANGSCHED_INLINE result<resolved_priority> resolve_priority(const model::cluster
   }
   if (found != nullptr) return resolved_priority{found->value, found->preemption};
   return resolved_priority{spec.priority.value_or(0), spec.preemption};
-}
-
-GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_state& state, const pod_spec& spec) {
-  const pod_volumes& from = spec.volumes;
-  if (from.disks.empty() && from.exclusive_claims.empty() && from.attachments.empty()) return nullptr;
-  auto made = std::make_unique<pod_disks>();
-  for (const used_disk& one : from.disks) made->disks.push_back({state.names.intern(one.id), one.read_only});
-  for (const std::string& claim : from.exclusive_claims) {
-    made->exclusive_claims.push_back(state.names.intern(spec.ns + '/' + claim));
-  }
-  for (const attached_volume& one : from.attachments) {
-    const pod_disks::attachment volume{state.names.intern(one.driver), state.names.intern(one.id)};
-    auto& all = made->attachments;
-    if (std::find(all.begin(), all.end(), volume) == all.end()) all.push_back(volume);
-  }
-  return made;
-}
-
-GANGSCHED_INLINE std::shared_ptr<const pod_spec> kept(const model::cluster_state& state, const pod_spec& spec) {
-  return state.keeps_specs ? std::make_shared<const pod_spec>(spec) : nullptr;
-}
-
-/// @p queue: the row of that which it names.
-GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(model::cluster_state& state,
-                                                                          const pod_spec& spec, symbol ns,
-                                                                          row_t queue) {
-  const symbol priority_class = state.names.intern(spec.priority_class);
-  state.pods.name_classes = state.pods.name_classes || priority_class;
-  state.pods.have_limits = state.pods.have_limits || spec.deadline || spec.max_wait != instant{0};
-  return std::unique_ptr<const model::pod_record>{new model::pod_record{.name = spec.name,
-                                                                        .ns = ns,
-                                                                        .priority_class = priority_class,
-                                                                        .labels = spec.labels,
-                                                                        .gates = spec.scheduling_gates,
-                                                                        .start_time = spec.start_time,
-                                                                        .expected_run_time = spec.expected_run_time,
-                                                                        .deadline = spec.deadline,
-                                                                        .max_wait = spec.max_wait,
-                                                                        .controller = spec.controller,
-                                                                        .disks = make_pod_disks(state, spec),
-                                                                        .role = spec.role,
-                                                                        .rank = spec.rank,
-                                                                        .queue = queue,
-                                                                        .cookie = spec.cookie,
-                                                                        .spec = kept(state, spec)}};
 }
 
 GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const pod_spec& spec,
@@ -194,6 +150,12 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
          (!aligned || same_containers(a, b)) && std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
+/// Whether nothing of what pods that are otherwise alike differ in is there to be checked, but for the name.
+GANGSCHED_INLINE bool says_nothing_of_its_own(const pod_spec& spec) noexcept {
+  return spec.queue.empty() && spec.max_wait == instant{0} && spec.scheduling_gates.empty() &&
+         spec.held_devices.empty() && spec.expected_run_time == instant{0} && !spec.node;
+}
+
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
 GANGSCHED_INLINE bool adds_words(const model::cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
   return !spec.node && !state.undo.recording() &&
@@ -220,16 +182,44 @@ GANGSCHED_INLINE class_id in_its_queue(model::cluster_state& state, const pod_sp
   return state.queued.class_in(cls, state.queued.queue_for(own, ns, spec.group ? spec.group.row : no_row));
 }
 
-/// @p epoch: of the class table when the class was made. @p queue: the row of that which it names.
+/// The class of a checked spec for a pod on @p node, or nowhere, that counts there already if its row is @p there: that of @p like, what is
+/// known of pods like it, or a new one, which is known from then on. @p like is null afterwards unless it is about this spec.
+GANGSCHED_INLINE result<class_id> class_for(model::cluster_state& state, const pod_spec& spec,
+                                            const resolved_priority& priority, const object_label& object,
+                                            model::pod_templates::known*& like, row_t node, row_t there = no_row) {
+  const pod_class* const replaced = node != no_row && there != no_row ? &state.classes[state.pods.cls[there]] : nullptr;
+  if (like != nullptr && like->priority == priority.value && like->preemption == priority.preemption) {
+    if (node != no_row && !state.assigned.fits_in_words(node, state.classes[like->cls], replaced))
+      return usage_overflow(object);
+    return like->cls;
+  }
+  like = nullptr;
+  auto requests = requests_of(spec, state.semantics);
+  if (!requests) return std::move(requests).error();
+  if (node != no_row && !fits_in_words(state, node, *requests, replaced)) return usage_overflow(object);
+  const class_id cls = make_class(state, spec, *requests, priority.value, priority.preemption);
+  // Epochs of a trial are taken back: a number comes again that means something else.
+  if (!state.undo.recording()) {
+    like = state.templates.keep(spec, {.cls = cls,
+                                       .generation = state.classes.generation(cls),
+                                       .epoch = state.classes.epoch(),
+                                       .priority = priority.value,
+                                       .preemption = priority.preemption,
+                                       .details = {}});
+  }
+  return cls;
+}
+
+/// @p epoch: of the class table when the class was made.
 GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& spec, const name_index::key& name,
-                                  class_id cls, std::uint32_t epoch, row_t queue) {
+                                  std::unique_ptr<const model::pod_record> record, class_id cls, std::uint32_t epoch) {
   model::pod_table& pods = state.pods;
   // What takes memory comes first: of most pods nothing after this does.
   const row_t row = pods.rows.make_room();
   pods.grow(row + 1);
   state.columns.grow(scope_number::pods, row + 1);
   state.log.make_room(2);
-  auto record = make_pod_record(state, spec, name.ns, queue);
+  const row_t queue = record->queue;
   pods.by_name.insert(name, row);
   static_cast<void>(pods.rows.take());
   pods.record.set(row, std::move(record));
@@ -273,32 +263,16 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   const std::optional<symbol> ns = state.names.find(spec.ns);
   name_index::key name{};
   if (ns) pods.by_name.prefetch(name = pods.by_name.key_of(*ns, spec.name));
-  const model::pod_templates::known* like = state.templates.find(spec);
-  if (like != nullptr &&
-      (like->epoch != state.classes.epoch() || like->generation != state.classes.generation(like->cls)))
-    like = nullptr;
+  model::pod_templates::known* like = detail::known_alike(state, spec);
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   const detail::object_label object{"pod", spec.ns, spec.name};
   if (ns && pods.by_name.find(name) != no_row) return error{errc::duplicate, object, "name", "exists already"};
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
-  class_id cls = no_class;
-  if (like != nullptr && like->priority == priority->value && like->preemption == priority->preemption) {
-    cls = like->cls;
-  } else {
-    auto requests = requests_of(spec, state.semantics);
-    if (!requests) return std::move(requests).error();
-    if (spec.node && !detail::fits_in_words(state, spec.node.row, *requests)) return detail::usage_overflow(object);
-    cls = make_class(state, spec, *requests, priority->value, priority->preemption);
-    // Counters live as long as the classes that name them have pods, epochs of a trial are taken back.
-    if (state.classes[cls].counters.named.empty() && !state.undo.trying()) {
-      state.templates.keep(
-          spec, {cls, state.classes.generation(cls), state.classes.epoch(), priority->value, priority->preemption});
-    }
-  }
-  if (spec.node && !state.assigned.fits_in_words(spec.node.row, state.classes[cls]))
-    return detail::usage_overflow(object);
+  const auto known = detail::class_for(state, spec, *priority, object, like, spec.node ? spec.node.row : no_row);
+  if (!known) return known.error();
+  class_id cls = *known;
 
   if (!ns) name = pods.by_name.key_of(state.names.intern(spec.ns), spec.name);
   std::optional<call_mark> whole;
@@ -312,7 +286,8 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   } else if (!detail::adds_words(state, spec, cls)) {
     whole.emplace(state);
   }
-  const row_t row = detail::insert_pod(state, spec, name, cls, state.classes.epoch(), own);
+  auto record = detail::make_pod_record(spec, name.ns, own, detail::details_for(state, spec, like));
+  const row_t row = detail::insert_pod(state, spec, name, std::move(record), cls, state.classes.epoch());
   if (whole) whole->keep();
   return pod_id{row, pods.rows.generation(row)};
 }
@@ -324,55 +299,90 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   model::pod_table& pods = state.pods;
   GANGSCHED_REFUSE_IN_HOOK(state, detail::object_name("pod", like.ns, like.name));
   state.collection.run_if_due();
-  call_mark whole{state};
   std::vector<pod_id> made;
   if (names.empty()) return made;
-  pod_spec one = like;
-  const auto object = [&] { return detail::object_label{"pod", one.ns, one.name}; };
-  one.name = names.front();
-  if (auto wrong = check(one)) return std::move(*wrong);
-  if (like.node || like.nominated_node) {
-    return error{errc::malformed, object(), like.node ? "node" : "nominated_node", "pods that are added together wait"};
+  detail::object_label object{"pod", like.ns, names.front()};
+  const auto named = [&](const std::string& name) {
+    pod_spec one = like;
+    one.name = name;
+    return one;
+  };
+  model::pod_templates::known* known = detail::known_alike(state, like);
+  if (known == nullptr || !detail::is_dns_subdomain(names.front()) || !detail::says_nothing_of_its_own(like)) {
+    if (auto wrong = check(named(names.front()))) return std::move(*wrong);
   }
-  if (auto wrong = detail::check_references(state, like, object())) return std::move(*wrong);
-  const std::optional<symbol> known = state.names.find(like.ns);
+  if (like.node || like.nominated_node) {
+    return error{errc::malformed, object, like.node ? "node" : "nominated_node", "pods that are added together wait"};
+  }
+  if (auto wrong = detail::check_references(state, like, object)) return std::move(*wrong);
+  const std::optional<symbol> known_ns = state.names.find(like.ns);
   for (const std::string& name : names) {
     const bool good = detail::is_dns_subdomain(name);
-    if (good && (!known || pods.by_name.find(*known, name) == no_row)) continue;
-    one.name = name;
-    if (!good) return *check(one);
-    return error{errc::duplicate, object(), "name", "exists already"};
+    if (good && (!known_ns || pods.by_name.find(*known_ns, name) == no_row)) continue;
+    if (!good) return *check(named(name));
+    object.name = name;
+    return error{errc::duplicate, object, "name", "exists already"};
   }
   if (like.rank &&
       names.size() - 1 > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - std::max(*like.rank, 0))) {
-    return error{errc::overflow, object(), "rank", "the last pod's would not fit into 32 bits"};
+    return error{errc::overflow, object, "rank", "the last pod's would not fit into 32 bits"};
   }
   if (std::adjacent_find(names.begin(), names.end(), std::greater_equal<>{}) != names.end()) {
     std::vector<std::string_view> sorted{names.begin(), names.end()};
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-      one.name = *twice;
-      return error{errc::duplicate, object(), "name", "is there twice"};
+      object.name = *twice;
+      return error{errc::duplicate, object, "name", "is there twice"};
     }
   }
-  auto priority = detail::resolve_priority(state, like, object());
+  auto priority = detail::resolve_priority(state, like, object);
   if (!priority) return std::move(priority).error();
-  auto requests = requests_of(like, state.semantics);
-  if (!requests) return std::move(requests).error();
+  const auto its = detail::class_for(state, like, *priority, object, known, no_row);
+  if (!its) return its.error();
+  class_id cls = *its;
   const symbol ns = state.names.intern(like.ns);
-  const row_t own = detail::own_queue(state, like);
-  const class_id cls = detail::in_its_queue(state, like, ns, own,
-                                            make_class(state, like, *requests, priority->value, priority->preemption));
+  const auto room = static_cast<row_t>(names.size());
+  std::optional<call_mark> whole;
+  row_t own = no_row;
+  if (!like.queue.empty() || state.queued.any()) {
+    whole.emplace(state);
+    own = detail::own_queue(state, like);
+    cls = detail::in_its_queue(state, like, ns, own, cls);
+  } else if (!detail::adds_words(state, like, cls)) {
+    whole.emplace(state);
+  }
   const std::uint32_t epoch = state.classes.epoch();
   made.reserve(names.size());
+  std::vector<std::unique_ptr<const model::pod_record>> records;  // all before the first comes in: then none can fail
+  records.reserve(names.size());
+  const auto details = detail::details_for(state, like, known);
   for (const std::string& name : names) {
-    one.name = name;
-    if (!state.queued.fits(state.classes[cls])) return detail::queue_overflow(object());
-    const row_t row = detail::insert_pod(state, one, pods.by_name.key_of(ns, name), cls, epoch, own);
-    made.push_back({row, pods.rows.generation(row)});
-    if (one.rank && made.size() < names.size()) ++*one.rank;
+    auto one = std::make_unique<model::pod_record>();
+    one->name = name, one->details = details;
+    one->start_time = like.start_time, one->cookie = like.cookie;
+    if (like.rank) one->rank = *like.rank + static_cast<std::int32_t>(records.size());
+    one->ns = ns, one->queue = own;
+    if (state.keeps_specs) {  // as if it had come alone
+      pod_spec said = named(name);
+      said.rank = one->rank;
+      one->details = detail::make_pod_details(state, said, nullptr);
+    }
+    records.push_back(std::move(one));
   }
-  whole.keep();
+  pods.grow(pods.rows.make_room(room) + room);
+  state.columns.grow(scope_number::pods, pods.rows.count() + room);
+  state.log.make_room(std::min<std::size_t>(names.size() + 1, 2 * state.log.bound() + 1));
+  pods.by_name.make_room(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (whole && !state.queued.fits(state.classes[cls])) {
+      object.name = names[i];
+      return detail::queue_overflow(object);
+    }
+    const row_t row =
+        detail::insert_pod(state, like, pods.by_name.key_of(ns, names[i]), std::move(records[i]), cls, epoch);
+    made.push_back({row, pods.rows.generation(row)});
+  }
+  if (whole) whole->keep();
   return made;
 }
 
@@ -385,7 +395,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
-  if (auto wrong = check(spec)) return std::move(*wrong);
+  model::pod_templates::known* like = detail::known_alike(state, spec);
+  if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   const row_t row = pod.row;
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
@@ -403,24 +414,23 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   }
   auto priority = detail::resolve_priority(state, spec, object);
   if (!priority) return std::move(priority).error();
-  auto requests = requests_of(spec, state.semantics);
-  if (!requests) return std::move(requests).error();
   const row_t node = spec.node ? spec.node.row : pods.node[row];
-  const pod_class* replaced = node == pods.node[row] && node != no_row ? &state.classes[pods.cls[row]] : nullptr;
-  if (node != no_row && !detail::fits_in_words(state, node, *requests, replaced)) return detail::usage_overflow(object);
+  const auto known =
+      detail::class_for(state, spec, *priority, object, like, node, pods.node[row] == node ? row : no_row);
+  if (!known) return known.error();
   const std::uint32_t epoch = state.classes.epoch();
   const row_t own = detail::own_queue(state, spec), named = pods.record[row]->queue;
-  const class_id cls = detail::in_its_queue(state, spec, pods.record[row]->ns, own,
-                                            make_class(state, spec, *requests, priority->value, priority->preemption));
+  const class_id cls = detail::in_its_queue(state, spec, pods.record[row]->ns, own, *known);
 
   if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.assigned.release(row);
-  const bool gates_changed = pods.record[row]->gates != spec.scheduling_gates;
+  const bool gates_changed = pods.record[row]->details->gates != spec.scheduling_gates;
   const row_t held = pods.node[row];
   const reads before = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.assigned.take_off_node(row);
   const queue_id left = state.classes[pods.cls[row]].queue;
   if (left) state.queued.leave(row);
-  pods.record.set(row, detail::make_pod_record(state, spec, pods.record[row]->ns, own));
+  pods.record.set(row,
+                  detail::make_pod_record(spec, pods.record[row]->ns, own, detail::details_for(state, spec, like)));
   pods.cls_epoch.set(row, epoch);
   const bool asks_other = cls != pods.cls[row];
   const device_record* devices = held == no_row ? nullptr : state.nodes.record[held]->devices.get();
@@ -534,7 +544,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   if (group != no_row) detail::leave_group(state, row);
   state.counting.leave_class(pods.cls[row]);
   pods.cls.set(row, no_class);
-  pods.by_name.erase(pods.record[row]->ns, pods.record[row]->name);
+  pods.by_name.erase(pods.by_name.key_of(pods.record[row]->ns, pods.record[row]->name), row);
   pods.record.set(row, nullptr);
   state.columns.clear(scope_number::pods, row);
   pods.rows.give_back(row);

@@ -77,8 +77,9 @@ struct names_in_use {
   void mark_pods() noexcept {
     for (row_t row = 0; row < state.pods.rows.count(); ++row) {
       if (!state.pods.alive(row)) continue;
-      state.names.mark(state.pods.record[row]->priority_class);
-      if (state.pods.record[row]->disks != nullptr) mark(*state.pods.record[row]->disks);
+      const model::pod_details& details = *state.pods.record[row]->details;
+      state.names.mark(details.priority_class);
+      if (details.disks != nullptr) mark(*details.disks);
     }
   }
 };

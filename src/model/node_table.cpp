@@ -59,7 +59,7 @@ GANGSCHED_INLINE node_table::node_table(interner& names, undo_log& undo)
       ports(undo),
       tree(names, undo),
       images(undo),
-      by_name(undo),
+      by_name(undo, record),
       total(undo) {
   first_wanted.grow(1);
   total.grow(1);

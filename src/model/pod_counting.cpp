@@ -14,10 +14,10 @@ GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
   const class_id old = pods_.cls[pod];
   pods_.cls_epoch.set(pod, classes_.epoch());
   const pod_record& record = *pods_.record[pod];
-  std::vector<counter_id> matched = counters_.matching(record.ns, record.labels, named_.labels_of(record.ns));
+  std::vector<counter_id> matched = counters_.matching(record.ns, record.details->labels, named_.labels_of(record.ns));
   std::optional<label_selector> selector;
   if (!default_spread.empty() && classes_[old].spread.empty()) {
-    selector = default_selector(record.ns, record.labels, record.controller);
+    selector = default_selector(record.ns, record.details->labels, record.details->controller);
   }
   const bool renamed = canonical::bytes(selector) != canonical::bytes(classes_[old].default_selector) ||
                        (selector && classes_[old].counters.default_spread.size() != default_spread.size());
@@ -73,7 +73,7 @@ GANGSCHED_INLINE void pod_counting::fill(counter_id id) {
     for (row_t pod = nodes_.first_pod[row]; pod != no_row; pod = pods_.next_on_node[pod]) {
       const pod_record& record = *pods_.record[pod];
       if (spec.spread && pods_.terminating[pod]) continue;
-      if (matches(scope, record.ns, record.labels, named_.labels_of(record.ns))) counters_.add(id, domain, 1);
+      if (matches(scope, record.ns, record.details->labels, named_.labels_of(record.ns))) counters_.add(id, domain, 1);
     }
   }
 }

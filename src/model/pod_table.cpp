@@ -8,27 +8,27 @@ GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
   canonical::put(text, name);
   canonical::put(text, ns);
-  canonical::put(text, labels);
-  canonical::put(text, gates);
+  canonical::put(text, details->labels);
+  canonical::put(text, details->gates);
   canonical::put(text, start_time.has_value());
   canonical::put(text, start_time.value_or(instant::zero()).count());
-  canonical::put(text, controller.kind);
-  canonical::put(text, controller.name);
-  if (disks != nullptr) {
+  canonical::put(text, details->controller.kind);
+  canonical::put(text, details->controller.name);
+  if (const pod_disks* const disks = details->disks.get()) {
     for (const auto& one : disks->disks) canonical::put(text, one.id), canonical::put(text, one.read_only);
     canonical::put(text, disks->exclusive_claims);
     for (const auto& one : disks->attachments) canonical::put(text, one.driver), canonical::put(text, one.id);
   }
-  canonical::put(text, role);
+  canonical::put(text, details->role);
   canonical::put(text, rank);
   canonical::put(text, queue);
   canonical::put(text, cookie);
-  if (priority_class) canonical::put(text, priority_class);
-  if (expected_run_time != instant{0}) canonical::put(text, expected_run_time.count());
-  if (deadline || max_wait != instant{0}) {
-    canonical::put(text, deadline.has_value());
-    canonical::put(text, deadline.value_or(instant::zero()).count());
-    canonical::put(text, max_wait.count());
+  if (details->priority_class) canonical::put(text, details->priority_class);
+  if (details->expected_run_time != instant{0}) canonical::put(text, details->expected_run_time.count());
+  if (details->deadline || details->max_wait != instant{0}) {
+    canonical::put(text, details->deadline.has_value());
+    canonical::put(text, details->deadline.value_or(instant::zero()).count());
+    canonical::put(text, details->max_wait.count());
   }
   out.add(text.bytes);
 }
@@ -54,7 +54,7 @@ GANGSCHED_INLINE pod_table::pod_table(undo_log& undo)
       prev_in_group(undo, words),
       arrival(undo, words),
       times(undo),
-      by_name(undo) {}
+      by_name(undo, record) {}
 
 GANGSCHED_INLINE pod_table& pod_table::operator=(const pod_table& from) {
   rows = from.rows;

@@ -6,6 +6,7 @@
 #include "gangsched/devices/device_grants.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/make_class.hpp"
+#include "gangsched/model/pod_records.hpp"
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -16,7 +17,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 [[nodiscard]] std::optional<error> check_tree(const model::cluster_state& state, row_t row, const group_spec& spec,
                                               const std::string& object);
 [[nodiscard]] row_t insert_pod(model::cluster_state& state, const pod_spec& spec, const name_index::key& name,
-                               class_id cls, std::uint32_t epoch, row_t queue);
+                               std::unique_ptr<const model::pod_record> record, class_id cls, std::uint32_t epoch);
 [[nodiscard]] row_t make_group(model::cluster_state& state, std::unique_ptr<const model::group_record> record);
 [[nodiscard]] std::unique_ptr<const model::group_record> make_group_record(model::cluster_state& state,
                                                                            const group_spec& spec, symbol ns);
@@ -384,7 +385,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   } else {
     auto made = make_class(spec, its.queue);
     if (!made) return std::move(made).error();
-    known = {&from, *made, all.classes.epoch()};
+    known = {&from, *made, all.classes.epoch(), {}};
   }
   row_t own = no_row;
   if (!from.queue.empty()) {
@@ -393,14 +394,20 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   }
   spec.priority_class = from.priority_class;
   if (!all.queued.fits(all.classes[known.made])) return damaged("amounts");
-  static_cast<void>(
-      gangsched::detail::insert_pod(all, spec, all.pods.by_name.key_of(ns, spec.name), known.made, known.epoch, own));
+  const bool shares = like_it && known.like->priority_class == from.priority_class;
+  auto details = gangsched::detail::make_pod_details(all, spec, shares ? known.details.lock() : nullptr);
+  if (shares || !like_it) known.details = details;
+  static_cast<void>(gangsched::detail::insert_pod(all, spec, all.pods.by_name.key_of(ns, spec.name),
+                                                  gangsched::detail::make_pod_record(spec, ns, own, std::move(details)),
+                                                  known.made, known.epoch));
   all.pods.arrival.set(from.row, from.arrival);
   by_row_[from.row] = &from;
   if (!from.kept) return {};
   if (auto wrong = check(*from.kept)) return std::move(*wrong);
   auto record = std::make_unique<pod_record>(*all.pods.record[from.row]);
-  record->spec = std::make_shared<const pod_spec>(*from.kept);
+  auto with_spec = std::make_shared<pod_details>(*record->details);
+  with_spec->spec = std::make_shared<const pod_spec>(*from.kept);
+  record->details = std::move(with_spec);
   all.pods.record.set(from.row, std::move(record));
   return {};
 }

@@ -114,17 +114,18 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     one.row = row;
     one.cls = number_of(pods.cls[row]);
     one.name = record.name;
-    one.labels = record.labels;
-    one.gates = record.gates;
-    one.times = {record.start_time, record.expected_run_time, record.deadline,
-                 record.max_wait,   pods.times.started(row),  pods.times.reserved_from(row)};
-    one.controller = record.controller;
-    if (record.disks != nullptr) one.disks = disks_of(*record.disks, record.ns);
-    one.role = record.role;
+    const pod_details& details = *record.details;
+    one.labels = details.labels;
+    one.gates = details.gates;
+    one.times = {record.start_time, details.expected_run_time, details.deadline,
+                 details.max_wait,  pods.times.started(row),   pods.times.reserved_from(row)};
+    one.controller = details.controller;
+    if (details.disks != nullptr) one.disks = disks_of(*details.disks, record.ns);
+    one.role = details.role;
     one.rank = record.rank;
     if (record.queue != no_row) one.queue = state_->queues.record[record.queue]->spec.name;
     one.cookie = record.cookie;
-    one.priority_class = text(record.priority_class);
+    one.priority_class = text(details.priority_class);
     one.group = pods.group[row];
     one.arrival = pods.arrival[row];
     one.state = pods.state[row];
@@ -132,7 +133,7 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     one.node = pods.node[row];
     one.attempt = pods.attempt[row];
     if (pods.claim[row] != nullptr) one.devices = devices_of(*pods.claim[row]);
-    if (record.spec != nullptr) one.kept = *record.spec;
+    if (details.spec != nullptr) one.kept = *details.spec;
   }
   // Who comes last stands first.
   const auto backwards = [](std::vector<row_t> list, const auto& each) {

@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 GANGSCHED_INLINE time_limits limits_of_pod(const viewed_tables& tables, row_t pod) noexcept {
   time_limits made;
   if (!tables.pods.have_limits) return made;
-  const pod_record& its = *tables.pods.record[pod];
+  const pod_details& its = *tables.pods.record[pod]->details;
   std::optional<instant> deadline = its.deadline;
   instant longest = its.max_wait;
   for (row_t group = tables.pods.group[pod]; group != no_row; group = tables.groups.parent[group]) {

@@ -205,7 +205,7 @@ TEST_CASE("an update of a waiting pod replaces its spec", "[model][cluster][pod]
   const std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").cpu(2).label("b", "2").cookie(9).priority(4).nominated(n)));
   CHECK(c.cookie_of(p) == 9);
-  CHECK(inside(c).pods.record[p.row]->labels == label_map{{"b", "2"}});
+  CHECK(inside(c).pods.record[p.row]->details->labels == label_map{{"b", "2"}});
   CHECK(c.priority_of(p) == 4);
   CHECK(inside(c).classes[inside(c).pods.cls[p.row]].request(kinds::cpu) == 2000);
   CHECK(c.nominated_node_of(p) == n);

@@ -67,9 +67,10 @@ recount count_again(const model::cluster_state& state, const counter_spec& spec)
       if (spec.what != counts::matching) {
         made.pods[domain] += carried(state, pod, spec);
       } else if (!spec.nobody && !(spec.spread && state.pods.terminating[pod])) {
-        made.pods[domain] +=
-            matches(state.counters.scope(spec.scope), record.ns, record.labels, state.named.labels_of(record.ns)) ? 1
-                                                                                                                  : 0;
+        made.pods[domain] += matches(state.counters.scope(spec.scope), record.ns, record.details->labels,
+                                     state.named.labels_of(record.ns))
+                                 ? 1
+                                 : 0;
       }
     }
   }

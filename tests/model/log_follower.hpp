@@ -92,7 +92,7 @@ class log_follower {
           out.add(static_cast<std::uint64_t>(state.pods.state[pod]));
           out.add(state.pods.terminating[pod] ? 1 : 0);
           out.add(state.pods.record[pod]->cookie);
-          for (const auto& [key, value] : state.pods.record[pod]->labels) out.add(key), out.add(value);
+          for (const auto& [key, value] : state.pods.record[pod]->details->labels) out.add(key), out.add(value);
         }
         break;
       default:

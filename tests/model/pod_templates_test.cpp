@@ -31,6 +31,12 @@ pod_spec any_pod(dice& random, int number) {
   if (random.percent(15))
     made.spec.affinity_to_pods.required.push_back(
         {.topology_key = "host", .selector = label_selector{{{"app", "a"}}, {}}});
+  if (random.percent(15)) made.avoid("app", random.percent(50) ? "a" : "b", "host");
+  if (random.percent(10)) made.prefer(5, "zone", {random.percent(50) ? "z0" : "z1"});
+  if (random.percent(10))
+    made.spec.topology_spread_constraints.push_back({.topology_key = "zone",
+                                                     .max_skew = random.percent(50) ? 1 : 2,
+                                                     .selector = label_selector{{{"app", "a"}}, {}}});
   if (random.percent(10)) made.spec.controller = {controller_kind::replica_set, "set"};
   if (random.percent(5)) made.gate("wait/here");
   return made;

@@ -168,8 +168,8 @@ void soak::compare_pod(const mini_pod& pod) {
   check(cluster_.nominated_node_of(pod.id) == id_of(pod.nominated), "nominated node of " + name);
   check(state.pods.terminating[row] == pod.terminating, "terminating of " + name);
   check(cluster_.cookie_of(pod.id) == spec.cookie, "cookie of " + name);
-  check(state.pods.record[row]->labels == spec.labels, "labels of " + name);
-  check(state.pods.record[row]->gates == spec.scheduling_gates, "gates of " + name);
+  check(state.pods.record[row]->details->labels == spec.labels, "labels of " + name);
+  check(state.pods.record[row]->details->gates == spec.scheduling_gates, "gates of " + name);
   check(state.pods.arrival[row] == pod.arrival, "arrival of " + name);
   const row_t group = pod.group.empty() ? no_row : model_.groups.at({spec.ns, pod.group}).id.row;
   check(state.pods.group[row] == group, "group of " + name);

@@ -31,7 +31,8 @@ class affinity_reference {
     constraints_ = cls_.spread;
     if (constraints_.empty()) {
       const model::pod_record& record = *state_.pods.record[pod_];
-      if (const auto selector = state_.counting.default_selector(record.ns, record.labels, record.controller)) {
+      if (const auto selector =
+              state_.counting.default_selector(record.ns, record.details->labels, record.details->controller)) {
         constraints_ = options_.defaults;
         for (topology_spread& one : constraints_) one.selector = selector;
       }
@@ -72,7 +73,7 @@ class affinity_reference {
         for (const auto& [domain, number] : counts)
           least = domain == counts.begin()->first ? number : std::min(least, number);
       }
-      const bool self = one.selector && matches(*one.selector, state_.pods.record[pod_]->labels);
+      const bool self = one.selector && matches(*one.selector, state_.pods.record[pod_]->details->labels);
       if (counts[*value] + (self ? 1 : 0) - least > one.max_skew)
         return "node(s) didn't match pod topology spread constraints";
     }
@@ -184,7 +185,7 @@ class affinity_reference {
       here = here || matches(*term.namespace_selector, state_.named.labels_of(ns)) ||
              (owner == pod_ && matches(*term.namespace_selector, {}));
     }
-    return here && term.selector && matches(*term.selector, state_.pods.record[subject]->labels);
+    return here && term.selector && matches(*term.selector, state_.pods.record[subject]->details->labels);
   }
   [[nodiscard]] bool matches_all(row_t subject) const {
     for (const pod_affinity_term& term : cls_.affinity_to_pods.required) {
@@ -241,7 +242,7 @@ class affinity_reference {
     each_pod(node, [&](row_t other) {
       const model::pod_record& record = *state_.pods.record[other];
       number += !state_.pods.terminating[other] && record.ns == state_.pods.record[pod_]->ns &&
-                matches(*one.selector, record.labels);
+                matches(*one.selector, record.details->labels);
     });
     return number;
   }

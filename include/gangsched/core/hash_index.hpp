@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -11,7 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Where things are by their hash: small values, and who asks says which of those with the hash is meant. It is never iterated where
 /// the order could show. Only `make_room` takes memory, and if there is none nothing has changed; what was erased can be put back
 /// without. (Tables of Abseil are broken once their growth has failed.)
-template <class Value>
+/// @tparam Mark what is kept of a hash: half of it where memory counts for more than comparing one value in billions for nothing.
+template <class Value, std::unsigned_integral Mark = std::uint64_t>
   requires(std::is_trivially_copyable_v<Value>)
 class hash_index {
  public:
@@ -19,7 +21,7 @@ class hash_index {
   template <class Same>
   [[nodiscard]] const Value* find(std::size_t hash, const Same& same) const noexcept {
     if (slots_.empty()) return nullptr;
-    const std::uint64_t mark = mark_of(hash);
+    const Mark mark = mark_of(hash);
     for (std::size_t at = home(mark); slots_[at].mark != 0; at = next(at)) {
       if (slots_[at].mark == mark && same(slots_[at].value)) return &slots_[at].value;
     }
@@ -50,7 +52,7 @@ class hash_index {
   /// It must be there.
   template <class Same>
   void erase(std::size_t hash, const Same& same) noexcept {
-    const std::uint64_t mark = mark_of(hash);
+    const Mark mark = mark_of(hash);
     std::size_t hole = home(mark);
     while (slots_[hole].mark != mark || !same(slots_[hole].value)) hole = next(hole);
     // Those behind it come nearer to where they belong, so that no search ends too early.
@@ -72,13 +74,18 @@ class hash_index {
 
  private:
   struct slot {
-    std::uint64_t mark = 0;  // the hash; 0: nothing is here
+    Mark mark = 0;  // of the hash; 0: nothing is here
     Value value{};
   };
-  [[nodiscard]] static std::uint64_t mark_of(std::size_t hash) noexcept { return hash != 0 ? hash : 1; }
+  [[nodiscard]] static Mark mark_of(std::size_t hash) noexcept {
+    const auto mark = static_cast<Mark>(hash);
+    return mark != 0 ? mark : 1;
+  }
   [[nodiscard]] static std::size_t room_of(std::size_t slots) noexcept { return slots / 4 * 3; }
-  [[nodiscard]] std::size_t home(std::uint64_t mark) const noexcept {
-    return (mark ^ (mark >> 32)) & (slots_.size() - 1);
+  [[nodiscard]] std::size_t home(Mark mark) const noexcept {
+    std::uint64_t folded = mark;
+    folded ^= folded >> 32;
+    return folded & (slots_.size() - 1);
   }
   [[nodiscard]] std::size_t next(std::size_t at) const noexcept { return (at + 1) & (slots_.size() - 1); }
   void put(const slot& made) noexcept {

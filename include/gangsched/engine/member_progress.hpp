@@ -57,7 +57,7 @@ class member_progress {
  private:
   role_progress* role_of(row_t pod) {
     for (role_progress& one : roles_)
-      if (one.role == state_->pods.record[pod]->role) return &one;
+      if (one.role == state_->pods.record[pod]->details->role) return &one;
     return nullptr;
   }
   const model::cluster_state* state_;

@@ -266,24 +266,24 @@ class pod_info : public pod_view {
 
   [[nodiscard]] pod_id id() const noexcept { return {row_, state_->pods.rows.generation(row_)}; }
   [[nodiscard]] std::string_view name() const { return record().name; }
-  [[nodiscard]] const label_map& labels() const { return record().labels; }
+  [[nodiscard]] const label_map& labels() const { return record().details->labels; }
   [[nodiscard]] std::optional<std::string_view> label(const std::string& key) const {
-    const auto found = record().labels.find(key);
-    return found == record().labels.end() ? std::nullopt : std::optional<std::string_view>{found->second};
+    const auto found = record().details->labels.find(key);
+    return found == record().details->labels.end() ? std::nullopt : std::optional<std::string_view>{found->second};
   }
-  [[nodiscard]] std::span<const std::string> gates() const { return record().gates; }
+  [[nodiscard]] std::span<const std::string> gates() const { return record().details->gates; }
   [[nodiscard]] std::uint64_t cookie() const { return record().cookie; }
   [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
   /// When it has to start so as to end by its deadline; the last instant if it has none. O(depth of its group).
   [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
   /// The priority class that it names, if any (`cluster_view::priority_class`).
-  [[nodiscard]] symbol priority_class() const { return record().priority_class; }
+  [[nodiscard]] symbol priority_class() const { return record().details->priority_class; }
   [[nodiscard]] pod_state state() const noexcept { return state_->pods.state[row_]; }
   [[nodiscard]] bool terminating() const noexcept { return state_->pods.terminating[row_]; }
   /// Whether it terminates because a scheduler evicted it.
   [[nodiscard]] bool preempted() const noexcept { return state_->pods.preempted[row_]; }
   /// The volumes that are the pod's own; null if there are none.
-  [[nodiscard]] const pod_disks* disks() const noexcept { return record().disks.get(); }
+  [[nodiscard]] const pod_disks* disks() const noexcept { return record().details->disks.get(); }
   /// A word that the host keeps for it. A hook that asks for it of a pod on its node says `reads::own` of the node.
   [[nodiscard]] std::int64_t own(by_host<pod_column> column) const {
     return detail::own_word(*state_, column.index, row_);
@@ -298,7 +298,7 @@ class pod_info : public pod_view {
   /// What it has of its node's devices; null if nothing.
   [[nodiscard]] const device_claim* devices() const noexcept { return state_->pods.claim[row_]; }
   /// What it is in its group; "" if nothing special. And its index there, if it has one.
-  [[nodiscard]] std::string_view role() const { return record().role; }
+  [[nodiscard]] std::string_view role() const { return record().details->role; }
   [[nodiscard]] std::optional<std::int32_t> rank() const { return record().rank; }
   /// Where it runs or is assumed.
   [[nodiscard]] std::optional<node_info> node() const {

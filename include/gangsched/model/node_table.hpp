@@ -3,16 +3,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/fwd.hpp"
 #include "gangsched/model/image_table.hpp"
-#include "gangsched/model/name_index.hpp"
 #include "gangsched/model/node_tree.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/port_column.hpp"
+#include "gangsched/model/record_index.hpp"
 #include "gangsched/model/slots.hpp"
 
 /// The nodes of a cluster: a row each, what the host says of one in its record, what pods change beside it in columns.
@@ -47,6 +48,7 @@ struct node_record {
 
   /// The value of label @p key, if the node has it. O(log labels).
   [[nodiscard]] GANGSCHED_API std::optional<symbol> label(symbol key) const noexcept;
+  [[nodiscard]] std::pair<symbol, std::string_view> key() const noexcept { return {{}, name_text}; }
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
@@ -67,7 +69,7 @@ struct node_table {
   port_column ports;
   node_tree tree;      ///< their order round the zones
   image_table images;  ///< what they list
-  name_index by_name;
+  record_index<object_column<node_record>> by_name;
   column<std::uint32_t> total;  ///< row 0: nodes there are
 
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }

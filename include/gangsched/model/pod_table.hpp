@@ -2,16 +2,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/affinity_spec.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/fwd.hpp"
-#include "gangsched/model/name_index.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/pod_state.hpp"
 #include "gangsched/model/pod_times.hpp"
+#include "gangsched/model/record_index.hpp"
 #include "gangsched/model/slots.hpp"
 
 /// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
@@ -38,23 +40,30 @@ struct pod_disks {
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-struct pod_record {
-  std::string name;
-  symbol ns;
+/// What a pod's spec says beside its class, as far as pods that are made alike say the same: those share it.
+struct pod_details {
   symbol priority_class = {};  ///< that it names
   label_map labels;
   std::vector<std::string> gates;
-  std::optional<instant> start_time;
   instant expected_run_time{0};  ///< 0: nobody knows
   std::optional<instant> deadline;
   instant max_wait{0};
   controller_ref controller;
   std::shared_ptr<const pod_disks> disks;  ///< null if there are none
   std::string role;
-  std::optional<std::int32_t> rank;
-  row_t queue = no_row;  ///< that it names
-  std::uint64_t cookie = 0;
   std::shared_ptr<const pod_spec> spec = {};  ///< if it is kept
+};
+
+/// What it says that is its own.
+struct pod_record {
+  std::string name;
+  std::shared_ptr<const pod_details> details;  ///< never null
+  std::optional<instant> start_time;
+  std::uint64_t cookie = 0;
+  std::optional<std::int32_t> rank;
+  symbol ns;
+  row_t queue = no_row;  ///< that it names
+  [[nodiscard]] std::pair<symbol, std::string_view> key() const noexcept { return {ns, name}; }
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
@@ -97,7 +106,7 @@ struct pod_table {
   word_column<&pod_words::prev_in_group> prev_in_group;
   word_column<&pod_words::arrival> arrival;  ///< order of add_pod
   pod_times times;
-  name_index by_name;
+  record_index<word_object_column<&pod_words::record>> by_name;
   row_t grown = 0;            ///< rows that every column has
   bool name_classes = false;  ///< some pod named a priority class, once
   bool have_limits = false;   ///< some pod or group had a deadline or a longest wait, once (time_limits.hpp)
@@ -108,9 +117,9 @@ struct pod_table {
   [[nodiscard]] instant expected_end(row_t row) const noexcept {
     const pod_record& its = *record[row];
     const instant start = its.start_time.value_or(times.started(row));
-    if (its.expected_run_time == instant{0} || node[row] == no_row || start == pod_times::never)
-      return pod_times::never;
-    return later_by(start, its.expected_run_time);
+    const instant run = its.details->expected_run_time;
+    if (run == instant{0} || node[row] == no_row || start == pod_times::never) return pod_times::never;
+    return later_by(start, run);
   }
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }
 };

@@ -147,6 +147,7 @@ class GANGSCHED_API cluster_restorer {
     const saved_pod* like = nullptr;  ///< the last pod of it
     class_id made = no_class;
     std::uint32_t epoch = 0;
+    std::weak_ptr<const pod_details> details = {};  ///< of who is as `like`
   };
   std::vector<known_class> known_;        ///< by number
   std::vector<const saved_pod*> by_row_;  ///< pods

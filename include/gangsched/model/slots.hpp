@@ -23,8 +23,12 @@ class slots {
   /// The row that `take` gives next; then it takes no memory.
   row_t make_room() {
     if (head_[0] != no_row) return head_[0];
-    generation_.grow(count_[0] + 1);
-    next_free_.grow(count_[0] + 1);
+    return make_room(1);
+  }
+  /// Room for so many behind all there were ever, which begin there: `take` takes no memory so often.
+  row_t make_room(row_t more) {
+    generation_.grow(count_[0] + more);
+    next_free_.grow(count_[0] + more);
     return count_[0];
   }
   row_t take() {

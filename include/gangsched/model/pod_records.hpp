@@ -1,0 +1,29 @@
+#pragma once
+#include <memory>
+
+#include "gangsched/model/state.hpp"
+
+/// What a cluster keeps of a pod's spec, which was checked.
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// What the spec says beside its class: that of a pod made alike, @p like, if its times, gates and role are the same, too. @p like is null,
+/// or has the labels, the controller and the priority class of the spec, and no volumes, as the spec. O(size of the spec).
+[[nodiscard]] GANGSCHED_API std::shared_ptr<const model::pod_details> make_pod_details(
+    model::cluster_state& state, const pod_spec& spec, std::shared_ptr<const model::pod_details> like);
+/// @p queue: the row of that which it names.
+[[nodiscard]] GANGSCHED_API std::unique_ptr<const model::pod_record> make_pod_record(
+    const pod_spec& spec, symbol ns, row_t queue, std::shared_ptr<const model::pod_details> details);
+
+/// What is known of pods like @p spec, if it holds still. Until the next `pod_templates::keep`. O(size of the spec).
+[[nodiscard]] GANGSCHED_API model::pod_templates::known* known_alike(model::cluster_state& state,
+                                                                     const pod_spec& spec) noexcept;
+/// What the pod shares with those like it, which share it from then on. @p like: what is known of them; null: nothing.
+[[nodiscard]] GANGSCHED_API std::shared_ptr<const model::pod_details> details_for(model::cluster_state& state,
+                                                                                  const pod_spec& spec,
+                                                                                  model::pod_templates::known* like);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/model/pod_records.cpp"
+#endif
