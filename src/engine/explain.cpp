@@ -61,6 +61,10 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   const std::shared_ptr<const class_plan> kept = shared_plan(state_->class_of(pod));
   const class_plan& plan = *kept;
+  const std::vector<row_t> reserved = nodes_by_reservation(*this, *state_, pod);
+  const row_t from = fitting_reservation(*this, *state_, pod, no_row);
+  const std::shared_ptr<const pod_class> cls = state_->classes.share(state_->pods.cls[pod]);
+  const without_reservations plainly{*state_};
   status said = plan.rejected;
   std::string by = plan.rejected_by;
   if (said.ok()) {
@@ -132,6 +136,15 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   }
   std::vector<std::size_t> feasible;
   for (const std::size_t i : unnarrowed) {
+    if (std::binary_search(reserved.begin(), reserved.end(), rows[i])) {
+      feasible.push_back(i);
+      continue;
+    }
+    if (cls->room_in != nullptr) {
+      const status none = no_reservation(*state_, *cls, rows[i]);
+      why.nodes[i].code = none.code, why.nodes[i].reasons = {reason_text(state_->names, none)};
+      continue;
+    }
     bool rejected = reject_with_nominated(plan, pod, rows[i], why.nodes[i]);
     for (const planned& hook : plan.filters) {
       if (rejected) break;
@@ -144,8 +157,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     }
     if (!rejected) feasible.push_back(i);
   }
-  const auto own = std::find_if(feasible.begin(), feasible.end(),
-                                [&](std::size_t i) { return rows[i] == state_->pods.nominated[pod]; });
+  const row_t chosen = from != no_row ? state_->pods.node[from] : state_->pods.nominated[pod];
+  const auto own = std::find_if(feasible.begin(), feasible.end(), [&](std::size_t i) { return rows[i] == chosen; });
   if (own != feasible.end()) feasible = {*own};  // the others are not asked
   for (const planned& hook : plan.scores) {
     const hook_context context = plan.context(*state_, hook, pod);

@@ -95,7 +95,7 @@ GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::
 
 GANGSCHED_INLINE class_index* picker::capacity_index(class_id cls) {
   const class_plan& plan = plan_of(cls);
-  if (!plan.rejected.ok() || plan.narrowed) return nullptr;
+  if (!plan.rejected.ok() || plan.narrowed || look_into_reservations(*state_, cls)) return nullptr;
   class_index& index = index_of(cls);
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
   index.sync();
@@ -162,6 +162,8 @@ GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores&
 }
 
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
+  if (look_into_reservations(*state_, state_->class_of(pod)))
+    return pick_with_reservations(*this, *state_, pod, within);
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   if (goes_on(pod, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
   const row_t nominated = state_->pods.nominated[pod];
@@ -531,6 +533,7 @@ GANGSCHED_INLINE std::uint64_t picker::rejectors_of(row_t pod, const picked& fou
 GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   const class_plan& plan = plan_of(cls);
   if (!plan.rejected.ok() || !state_->nodes.alive(node)) return false;
+  if (look_into_reservations(*state_, cls)) return passes_with_reservations(*this, *state_, cls, node);
   if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return false;
   }
@@ -544,6 +547,8 @@ GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
 }
 
 GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) {
+  if (look_into_reservations(*state_, state_->class_of(pod)))
+    return filter_with_reservations(*this, *state_, pod, node, by);
   const class_plan& plan = plan_of(state_->class_of(pod));
   if (!plan.rejected.ok()) return plan.rejected;
   if (!misled_.ok()) return misled_;

@@ -30,6 +30,8 @@ GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, c
 /// The model's own choice of devices is for profiles without a word on it. The first plugin decides whose rules lead to devices. That of
 /// the filter is among them: it promised that its own do. It is an error too if nobody's rules lead to anything.
 GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
+  if (state_->reserved.concerns(state_->classes[state_->class_of(pod)]))
+    state_->reserved.choose(pod, fitting_reservation(*picks_, *state_, pod, node));
   const bool asks = any(model::assigned_pods::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
   if (asks && state_->nodes.inventory[node] != nullptr) {
     const class_plan& plan = picks_->plan_of(state_->class_of(pod));

@@ -42,6 +42,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
   priorities.add(cls.priority, +1);  // it alone may want memory
   count_usage(node, cls, +1);
   rooms_.draw(cls, node, +1);
+  reserved_.came(pod, node);
   queued_.count(pod, node, cls, +1);
   if (const row_t next = nodes_.first_pod[node]; next != no_row) {  // (a pod that is nowhere has no neighbours)
     pods_.next_on_node.set(pod, next);
@@ -55,6 +56,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
 GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
   const row_t node = pods_.node[pod];
   const pod_class& cls = classes_[pods_.cls[pod]];
+  reserved_.leaves(pod, node);
   count_usage(node, cls, -1);
   rooms_.draw(cls, node, -1);
   queued_.count(pod, node, cls, -1);
@@ -114,7 +116,7 @@ GANGSCHED_INLINE void assigned_pods::count_claims(row_t pod, std::int32_t sign) 
 GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   const pod_state from = pods_.state[pod];
   pods_.state.set(pod, to);
-  if (to == pod_state::bound) devices_.pod_runs(classes_[pods_.cls[pod]]);
+  if (to == pod_state::bound) devices_.pod_runs(classes_[pods_.cls[pod]]), reserved_.runs(pod);
   const row_t group = pods_.group[pod];
   if (group == no_row) return;
   const auto count = [&](column<std::uint32_t>& counter, pod_state counted) {
@@ -129,18 +131,28 @@ GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   }
 }
 
+/// To readers of the log: of a node, where a pod that is a reservation or draws from one came or went, more or other things are free than
+/// its requests say.
+GANGSCHED_INLINE void assigned_pods::log_reserved(row_t pod, row_t node) {
+  if (reserved_.involves(pod)) log_.write({.kind = change_kind::node_updated, .facets = reads::usage, .row = node});
+}
+
 GANGSCHED_INLINE void assigned_pods::assume(row_t pod, row_t node) {
+  if (const row_t from = reserved_.drawn_by(pod); from != no_row && pods_.node[from] != node)
+    reserved_.choose(pod, no_row);
   put_on_node(pod, node);
   set_pod_state(pod, pod_state::assumed);
   nominate(pod, no_row);
   pods_.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log_.end() + 1));  // of the record that follows
   log_.write(
       {.kind = change_kind::pod_assumed, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .after = node});
+  log_reserved(pod, node);
 }
 
 GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
   set_pod_state(pod, pod_state::bound);
   log_.write({.kind = change_kind::pod_bound, .facets = reads::pods, .row = pod, .after = pods_.node[pod]});
+  log_reserved(pod, pods_.node[pod]);
 }
 
 GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
@@ -148,6 +160,8 @@ GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   columns_.take_back(pod);
   take_off_node(pod);
   devices_.drop_claim(pod);
+  log_reserved(pod, node);
+  if (!reserved_.empty() && reserved_.drawn_by(pod) != no_row) reserved_.choose(pod, no_row);
   pods_.times.set_started(pod, pod_times::never);
   set_pod_state(pod, pod_state::pending);
   pods_.attempt.set(pod, bind_attempt::none);

@@ -459,6 +459,11 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
     with_node += placed ? 1 : 0;
   }
   if (with_node != from_->placed.size()) return damaged("places of pods");
+  for (const saved_pod& one : from_->pods) {
+    if (!one.used_up) continue;
+    if (all.reserved.row_of(one.row) == no_row) return damaged("reservations");
+    all.reserved.use_up(one.row);
+  }
   for (const row_t pod : from_->placed) {
     const saved_pod* const from = pod < by_row_.size() ? by_row_[pod] : nullptr;
     if (from == nullptr || from->node == no_row || all.pods.node[pod] != no_row) return damaged("places of pods");
@@ -467,6 +472,12 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
       auto has = devices(from->node, *from->devices);
       if (has == nullptr) return damaged("devices of pods");
       all.pods.claim.set(pod, std::move(has));
+    }
+    if (from->draws_from != no_row) {
+      const bool known = all.pods.alive(from->draws_from) && all.reserved.row_of(from->draws_from) != no_row;
+      if (!known || all.reserved.row_of(pod) != no_row || by_row_[from->draws_from]->node != from->node)
+        return damaged("reservations of pods");
+      all.reserved.choose(pod, from->draws_from);
     }
     all.assigned.put_on_node_again(pod, from->node);
     all.assigned.set_pod_state(pod, from->state);

@@ -132,6 +132,8 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     one.node = pods.node[row];
     one.attempt = pods.attempt[row];
     if (pods.claim[row] != nullptr) one.devices = devices_of(*pods.claim[row]);
+    if (one.node != no_row) one.draws_from = state_->reserved.drawn_by(row);
+    one.used_up = state_->reserved.row_of(row) != no_row && state_->reserved.used_up(row);
     if (record.spec != nullptr) one.kept = *record.spec;
   }
   // Who comes last stands first.

@@ -14,6 +14,7 @@
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/priority_table.hpp"
 #include "gangsched/model/queue_counting.hpp"
+#include "gangsched/model/reservation_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
@@ -27,7 +28,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
  public:
   assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods,
                 group_table& groups, class_table& classes, pod_counting& counting, device_ledger& devices,
-                own_columns& columns, queue_counting& queued) noexcept
+                own_columns& columns, queue_counting& queued, reservation_table& reserved) noexcept
       : priorities(undo),
         claims(undo),
         undo_(undo),
@@ -40,7 +41,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
         counting_(counting),
         devices_(devices),
         columns_(columns),
-        queued_(queued) {}
+        queued_(queued),
+        reserved_(reserved) {}
   assigned_pods(const assigned_pods&) = delete;
   assigned_pods& operator=(const assigned_pods& from) {
     priorities = from.priorities, claims = from.claims;
@@ -52,6 +54,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   claim_table claims;
   std::uint64_t attempts_after = 0;  ///< attempts are numbered from there
 
+  void log_reserved(row_t pod, row_t node);
   void assume(row_t pod, row_t node);
   void bind(row_t pod);
   void release(row_t pod);
@@ -100,6 +103,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   device_ledger& devices_;
   own_columns& columns_;
   queue_counting& queued_;
+  reservation_table& reserved_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model
