@@ -32,7 +32,11 @@ GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, c
 GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
   if (state_->reserved.concerns(state_->classes[state_->class_of(pod)]))
     state_->reserved.choose(pod, fitting_reservation(*picks_, *state_, pod, node));
-  const bool asks = any(model::assigned_pods::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
+  const row_t from = state_->reserved.drawn_by(pod);
+  const bool held = from != no_row && state_->pods.claim[from] != nullptr && !state_->pods.claim[from]->grants.empty();
+  // (Of what a reservation holds the model chooses.)
+  const bool asks =
+      !held && any(model::assigned_pods::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
   if (asks && state_->nodes.inventory[node] != nullptr) {
     const class_plan& plan = picks_->plan_of(state_->class_of(pod));
     const plugin_entry* broken = nullptr;

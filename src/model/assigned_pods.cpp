@@ -90,8 +90,47 @@ void assigned_pods::come(row_t pod, row_t node, removal how, const Devices& coun
   put(pod, node);
 }
 
+GANGSCHED_INLINE row_t assigned_pods::open_devices(row_t pod, row_t node) {
+  const row_t from = reserved_.empty() ? no_row : reserved_.drawn_by(pod);
+  if (from == no_row || pods_.node[from] != node || pods_.claim[from] == nullptr) return no_row;
+  if (reserved_.devices(from) == nullptr) {
+    if (pods_.claim[from]->grants.empty()) return no_row;
+    reserved_.keep_devices(from, std::make_unique<const device_claim>(*pods_.claim[from]));
+  }
+  devices_.open_reservation(from, node);
+  return from;
+}
+
+GANGSCHED_INLINE void assigned_pods::close_devices(row_t reservation, row_t node, row_t comes, row_t goes) {
+  std::vector<const device_claim*> taken;
+  bool drawn = false;
+  const auto add = [&](row_t owner) {
+    drawn = true;
+    if (pods_.claim[owner] != nullptr) taken.push_back(pods_.claim[owner]);
+  };
+  for (row_t other = nodes_.first_pod[node]; other != no_row; other = pods_.next_on_node[other])
+    if (other != goes && reserved_.drawn_by(other) == reservation) add(other);
+  if (comes != no_row) add(comes);
+  const bool once = classes_[pods_.cls[reservation]].reserves->spec.once;
+  const bool spent = once && (drawn || reserved_.used_up(reservation));
+  devices_.close_reservation(reservation, node, spent ? nullptr : reserved_.devices(reservation), taken);
+  if (!drawn && !spent) reserved_.forget_devices(reservation);
+}
+
 GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
-  come(pod, node, how, [&](const pod_class& cls) { devices_.pod_came(pod, cls, node); });
+  come(pod, node, how, [&](const pod_class& cls) {
+    if (cls.reserves != nullptr && pods_.claim[pod] != nullptr &&
+        reserved_.owners(pod) != 0) {  // they are there already
+      if (reserved_.devices(pod) == nullptr)
+        reserved_.keep_devices(pod, std::make_unique<const device_claim>(*pods_.claim[pod]));
+      return close_devices(pod, node, no_row, no_row);
+    }
+    const row_t from = open_devices(pod, node);
+    if (from != no_row && pods_.claim[pod] == nullptr)
+      static_cast<void>(devices_.claim_within(pod, node, *reserved_.devices(from)));
+    devices_.pod_came(pod, cls, node);
+    if (from != no_row) close_devices(from, node, pod, no_row);
+  });
 }
 
 GANGSCHED_INLINE void assigned_pods::put_on_node_again(row_t pod, row_t node) {
@@ -103,7 +142,9 @@ GANGSCHED_INLINE void assigned_pods::take_off_node(row_t pod, removal how) {
   const pod_class& cls = classes_[counting_.class_of(pod)];
   counting_.count_pod(pod, node, -1, how);
   for (const host_port& port : cls.ports) nodes_.ports.remove(node, port);
+  const row_t from = open_devices(pod, node);
   devices_.pod_leaves(pod, cls, node);
+  if (from != no_row) close_devices(from, node, no_row, pod);
   count_claims(pod, -1);
   take_off(pod);
 }

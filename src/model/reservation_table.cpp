@@ -87,6 +87,7 @@ GANGSCHED_INLINE reservation_table::reservation_table(undo_log& undo, node_table
       drawn_(undo),
       owners_(undo),
       used_up_(undo),
+      devices_(undo),
       of_pod_(undo, no_row),
       count_(undo),
       naming_(undo) {
@@ -96,7 +97,8 @@ GANGSCHED_INLINE reservation_table::reservation_table(undo_log& undo, node_table
 GANGSCHED_INLINE reservation_table& reservation_table::operator=(const reservation_table& from) {
   rows_ = from.rows_, sets_ = from.sets_, record_ = from.record_, set_ = from.set_;
   first_ = from.first_, last_ = from.last_, next_ = from.next_, prev_ = from.prev_;
-  drawn_ = from.drawn_, owners_ = from.owners_, used_up_ = from.used_up_, of_pod_ = from.of_pod_;
+  drawn_ = from.drawn_, owners_ = from.owners_, used_up_ = from.used_up_, devices_ = from.devices_,
+  of_pod_ = from.of_pod_;
   count_ = from.count_, naming_ = from.naming_;
   pod_rows_ = from.pod_rows_;
   return *this;
@@ -133,6 +135,7 @@ GANGSCHED_INLINE bool reservation_table::add(row_t pod) {
   const row_t set = set_of(cls.reserves->spec.owners, fresh);
   const row_t row = rows_.take();
   record_.grow(row + 1), next_.grow(row + 1), prev_.grow(row + 1), owners_.grow(row + 1), used_up_.grow(row + 1);
+  devices_.grow(row + 1);
   resource_kind widest = kinds::first_other;
   for (const amount& one : cls.requests) widest = std::max(widest, one.kind + 1);
   drawn_.grow(rows_.count(), widest);
@@ -166,6 +169,7 @@ GANGSCHED_INLINE bool reservation_table::remove(row_t pod, row_t node) {
     next_.set(prev, next);
   else
     first_.set(set, next);
+  if (devices_[row] != nullptr) devices_.set(row, nullptr);
   record_.set(row, nullptr);
   rows_.give_back(row);
   count_.set(0, count_[0] - 1);
@@ -296,6 +300,7 @@ GANGSCHED_INLINE void reservation_table::digest_into(digest& out, row_t pods) co
     if (!own && pods_.node[pod] == no_row) continue;  // what the next attempt will choose anew
     out.add(std::uint64_t{pod}), out.add(std::uint64_t{record_[row]->pod});
     if (own) out.add(std::uint64_t{owners_[row]} << 1 | static_cast<std::uint64_t>(used_up_[row]));
+    if (own && devices_[row] != nullptr) devices_[row]->digest_into(out);
   }
 }
 

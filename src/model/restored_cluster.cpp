@@ -414,8 +414,9 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pods() {
   return {};
 }
 
-/// Of a node's devices, if the node has them and nobody else.
-GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t node, const saved_devices& from) {
+/// Of a node's devices, if the node has them and nobody else; @p alone: whoever else has them.
+GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t node, const saved_devices& from,
+                                                                         bool alone) {
   cluster_state& all = state();
   const device_inventory* const inventory = all.nodes.inventory[node];
   if (inventory == nullptr && !from.grants.empty()) return nullptr;
@@ -426,6 +427,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t n
   std::vector<std::int64_t> words(used, used + inventory->words());
   for (std::uint32_t word = 0; word < inventory->first_counter(); ++word)  // what is unhealthy stays with who had it
     words[word] &= std::numeric_limits<std::int64_t>::max();
+  if (alone) std::fill(words.begin(), words.end(), 0);
   for (const saved_grant& one : from.grants) {
     using form = device_grant::form;
     const device_grant grant{
@@ -472,6 +474,11 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
       auto has = devices(from->node, *from->devices);
       if (has == nullptr) return damaged("devices of pods");
       all.pods.claim.set(pod, std::move(has));
+    }
+    if (from->holds) {
+      auto whole = all.reserved.row_of(pod) == no_row ? nullptr : devices(from->node, *from->holds, true);
+      if (whole == nullptr) return damaged("devices of reservations");
+      all.reserved.keep_devices(pod, std::move(whole));
     }
     if (from->draws_from != no_row) {
       const bool known = all.pods.alive(from->draws_from) && all.reserved.row_of(from->draws_from) != no_row;

@@ -1,6 +1,7 @@
 // Pods that hold room for others: who gets it, what is left, when it is over, and that nothing of it is lost whatever is tried and undone.
 #include <limits>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/dice.hpp"
 #include "support/inside.hpp"
@@ -16,6 +17,19 @@ label_selector app(const std::string& name) { return {.match_labels = {{"app", n
 pod_spec holder(std::string name, int cpu, const std::string& of = "a", bool once = false) {
   pod_spec made = a_pod{std::move(name)}.cpu(cpu);
   made.reservation = reservation_spec{.owners = {{.labels = app(of)}}, .once = once};
+  return made;
+}
+
+node_devices gpu_devices(int count) {
+  node_devices made;
+  made.gpu = {.model = "A", .memory_mib = 40'000};
+  for (int i = 0; i < count; ++i) made.gpus.push_back({.id = "gpu-" + std::to_string(i)});
+  return made;
+}
+
+std::vector<std::uint16_t> gpus_of(const world& w, pod_id pod) {
+  std::vector<std::uint16_t> made;
+  for (const device_grant& one : w.cluster.devices_of(pod)) made.push_back(one.device);
   return made;
 }
 
@@ -70,7 +84,7 @@ TEST_CASE("a reservation for once is over with the first owner that runs", "[eng
   CHECK(w.cluster.left_of(r, "cpu") == 6000);
   CHECK(w.cluster.requested(n, "cpu") == 6000);
   w.now += 60s;
-  CHECK(w.run(true) == words{"bind first n"});
+  CHECK(w.run(true) == words{"bind first n", "evict r n"});
   w.remove(w.pod("first"));
   CHECK(w.cluster.left_of(r, "cpu") == 0);
   CHECK(w.cluster.requested(n, "cpu") == 0);
@@ -112,7 +126,8 @@ TEST_CASE("a restricted reservation has to have all of what is restricted", "[en
   }
 }
 
-TEST_CASE("of several reservations the least order comes first, then the one that would be fullest", "[engine][reservations]") {
+TEST_CASE("of several reservations the least order comes first, then the one that would be fullest",
+          "[engine][reservations]") {
   world w;
   for (const char* name : {"n1", "n2", "n3"}) w.add(a_node{name}.cpu(8));
   const auto on = [&](pod_spec spec, const char* node) {
@@ -182,7 +197,8 @@ TEST_CASE("who may use a reservation is said by name, controller, namespace and 
   CHECK(w.cluster.reservation_of(w.pod("p-2")) == w.pod("second"));
 }
 
-TEST_CASE("a pod may have to be in a reservation, of a name or with labels, and tolerate its taints", "[engine][reservations]") {
+TEST_CASE("a pod may have to be in a reservation, of a name or with labels, and tolerate its taints",
+          "[engine][reservations]") {
   world w;
   w.add(a_node{"n"}.cpu(8).label("zone", "a"));
   w.add(a_node{"m"}.cpu(8).label("zone", "b"));
@@ -207,7 +223,8 @@ TEST_CASE("a pod may have to be in a reservation, of a name or with labels, and 
   CHECK(confined("c", {.selector = {{"tier", "gold"}}}) == none);  // for its taint
   CHECK(confined("d", {.selector = {{"tier", "gold"}}, .tolerations = {{.key = "paid"}}}) == "gold");
   CHECK(confined("e", {.selector = {{"zone", "a"}}}) == "plain");  // a label of its node
-  const selector_requirement not_b{"zone", selector_operator::not_in, {"b"}}, named{"metadata.name", selector_operator::in, {"plain"}};
+  const selector_requirement not_b{"zone", selector_operator::not_in, {"b"}},
+      named{"metadata.name", selector_operator::in, {"plain"}};
   CHECK(confined("f", {.required = {{{.match_expressions = {not_b}, .match_fields = {named}}}}}) == "plain");
   pod_spec wide = owner("g", 4);
   wide.room_in = reservation_affinity{.name = "plain"};
@@ -217,9 +234,10 @@ TEST_CASE("a pod may have to be in a reservation, of a name or with labels, and 
   whole.room_in = reservation_affinity{.name = "plain"};
   w.add(whole);
   CHECK(w.run(true) == words{"reject h"});
-  CHECK(w.scheduler.explain(w.pod("h"))->summary ==
-        "0/2 nodes are available: 1 node(s) no reservation(s) to meet the requirements, 1 node(s) no reservations match "
-        "reservation affinity.");
+  CHECK(
+      w.scheduler.explain(w.pod("h"))->summary ==
+      "0/2 nodes are available: 1 node(s) no reservation(s) to meet the requirements, 1 node(s) no reservations match "
+      "reservation affinity.");
   w.add(a_pod{"free"}.cpu(1).label("app", "a"));  // without an affinity it minds no taints
   CHECK(w.run(true) == words{"bind free m"});
   CHECK(w.cluster.reservation_of(w.pod("free")) == w.pod("gold"));
@@ -305,7 +323,8 @@ TEST_CASE("a reservation's ports and labels are its owners' too", "[engine][rese
   w.add(a_node{"n"}.cpu(8));
   pod_spec held = holder("r", 2), mine = owner("mine", 1), other = a_pod{"other"}.cpu(1);
   for (pod_spec* one : {&held, &mine, &other}) one->containers[0].ports = {{.host_port = 80}};
-  mine.anti_affinity_to_pods.required = {{.topology_key = "kubernetes.io/hostname", .selector = label_selector{{{"held", "yes"}}}}};
+  mine.anti_affinity_to_pods.required = {
+      {.topology_key = "kubernetes.io/hostname", .selector = label_selector{{{"held", "yes"}}}}};
   held.labels = {{"held", "yes"}};
   w.add(held);
   CHECK(w.run(true) == words{"bind r n"});
@@ -313,6 +332,83 @@ TEST_CASE("a reservation's ports and labels are its owners' too", "[engine][rese
   CHECK(w.run(true) == words{"reject other"});
   w.add(mine);
   CHECK(w.run(true) == words{"bind mine n"});
+}
+
+TEST_CASE("a reservation's devices are its owners', and it has again what they leave",
+          "[engine][reservations][devices]") {
+  world w;
+  node_spec machine = a_node{"n"}.cpu(64).gpus(4);
+  machine.devices = gpu_devices(4);
+  const node_id n = w.add(machine);
+  pod_spec held = a_pod{"r"}.cpu(1).gpus(2);
+  held.reservation = reservation_spec{.owners = {{.labels = app("a")}}, .once = false};
+  const pod_id r = w.add(held);
+  CHECK(w.run(true) == words{"bind r n"});
+  const std::vector<std::uint16_t> own = gpus_of(w, r);
+  REQUIRE(own.size() == 2);
+  const auto mine = [&](const char* name, int gpus) { return a_pod{name}.gpus(gpus).label("app", "a"); };
+  w.add(mine("one", 1));
+  CHECK(w.run(true) == words{"bind one n"});
+  CHECK(is_among(gpus_of(w, w.pod("one"))[0], own));
+  CHECK(gpus_of(w, r).size() == 1);
+  w.add(a_pod{"stranger"}.gpus(3));
+  CHECK(w.run(true) == words{"reject stranger"});
+  w.add(mine("two", 3));  // one that is left, and two that are free
+  CHECK(w.run(true) == words{"bind two n"});
+  CHECK(gpus_of(w, r).empty());
+  CHECK(w.cluster.requested(n, "nvidia.com/gpu") == 4);
+  w.remove(w.pod("one"));
+  CHECK(gpus_of(w, r).size() == 1);
+  const std::uint64_t before = inside(w.cluster).digest_with_derived();
+  {
+    transaction trial{w.cluster};
+    w.remove(w.pod("two"));
+    CHECK(gpus_of(w, r) == own);
+  }
+  CHECK(inside(w.cluster).digest_with_derived() == before);
+  w.remove(w.pod("two"));
+  CHECK(gpus_of(w, r) == own);
+  CHECK(w.cluster.requested(n, "nvidia.com/gpu") == 2);
+  pod_spec part = a_pod{"part"}.label("app", "a");
+  part.devices = {{.milli = 300}};
+  part.room_in = reservation_affinity{.name = "r"};
+  w.add(part);
+  CHECK(w.run(true) == words{"bind part n"});
+  CHECK(is_among(gpus_of(w, w.pod("part"))[0], own));
+  CHECK(gpus_of(w, r) == own);  // of one of them the rest
+  CHECK(w.cluster.devices_of(r)[0].milli + w.cluster.devices_of(r)[1].milli == 1700);
+  w.add(a_pod{"others"}.gpus(2));
+  CHECK(w.run(true) == words{"bind others n"});
+  w.remove(r);
+  w.add(a_pod{"last"}.gpus(1));
+  CHECK(w.run(true) == words{"bind last n"});
+}
+
+TEST_CASE("a reservation is over when its time is, or when an owner has what was there for once",
+          "[engine][reservations]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8));
+  pod_spec timed = holder("timed", 2), once = holder("once", 2, "b", true);
+  timed.reservation->expires = 30s;
+  w.add(timed), w.add(once);
+  CHECK(w.run(true).size() == 2);
+  CHECK(w.scheduler.next_deadline() == instant{30s});
+  w.add(owner("p", 1, "b"));
+  CHECK(w.run() == words{"bind p n"});
+  CHECK(w.permit().empty());
+  w.confirm(w.pod("p"));
+  CHECK(w.permit() == words{"evict once n"});
+  w.remove(w.pod("once"));
+  CHECK(w.permit_at(29s).empty());
+  const gangsched::cycle told = w.scheduler.permit(30s);
+  REQUIRE(w.said(told.decisions()) == words{"evict timed n"});
+  CHECK(std::string{told.decisions()[0].reason} == "the time of the reservation is over");
+  CHECK(w.permit_at(30s).empty());
+  CHECK(w.permit_at(31s) == words{"evict timed n"});  // for a host that did not listen
+  timed.node = w.node("n"), timed.reservation->expires = 100s;
+  w.must(w.cluster.update_pod(w.pod("timed"), timed));
+  CHECK(w.permit_at(40s).empty());
+  CHECK(w.scheduler.next_deadline() == instant{100s});
 }
 
 TEST_CASE("a pod that runs says which reservation it was allocated from", "[engine][reservations]") {
@@ -416,7 +512,8 @@ struct plain_rules {
 
 }  // namespace
 
-TEST_CASE("random pods get the reservation that they have to get, and usage is what the rules say", "[engine][reservations]") {
+TEST_CASE("random pods get the reservation that they have to get, and usage is what the rules say",
+          "[engine][reservations]") {
   int by_reservation = 0, elsewhere = 0, nowhere = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     dice roll{seed};

@@ -91,6 +91,10 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// What both count of each other: amounts, priorities, the node's list of pods.
   void put(row_t pod, row_t node);
   void take_off(row_t pod);
+  /// The reservation on @p node that the pod draws from, if that has devices there; else no_row. Then they are to be had.
+  row_t open_devices(row_t pod, row_t node);
+  /// What its owners have left of them is held again. @p comes: one that is about to be on the node; @p goes: one that still is.
+  void close_devices(row_t reservation, row_t node, row_t comes, row_t goes);
 
   undo_log& undo_;
   change_log& log_;

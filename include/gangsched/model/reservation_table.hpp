@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/reservation_terms.hpp"
@@ -105,6 +106,13 @@ class GANGSCHED_API reservation_table {
   /// has left is not looked at. O(what the pod asks of it).
   [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls) const;
 
+  // --- devices: what a reservation has of its node's as a whole, while others have some of it
+  [[nodiscard]] const device_claim* devices(row_t pod) const noexcept { return devices_[row_of(pod)]; }
+  void keep_devices(row_t pod, std::unique_ptr<const device_claim> held) { devices_.set(row_of(pod), std::move(held)); }
+  void forget_devices(row_t pod) {
+    if (devices(pod) != nullptr) devices_.set(row_of(pod), nullptr);
+  }
+
   // --- who draws
   /// The pod, which has no node, is to draw from the reservation @p from, or from none.
   void choose(row_t pod, row_t from);
@@ -147,6 +155,7 @@ class GANGSCHED_API reservation_table {
   matrix_column drawn_;  ///< by row and kind, with kinds::pods and what scores go by
   column<std::uint32_t> owners_;
   column<bool> used_up_;
+  object_column<device_claim> devices_;  ///< null: nobody has any of them, or it has none
   column<row_t> of_pod_;  ///< by pod: the row of the reservation that it is or draws from; rows up to `pod_rows_`
   column<std::uint32_t> count_;   ///< row 0: reservations
   column<std::uint32_t> naming_;  ///< row 0: sets that name pods

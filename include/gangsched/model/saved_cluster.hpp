@@ -96,8 +96,9 @@ struct saved_pod {
   row_t node = no_row;
   bind_attempt attempt = bind_attempt::none;
   std::optional<saved_devices> devices = {};
-  row_t draws_from = no_row;  ///< with a node: the reservation
-  bool used_up = false;       ///< of a reservation
+  row_t draws_from = no_row;                ///< with a node: the reservation
+  bool used_up = false;                     ///< of a reservation
+  std::optional<saved_devices> holds = {};  ///< of one: what it has as a whole, while others have some of it
   std::optional<pod_spec> kept = {};
 };
 

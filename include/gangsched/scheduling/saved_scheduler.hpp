@@ -218,8 +218,8 @@ struct saved_stale {
   std::vector<saved_stale_gang> all;
 };
 
-// --- `draining_queues`
-struct saved_draining {
+// --- `leaving_pods`
+struct saved_leaving {
   bool any = false, look_at_all = true;
   std::vector<row_t> changed;
   std::vector<std::pair<pod_id, instant>> told;
@@ -231,7 +231,7 @@ struct saved_binding {
   saved_waiting waiting;
   saved_reported reported;
   saved_stale stale;
-  saved_draining draining;
+  saved_leaving leaving;
 };
 
 // --- `object_cache`: of what has changed since the log was read, by row: past objects
