@@ -15,11 +15,11 @@ GANGSCHED_INLINE void leaving_pods::on_change(const change& record) {
   } else if (any_ && record.about_group()) {
     look_at_all_ = true;  // its members may be in another queue
   }
-  if (record.about_pod() && !state_->reserved.empty() && state_->reserved.involves(record.row))
+  // (Of a pod that is gone nobody knows whether it was one.)
+  const bool gone = record.kind == change_kind::pod_removed && expires_next_;
+  if (gone || (record.about_pod() && !state_->reserved.empty() && state_->reserved.involves(record.row)))
     reservations_changed_ = true;
-  if (any_ && record.about_pod() && (is_told(record.row) || drains(record.row))) {
-    changed_.push_back(record.row);
-  }
+  if (record.about_pod() && (is_told(record.row) || (any_ && drains(record.row)))) changed_.push_back(record.row);
 }
 
 GANGSCHED_INLINE bool leaving_pods::is_told(row_t pod) const {
@@ -61,6 +61,7 @@ GANGSCHED_INLINE void leaving_pods::look_at_reservations(instant now) {
   expires_next_.reset();
   state_->reserved.each([&](row_t pod) {
     if (is_over(pod, now)) return changed_.push_back(pod);
+    if (state_->pods.state[pod] != pod_state::bound || state_->pods.terminating[pod]) return;
     const std::optional<instant> expires = state_->classes[state_->pods.cls[pod]].reserves->spec.expires;
     if (expires && *expires > now) expires_next_ = std::min(expires_next_.value_or(*expires), *expires);
   });
@@ -115,7 +116,7 @@ GANGSCHED_INLINE std::vector<row_t> leaving_pods::due(instant now) {
 }
 
 GANGSCHED_INLINE saved_leaving leaving_pods::save() const {
-  saved_leaving made{any_, look_at_all_, changed_, {}, next_};
+  saved_leaving made{any_, look_at_all_, reservations_changed_, changed_, {}, next_, expires_next_};
   for (const told_pod& one : told_) made.told.emplace_back(one.pod, one.at);
   return made;
 }
@@ -133,8 +134,8 @@ GANGSCHED_INLINE std::optional<error> leaving_pods::restore(const saved_leaving&
   }
   changed_ = from.changed;
   told_ = std::move(made);
-  any_ = from.any, look_at_all_ = from.look_at_all, reservations_changed_ = true;
-  next_ = from.next;
+  any_ = from.any, look_at_all_ = from.look_at_all, reservations_changed_ = from.reservations_changed;
+  next_ = from.next, expires_next_ = from.expires_next;
   return std::nullopt;
 }
 

@@ -139,6 +139,8 @@ inline constexpr selector_operator last_of<selector_operator> = selector_operato
 template <>
 inline constexpr when_unsatisfiable last_of<when_unsatisfiable> = when_unsatisfiable::schedule_anyway;
 template <>
+inline constexpr allocate_policy last_of<allocate_policy> = allocate_policy::restricted;
+template <>
 inline constexpr node_inclusion last_of<node_inclusion> = node_inclusion::ignore;
 template <>
 inline constexpr protocol last_of<protocol> = protocol::sctp;

@@ -84,7 +84,7 @@ GANGSCHED_FIELDS(engine::saved_reservation, pod, node, attempt);
 GANGSCHED_FIELDS(engine::saved_reported, all, ended);
 GANGSCHED_FIELDS(engine::saved_stale_gang, group, since, evicted);
 GANGSCHED_FIELDS(engine::saved_stale, changed, all);
-GANGSCHED_FIELDS(engine::saved_leaving, any, look_at_all, changed, told, next);
+GANGSCHED_FIELDS(engine::saved_leaving, any, look_at_all, reservations_changed, changed, told, next, expires_next);
 GANGSCHED_FIELDS(engine::saved_binding, waiting, reported, stale, leaving);
 GANGSCHED_FIELDS(engine::saved_known, nodes, pods);
 GANGSCHED_FIELDS(engine::saved_handlers, author, position, truncations, known_end, known);

@@ -150,7 +150,7 @@ TEST_CASE("groups and pods of the smaller parts are within their tables", "[engi
   CHECK(stale.save().all[0].since == instant{3s});
 
   engine::leaving_pods draining{h.state, h.entities};
-  const engine::saved_leaving told{true, false, {h.a.row}, {{h.a, 1s}, {h.b, 2s}}, 3s};
+  const engine::saved_leaving told{true, false, false, {h.a.row}, {{h.a, 1s}, {h.b, 2s}}, 3s, {}};
   CHECK(refusal(draining.restore(told)).empty());
   CHECK(refused(draining, told, [](auto& of) { std::swap(of.told[0], of.told[1]); }) == "pods that drain");
   CHECK(refused(draining, told, [](auto& of) { of.changed = {nowhere}; }) == "pods that may have to drain");

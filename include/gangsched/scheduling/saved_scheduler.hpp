@@ -220,10 +220,10 @@ struct saved_stale {
 
 // --- `leaving_pods`
 struct saved_leaving {
-  bool any = false, look_at_all = true;
+  bool any = false, look_at_all = true, reservations_changed = true;
   std::vector<row_t> changed;
   std::vector<std::pair<pod_id, instant>> told;
-  std::optional<instant> next;
+  std::optional<instant> next, expires_next;
 };
 
 // --- `binding_cycle`
