@@ -185,6 +185,16 @@ GANGSCHED_INLINE pod_id cluster_questions::reservation_of(pod_id pod) const noex
   return from == no_row ? pod_id{} : pod_id{from, state_->pods.rows.generation(from)};
 }
 
+GANGSCHED_INLINE std::optional<pod_id> cluster_questions::find_reservation(std::string_view name) const {
+  const model::pod_table& pods = state_->pods;
+  row_t found = no_row;
+  state_->reserved.each([&](row_t pod) {
+    if (pods.record[pod]->name == name && (found == no_row || pods.arrival[pod] < pods.arrival[found])) found = pod;
+  });
+  if (found == no_row) return std::nullopt;
+  return pod_id{found, pods.rows.generation(found)};
+}
+
 GANGSCHED_INLINE std::int64_t cluster_questions::left_of(pod_id reservation, std::string_view resource) const {
   const bool held = contains(reservation) && state_->pods.node[reservation.row] != no_row &&
                     state_->reserved.row_of(reservation.row) != no_row;

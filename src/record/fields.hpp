@@ -81,7 +81,7 @@ GANGSCHED_FIELDS(attached_volume, driver, id);
 GANGSCHED_FIELDS(pod_volumes, unbound_claims, nodes, zones, disks, exclusive_claims, attachments, bindable_nodes,
                  claim_problem);
 GANGSCHED_FIELDS(reservation_owner, pod, ns, controller, labels);
-GANGSCHED_FIELDS(reservation_spec, owners, once, policy, restricted, order, expires, unschedulable, taints);
+GANGSCHED_FIELDS(reservation_spec, owners, once, policy, restricted, order, starts, expires, unschedulable, taints);
 GANGSCHED_FIELDS(reservation_affinity, name, selector, required, tolerations);
 GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead,
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,

@@ -411,6 +411,71 @@ TEST_CASE("a reservation is over when its time is, or when an owner has what was
   CHECK(w.scheduler.next_deadline() == instant{100s});
 }
 
+TEST_CASE("nodes drain toward a reservation that is planned, and it is there when its time comes",
+          "[engine][reservations]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8)), w.add(a_node{"m"}.cpu(8).label("spare", "yes"));
+  const auto job = [&](const char* name, int cpu, instant runs, const char* only = "n") {
+    pod_spec made = a_pod{name}.cpu(cpu);
+    made.expected_run_time = runs;
+    made.required_node = only;
+    return w.add(made);
+  };
+  const pod_id before = job("before", 6, 100s);
+  CHECK(w.run(true) == words{"bind before n"});
+  pod_spec planned = holder("maintenance", 8);
+  planned.required_node = "n";
+  planned.reservation->starts = 200s, planned.reservation->expires = 300s;
+  w.add(planned);
+  CHECK(w.run() == words{"nominate maintenance n", "reject maintenance"});
+  CHECK(w.scheduler.why(w.pod("maintenance"))->plugins.empty());
+  CHECK(w.scheduler.next_deadline() == instant{200s});
+  CHECK(w.cluster.reserved_from(w.pod("maintenance")) == instant{200s});
+  CHECK(w.run_at(150s).empty());
+  w.remove(before);
+  job("long", 4, 100s), job("short", 4, 40s);
+  pod_spec endless = a_pod{"endless"}.cpu(1);
+  endless.required_node = "n";
+  w.add(endless);
+  CHECK(w.run(true) == words{"reject long", "bind short n", "reject endless"});
+  w.remove(w.pod("short"));
+  CHECK(count(w.run_at(199s), "bind") == 0);
+  w.now = 200s;
+  CHECK(count(w.run(true), "bind maintenance n") == 1);
+  CHECK(w.permit_at(300s) == words{"evict maintenance n"});
+  w.remove(w.pod("maintenance"));
+  w.now = 600s;
+  CHECK(count(w.run(true), "bind ") == 2);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a gang of reservations is planned for a rack", "[engine][reservations][groups]") {
+  world w;
+  for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(4).label("rack", i < 2 ? "a" : "b"));
+  pod_spec stays = a_pod{"stays"}.cpu(1);
+  stays.node = w.node("n0");
+  w.add(stays);
+  pod_spec ends = stays;
+  ends.name = "ends", ends.node = w.node("n3"), ends.start_time = instant{0}, ends.expected_run_time = 50s;
+  w.add(ends);
+  const group_id held = w.add(a_gang{"held", 2}.topology("rack"));
+  for (int i = 0; i < 2; ++i) {
+    pod_spec one = holder("r" + std::to_string(i), 4, "job");
+    one.group = held;
+    one.reservation->starts = 60s;
+    w.add(one);
+  }
+  CHECK(sorted(w.run()) == words{"nominate r0 n2", "nominate r1 n3", "reject r0", "reject r1"});
+  w.add(a_pod{"endless"}.cpu(4));
+  CHECK(w.run(true) == words{"bind endless n1"});
+  w.add(a_pod{"another"}.cpu(4));
+  CHECK(w.run(true) == words{"reject another"});
+  w.remove(w.pod("ends"));
+  w.now = 60s;
+  const words then = sorted(w.run(true));
+  CHECK(count(then, "bind r0 n2") + count(then, "bind r1 n3") == 2);
+}
+
 TEST_CASE("a pod that runs says which reservation it was allocated from", "[engine][reservations]") {
   world w;
   const node_id n = w.add(a_node{"n"}.cpu(8)), m = w.add(a_node{"m"}.cpu(8));

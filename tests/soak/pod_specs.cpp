@@ -241,6 +241,7 @@ void add_reservation(pod_spec& made, dice any) {
     if (any.percent(40) && one.policy == allocate_policy::restricted) one.restricted = {"cpu"};
     one.order = static_cast<std::int64_t>(any.below(3));
     if (any.percent(20)) one.expires = std::chrono::seconds{any.between(20, 400)};
+    if (any.percent(10)) one.starts = std::chrono::seconds{any.between(1, 300)};
     one.unschedulable = any.percent(10);
     if (any.percent(15)) one.taints = {{.key = "paid"}};
     made.resource_claims.clear();

@@ -32,9 +32,11 @@ struct reservation_spec {
   allocate_policy policy = allocate_policy::aligned;
   std::vector<std::string> restricted = {};  ///< resources, of policy restricted; none given: all that it requests
   std::int64_t order = 0;                    ///< least first; 0: after those that have one, by how full they would be
-  std::optional<instant> expires = {};       ///< it is to be removed then, whatever is left of it
-  bool unschedulable = false;                ///< new owners pass it by, unless they name it
-  std::vector<taint> taints = {};            ///< as `reservation_affinity` says
+  /// It is placed then, not before: from when it is added on, nodes drain toward it (maintenance, a job that is planned).
+  std::optional<instant> starts = {};
+  std::optional<instant> expires = {};  ///< it is to be removed then, whatever is left of it
+  bool unschedulable = false;           ///< new owners pass it by, unless they name it
+  std::vector<taint> taints = {};       ///< as `reservation_affinity` says
 };
 
 /// What a pod says of the reservation that it has to be in: it runs in one that it may use, or not at all (Koordinator's ReservationAffinity).
