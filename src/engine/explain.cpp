@@ -56,6 +56,31 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
   return false;
 }
 
+GANGSCHED_INLINE shared_words picker::words(row_t pod, const picked& found, const std::vector<row_t>* within) {
+  if (!options_.count_reasons) return nullptr;
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  const std::size_t nodes = within != nullptr ? within->size() : state_->nodes.total[0];
+  if (!found.said.ok()) {
+    const std::string by = !plan.rejected.ok() ? plan.rejected_by : rejected_by_ != nullptr ? rejected_by_->name : "";
+    return std::make_shared<rejection_words>(rejection_words{{{by, reason_text(state_->names, found.said), 0}}, nodes});
+  }
+  if (!plan.narrowed) {
+    if (const row_reasons* const kept = index_of(plan.cls).reasons()) count_cached_reasons(plan, *kept, within);
+  }
+  return std::make_shared<rejection_words>(rejection_words{reasons_.all(), nodes});
+}
+
+GANGSCHED_INLINE std::uint64_t picker::rejectors_of(row_t pod, const picked& found) {
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  if (found.said.ok() || found.said.code == code::error) return found.rejectors;
+  if (plan.rejected.ok())
+    return found.rejectors | (rejected_by_ != nullptr ? plugin_bit(*plan.table, *rejected_by_) : 0);
+  for (const plugin_entry& plugin : plan.table->plugins) {
+    if (plugin.name == plan.rejected_by) return found.rejectors | plugin_bit(*plan.table, plugin);
+  }
+  return found.rejectors;
+}
+
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   explanation why;
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};

@@ -13,13 +13,13 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE reservation_pass::reservation_pass(picker* asks, model::cluster_state& state, row_t pod,
-                                                    std::vector<row_t> reservations)
+                                                    std::vector<row_t> gone)
     : asks_(asks),
       state_(&state),
       pod_(pod),
-      node_(state.pods.node[reservations.front()]),
+      node_(state.pods.node[gone.front()]),
       before_(state.reserved.aside()),
-      gone_(std::move(reservations)),
+      gone_(std::move(gone)),
       pass_(state) {
   for (const row_t one : gone_) {
     suppose_gone(state, one);
@@ -85,7 +85,8 @@ GANGSCHED_INLINE std::vector<row_t> usable_reservations(const model::cluster_sta
       const row_t there = pods.node[one];
       if (there == no_row || (node != no_row && there != node)) return;
       if (within != nullptr && !std::binary_search(within->begin(), within->end(), there)) return;
-      if (!detail::holds(state, one) || !state.reserved.lets(state, one, cls) || !detail::has_for(state, one, cls))
+      if (!detail::holds(state, one) || !state.reserved.lets(state, one, cls, there) ||
+          !detail::has_for(state, one, cls))
         return;
       const std::int64_t order = state.classes[pods.cls[one]].reserves->spec.order;
       found.push_back({order == 0 ? std::numeric_limits<std::int64_t>::max() : order,
@@ -130,7 +131,7 @@ GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const 
     state.reserved.each_in(set, [&](row_t one) {
       const row_t there = state.pods.node[one];
       matches = matches || (there != no_row && (node == no_row || there == node) && detail::holds(state, one) &&
-                            state.reserved.lets(state, one, cls));
+                            state.reserved.lets(state, one, cls, there));
     });
     if (matches) return status::unschedulable(detail::none_has_room);
   }
@@ -139,7 +140,7 @@ GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const 
 
 GANGSCHED_INLINE row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node) {
   const class_id cls = state.class_of(pod);
-  if (state.reserved.aside() || state.classes[cls].ignores_reservations) return no_row;
+  if (state.reserved.aside() || state.classes[cls].ignores_reservations || state.classes[cls].reserves) return no_row;
   const std::vector<row_t> among = usable_reservations(state, cls, node, nullptr);
   const class_plan& plan = asks.plan_of(cls);
   if (among.empty() || !plan.rejected.ok() || !asks.begin_cycle(plan, pod).ok()) return no_row;
@@ -159,13 +160,86 @@ GANGSCHED_INLINE std::vector<row_t> nodes_by_reservation(picker& asks, model::cl
   return found;
 }
 
+GANGSCHED_INLINE std::optional<std::vector<row_t>> pods_to_allocate_around(picker& asks, model::cluster_state& state,
+                                                                           row_t reservation, row_t node) {
+  const class_id cls = state.class_of(reservation);
+  const class_plan& plan = asks.plan_of(cls);
+  if (!plan.rejected.ok() || !asks.begin_cycle(plan, reservation).ok()) return std::nullopt;
+  const bool required = state.classes[cls].reserves->spec.pre_allocation == pre_allocation::required;
+  const auto fits = [&] {
+    return asks.filter(reservation, node).ok() && asks.filter_with_nominated(reservation, node).ok();
+  };
+  {
+    const without_reservations plainly{state};
+    if (!required && fits()) return std::vector<row_t>{};
+  }
+  const auto fits_without = [&](std::vector<row_t> pods) {
+    const reservation_pass pass{&asks, state, reservation, std::move(pods)};
+    return fits();
+  };
+  struct candidate {
+    std::int64_t score;
+    std::uint64_t arrival;
+    row_t pod;
+  };
+  std::vector<candidate> found;
+  const row_t set = state.reserved.set_of(reservation);
+  for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod]) {
+    const pod_class& its = state.classes[state.class_of(pod)];
+    if (state.pods.state[pod] != pod_state::bound || state.pods.terminating[pod] || state.reserved.involves(pod))
+      continue;
+    if (!is_among(set, its.owned) || !state.reserved.lets(state, reservation, its, node)) continue;
+    found.push_back({score_reservation(state, reservation, its), state.pods.arrival[pod], pod});
+  }
+  std::sort(found.begin(), found.end(), [](const candidate& a, const candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.arrival < b.arrival;
+  });
+  std::vector<row_t> gone;
+  bool enough = false;
+  for (std::size_t i = 0; i < found.size() && !enough; ++i) gone.push_back(found[i].pod), enough = fits_without(gone);
+  if (!enough) return std::nullopt;
+  for (std::size_t i = gone.size(); i-- > 0 && gone.size() > 1;) {
+    std::vector<row_t> less = gone;
+    less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fits_without(less)) gone = std::move(less);
+  }
+  return gone;
+}
+
+namespace detail {
+
+[[nodiscard]] GANGSCHED_INLINE picked pick_around_pods(picker& asks, model::cluster_state& state, row_t reservation,
+                                                       const std::vector<row_t>* within) {
+  picked found;
+  if (state.classes[state.class_of(reservation)].reserves->spec.pre_allocation != pre_allocation::required) {
+    const without_reservations plainly{state};
+    found = asks.pick(reservation, within);
+    if (found.node != no_row || !found.said.ok()) return found;
+  }
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (row_t node = 0; node < state.nodes.rows.count(); ++node) {
+    if (!state.nodes.alive(node) || state.nodes.first_pod[node] == no_row) continue;
+    if (within != nullptr && !std::binary_search(within->begin(), within->end(), node)) continue;
+    const auto around = pods_to_allocate_around(asks, state, reservation, node);
+    if (around && around->size() < fewest) fewest = around->size(), found.node = node;
+  }
+  if (found.node == no_row && found.rejectors == 0)
+    found.said = status::unschedulable("node(s) no pod(s) to meet the pre-allocation requirements");
+  return found;
+}
+
+}  // namespace detail
+
 GANGSCHED_INLINE picked pick_with_reservations(picker& asks, model::cluster_state& state, row_t pod,
                                                const std::vector<row_t>* within) {
   const class_id cls = state.class_of(pod);
   const std::shared_ptr<const pod_class> of = state.classes.share(cls);
+  if (of->reserves != nullptr) return detail::pick_around_pods(asks, state, pod, within);
   const bool ignores = of->ignores_reservations;
-  const class_plan& plan = asks.plan_of(cls);
-  const auto begun = [&] { return plan.rejected.ok() && asks.begin_cycle(plan, pod).ok(); };
+  const auto begun = [&] {  // (a trial may have made another plan)
+    const class_plan& plan = asks.plan_of(cls);
+    return plan.rejected.ok() && asks.begin_cycle(plan, pod).ok();
+  };
   if (!ignores && begun()) {
     const row_t from = detail::first_fitting(asks, state, pod, usable_reservations(state, cls, no_row, within));
     picked found;
@@ -199,7 +273,9 @@ GANGSCHED_INLINE status filter_with_reservations(picker& asks, model::cluster_st
                                                  std::uint8_t* by) {
   const class_id cls = state.class_of(pod);
   const std::shared_ptr<const pod_class> of = state.classes.share(cls);
-  if (!of->ignores_reservations) {
+  if (of->reserves != nullptr) {
+    if (pods_to_allocate_around(asks, state, pod, node)) return {};
+  } else if (!of->ignores_reservations) {
     for (const row_t one : usable_reservations(state, cls, node, nullptr)) {
       const reservation_pass pass{&asks, state, pod, {one}};
       if (asks.filter(pod, node).ok()) return {};
@@ -218,6 +294,7 @@ GANGSCHED_INLINE status filter_with_reservations(picker& asks, model::cluster_st
 
 GANGSCHED_INLINE bool passes_with_reservations(picker& asks, model::cluster_state& state, class_id cls, row_t node) {
   const std::shared_ptr<const pod_class> of = state.classes.share(cls);
+  if (of->reserves != nullptr) return true;  // its attempt will say
   if (!of->ignores_reservations) {
     for (const row_t one : usable_reservations(state, cls, node, nullptr)) {
       const reservation_pass pass{nullptr, state, no_row, {one}};

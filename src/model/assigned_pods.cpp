@@ -196,11 +196,29 @@ GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
   log_reserved(pod, pods_.node[pod]);
 }
 
+/// Those who draw from a reservation that leaves its node do no more: they were there before it, and are off the node until they are put
+/// back.
+GANGSCHED_INLINE std::vector<row_t> assigned_pods::leave_reservation(row_t reservation, row_t node) {
+  std::vector<row_t> there;
+  if (reserved_.empty() || reserved_.row_of(reservation) == no_row || reserved_.owners(reservation) == 0) return there;
+  for (row_t other = nodes_.first_pod[node]; other != no_row; other = pods_.next_on_node[other])
+    if (reserved_.drawn_by(other) == reservation) there.push_back(other);
+  for (const row_t owner : there) take_off_node(owner), reserved_.choose(owner, no_row);
+  return there;
+}
+
+GANGSCHED_INLINE void assigned_pods::allocate_around(row_t reservation, row_t node, const std::vector<row_t>& there) {
+  for (const row_t owner : there) reserved_.choose(owner, reservation, true), put_on_node(owner, node);
+  log_reserved(reservation, node);
+}
+
 GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   const row_t node = pods_.node[pod];
   columns_.take_back(pod);
+  const std::vector<row_t> there = leave_reservation(pod, node);
   take_off_node(pod);
   devices_.drop_claim(pod);
+  for (const row_t owner : there) put_on_node(owner, node);
   log_reserved(pod, node);
   if (!reserved_.empty() && reserved_.drawn_by(pod) != no_row) reserved_.choose(pod, no_row);
   pods_.times.set_started(pod, pod_times::never);

@@ -86,9 +86,11 @@ GANGSCHED_INLINE reservation_table::reservation_table(undo_log& undo, node_table
       prev_(undo, no_row),
       drawn_(undo),
       owners_(undo),
+      there_before_(undo),
       used_up_(undo),
       devices_(undo),
       of_pod_(undo, no_row),
+      was_there_(undo),
       count_(undo),
       naming_(undo) {
   count_.grow(1), naming_.grow(1);
@@ -97,8 +99,8 @@ GANGSCHED_INLINE reservation_table::reservation_table(undo_log& undo, node_table
 GANGSCHED_INLINE reservation_table& reservation_table::operator=(const reservation_table& from) {
   rows_ = from.rows_, sets_ = from.sets_, record_ = from.record_, set_ = from.set_;
   first_ = from.first_, last_ = from.last_, next_ = from.next_, prev_ = from.prev_;
-  drawn_ = from.drawn_, owners_ = from.owners_, used_up_ = from.used_up_, devices_ = from.devices_,
-  of_pod_ = from.of_pod_;
+  drawn_ = from.drawn_, owners_ = from.owners_, there_before_ = from.there_before_, used_up_ = from.used_up_,
+  devices_ = from.devices_, of_pod_ = from.of_pod_, was_there_ = from.was_there_;
   count_ = from.count_, naming_ = from.naming_;
   pod_rows_ = from.pod_rows_;
   return *this;
@@ -106,7 +108,7 @@ GANGSCHED_INLINE reservation_table& reservation_table::operator=(const reservati
 
 // --- reservations that come and go
 
-GANGSCHED_INLINE row_t reservation_table::set_of(const std::vector<reservation_owner>& owners, bool& fresh) {
+GANGSCHED_INLINE row_t reservation_table::find_set(const std::vector<reservation_owner>& owners, bool& fresh) {
   std::string key = canonical::bytes(owners);
   for (row_t row = 0; row < sets_.count(); ++row)
     if (set_[row] != nullptr && set_[row]->key == key) return row;
@@ -123,7 +125,7 @@ GANGSCHED_INLINE row_t reservation_table::set_of(const std::vector<reservation_o
 GANGSCHED_INLINE void reservation_table::point(row_t pod, row_t at) {
   if (pod >= pod_rows_) {
     if (at == no_row) return;
-    of_pod_.grow(pod + 1);
+    of_pod_.grow(pod + 1), was_there_.grow(pod + 1);
     pod_rows_ = pod + 1;
   }
   if (of_pod_[pod] != at) of_pod_.set(pod, at);
@@ -132,16 +134,16 @@ GANGSCHED_INLINE void reservation_table::point(row_t pod, row_t at) {
 GANGSCHED_INLINE bool reservation_table::add(row_t pod) {
   const pod_class& cls = classes_[pods_.cls[pod]];
   bool fresh = false;
-  const row_t set = set_of(cls.reserves->spec.owners, fresh);
+  const row_t set = find_set(cls.reserves->spec.owners, fresh);
   const row_t row = rows_.take();
   record_.grow(row + 1), next_.grow(row + 1), prev_.grow(row + 1), owners_.grow(row + 1), used_up_.grow(row + 1);
-  devices_.grow(row + 1);
+  devices_.grow(row + 1), there_before_.grow(row + 1);
   resource_kind widest = kinds::first_other;
   for (const amount& one : cls.requests) widest = std::max(widest, one.kind + 1);
   drawn_.grow(rows_.count(), widest);
   record_.set(row, std::make_unique<const reservation_record>(reservation_record{pod, set}));
   detail::each_counted_kind(cls, [&](resource_kind kind) { drawn_.set(row, kind, 0); });
-  owners_.set(row, 0), used_up_.set(row, false);
+  owners_.set(row, 0), there_before_.set(row, 0), used_up_.set(row, false);
   const row_t last = last_[set];
   prev_.set(row, last), next_.set(row, no_row);
   if (last != no_row)
@@ -158,7 +160,7 @@ GANGSCHED_INLINE bool reservation_table::remove(row_t pod, row_t node) {
   const row_t row = row_of(pod);
   for (row_t other = node == no_row ? no_row : nodes_.first_pod[node]; other != no_row;
        other = pods_.next_on_node[other])
-    if (other < pod_rows_ && of_pod_[other] == row) point(other, no_row);
+    if (other < pod_rows_ && of_pod_[other] == row) choose(other, no_row);
   point(pod, no_row);
   const row_t set = record_[row]->set, next = next_[row], prev = prev_[row];
   if (next != no_row)
@@ -184,15 +186,21 @@ GANGSCHED_INLINE bool reservation_table::remove(row_t pod, row_t node) {
 
 GANGSCHED_INLINE bool reservation_table::renew(row_t pod, row_t node) {
   const row_t old = row_of(pod);
-  std::vector<row_t> drawing;
+  struct owner {
+    row_t pod;
+    bool there;
+  };
+  std::vector<owner> drawing;
   for (row_t other = node == no_row ? no_row : nodes_.first_pod[node]; other != no_row;
        other = pods_.next_on_node[other])
-    if (other < pod_rows_ && of_pod_[other] == old) drawing.push_back(other);
+    if (other < pod_rows_ && of_pod_[other] == old) drawing.push_back({other, was_there_[other]});
   const bool was_used_up = used_up_[old];
+  auto held = devices_[old] != nullptr ? std::make_unique<const device_claim>(*devices_[old]) : nullptr;
   const bool last = remove(pod, node), first = add(pod);
   const row_t row = row_of(pod);
   if (was_used_up) used_up_.set(row, true);
-  for (const row_t other : drawing) point(other, row), draw(row, classes_[pods_.cls[other]], node, +1);
+  if (held != nullptr) devices_.set(row, std::move(held));
+  for (const owner& other : drawing) choose(other.pod, pod, other.there), draw(row, other.pod, node, +1);
   return last || first;
 }
 
@@ -230,7 +238,7 @@ GANGSCHED_INLINE bool reservation_table::is_on(row_t row, row_t node) const noex
 
 GANGSCHED_INLINE bool reservation_table::spent(row_t pod) const noexcept {
   const row_t row = row_of(pod);
-  return classes_[pods_.cls[pod]].reserves->spec.once && (owners_[row] != 0 || used_up_[row]);
+  return classes_[pods_.cls[pod]].reserves->spec.once && (newcomers(row) != 0 || used_up_[row]);
 }
 GANGSCHED_INLINE bool reservation_table::used_up(row_t pod) const noexcept { return used_up_[row_of(pod)]; }
 GANGSCHED_INLINE std::uint32_t reservation_table::owners(row_t pod) const noexcept { return owners_[row_of(pod)]; }
@@ -241,7 +249,8 @@ GANGSCHED_INLINE std::int64_t reservation_table::left(row_t pod, resource_kind k
   return held == 0 ? 0 : std::max<std::int64_t>(0, held - drawn_.at(row_of(pod), kind));
 }
 
-GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t pod, const pod_class& cls) const {
+GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t pod, const pod_class& cls,
+                                              row_t node) const {
   const reservation_spec& spec = classes_[pods_.cls[pod]].reserves->spec;
   const reservation_affinity* const affinity = cls.room_in.get();
   if (affinity != nullptr && !affinity->name.empty()) return affinity->name == pods_.record[pod]->name;
@@ -249,31 +258,34 @@ GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t 
   if (affinity == nullptr) return true;
   for (const taint& one : spec.taints)
     if (one.effect != taint_effect::prefer_no_schedule && !detail::tolerates(affinity->tolerations, one)) return false;
-  return detail::matches(*affinity, {state, *pods_.record[pod], *nodes_.record[pods_.node[pod]]});
+  return detail::matches(*affinity, {state, *pods_.record[pod], *nodes_.record[node]});
 }
 
 // --- who draws
 
-GANGSCHED_INLINE void reservation_table::choose(row_t pod, row_t from) {
+GANGSCHED_INLINE void reservation_table::choose(row_t pod, row_t from, bool there) {
   point(pod, from == no_row ? no_row : row_of(from));
+  if (pod < pod_rows_ && was_there_[pod] != there) was_there_.set(pod, there);
 }
 
 GANGSCHED_INLINE void reservation_table::count(row_t pod, row_t node, std::int64_t sign) {
   const row_t row = pod < pod_rows_ ? of_pod_[pod] : no_row;
   if (row == no_row || record_[row] == nullptr) return;
   const pod_class& cls = classes_[pods_.cls[pod]];
-  if (record_[row]->pod != pod) return draw(row, cls, node, sign);
+  if (record_[row]->pod != pod) return draw(row, pod, node, sign);
   detail::each_counted_kind(cls, [&](resource_kind kind) {
     const std::int64_t drawn = detail::counted_amount(cls, kind) - left(pod, kind);
     if (drawn != 0) nodes_.used.set(node, kind, nodes_.used.at(node, kind) - sign * drawn);
   });
 }
 
-GANGSCHED_INLINE void reservation_table::draw(row_t row, const pod_class& cls, row_t node, std::int64_t sign) {
+GANGSCHED_INLINE void reservation_table::draw(row_t row, row_t pod, row_t node, std::int64_t sign) {
+  const pod_class& cls = classes_[pods_.cls[pod]];
   const row_t holder = record_[row]->pod;
   const pod_class& held = classes_[pods_.cls[holder]];
   const bool counts = is_on(row, node), spent_before = spent(holder);
   owners_.set(row, static_cast<std::uint32_t>(owners_[row] + sign));
+  if (was_there_[pod]) there_before_.set(row, static_cast<std::uint32_t>(there_before_[row] + sign));
   const bool spent_after = spent(holder);
   detail::each_counted_kind(held, [&](resource_kind kind) {
     const std::int64_t all = detail::counted_amount(held, kind), drawn = drawn_.at(row, kind);
@@ -287,7 +299,7 @@ GANGSCHED_INLINE void reservation_table::draw(row_t row, const pod_class& cls, r
 
 GANGSCHED_INLINE void reservation_table::runs(row_t pod) {
   const row_t holder = drawn_by(pod);
-  if (holder == no_row || !classes_[pods_.cls[holder]].reserves->spec.once) return;
+  if (holder == no_row || was_there_[pod] || !classes_[pods_.cls[holder]].reserves->spec.once) return;
   if (!used_up(holder)) use_up(holder);
 }
 
@@ -299,6 +311,7 @@ GANGSCHED_INLINE void reservation_table::digest_into(digest& out, row_t pods) co
     const bool own = record_[row]->pod == pod;
     if (!own && pods_.node[pod] == no_row) continue;  // what the next attempt will choose anew
     out.add(std::uint64_t{pod}), out.add(std::uint64_t{record_[row]->pod});
+    if (!own) out.add(std::uint64_t{was_there_[pod]});
     if (own) out.add(std::uint64_t{owners_[row]} << 1 | static_cast<std::uint64_t>(used_up_[row]));
     if (own && devices_[row] != nullptr) devices_[row]->digest_into(out);
   }

@@ -462,7 +462,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
   }
   if (with_node != from_->placed.size()) return damaged("places of pods");
   for (const saved_pod& one : from_->pods) {
-    if (!one.used_up) continue;
+    if (!one.reserved.used_up) continue;
     if (all.reserved.row_of(one.row) == no_row) return damaged("reservations");
     all.reserved.use_up(one.row);
   }
@@ -475,16 +475,16 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
       if (has == nullptr) return damaged("devices of pods");
       all.pods.claim.set(pod, std::move(has));
     }
-    if (from->holds) {
-      auto whole = all.reserved.row_of(pod) == no_row ? nullptr : devices(from->node, *from->holds, true);
+    if (from->reserved.holds) {
+      auto whole = all.reserved.row_of(pod) == no_row ? nullptr : devices(from->node, *from->reserved.holds, true);
       if (whole == nullptr) return damaged("devices of reservations");
       all.reserved.keep_devices(pod, std::move(whole));
     }
-    if (from->draws_from != no_row) {
-      const bool known = all.pods.alive(from->draws_from) && all.reserved.row_of(from->draws_from) != no_row;
-      if (!known || all.reserved.row_of(pod) != no_row || by_row_[from->draws_from]->node != from->node)
+    if (from->reserved.from != no_row) {
+      const bool known = all.pods.alive(from->reserved.from) && all.reserved.row_of(from->reserved.from) != no_row;
+      if (!known || all.reserved.row_of(pod) != no_row || by_row_[from->reserved.from]->node != from->node)
         return damaged("reservations of pods");
-      all.reserved.choose(pod, from->draws_from);
+      all.reserved.choose(pod, from->reserved.from, from->reserved.was_there);
     }
     all.assigned.put_on_node_again(pod, from->node);
     all.assigned.set_pod_state(pod, from->state);

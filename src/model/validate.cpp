@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "gangsched/model/spec_checker.hpp"
+#include "gangsched/src/model/spec_checker.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -81,7 +81,8 @@ GANGSCHED_FIELDS(attached_volume, driver, id);
 GANGSCHED_FIELDS(pod_volumes, unbound_claims, nodes, zones, disks, exclusive_claims, attachments, bindable_nodes,
                  claim_problem);
 GANGSCHED_FIELDS(reservation_owner, pod, ns, controller, labels);
-GANGSCHED_FIELDS(reservation_spec, owners, once, policy, restricted, order, starts, expires, unschedulable, taints);
+GANGSCHED_FIELDS(reservation_spec, owners, once, policy, restricted, pre_allocation, order, starts, expires,
+                 unschedulable, taints);
 GANGSCHED_FIELDS(reservation_affinity, name, selector, required, tolerations);
 GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead,
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
@@ -138,6 +139,8 @@ template <>
 inline constexpr selector_operator last_of<selector_operator> = selector_operator::lt;
 template <>
 inline constexpr when_unsatisfiable last_of<when_unsatisfiable> = when_unsatisfiable::schedule_anyway;
+template <>
+inline constexpr pre_allocation last_of<pre_allocation> = pre_allocation::required;
 template <>
 inline constexpr allocate_policy last_of<allocate_policy> = allocate_policy::restricted;
 template <>

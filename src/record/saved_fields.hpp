@@ -28,9 +28,9 @@ GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arri
 GANGSCHED_FIELDS(model::saved_class, spec, queue);
 GANGSCHED_FIELDS(model::saved_disks, disks, exclusive_claims, attachments);
 GANGSCHED_FIELDS(model::saved_times, start_time, expected_run_time, deadline, max_wait, started, reserved_from);
+GANGSCHED_FIELDS(model::saved_reservation, from, was_there, used_up, holds);
 GANGSCHED_FIELDS(model::saved_pod, row, cls, name, labels, gates, times, controller, disks, role, rank, queue, cookie,
-                 priority_class, group, arrival, state, terminating, preempted, node, attempt, devices, draws_from,
-                 used_up, holds, kept);
+                 priority_class, group, arrival, state, terminating, preempted, node, attempt, devices, reserved, kept);
 GANGSCHED_FIELDS(model::saved_group, row, spec, expected, satisfied, arrival);
 GANGSCHED_FIELDS(model::saved_claim, row, spec, node, kept, devices);
 GANGSCHED_FIELDS(model::saved_room::part, node, row, amounts);

@@ -17,7 +17,7 @@ manifests read_all(const std::string& text, const read_options& how = {}) {
 }
 
 constexpr const char* node =
-    "{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: 8, pods: 9}}}\n---\n";
+    "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 8, pods: 9}}}\n---\n";
 
 std::string reservation(const std::string& metadata, const std::string& spec, const std::string& status = "") {
   return "{apiVersion: scheduling.koordinator.sh/v1alpha1, kind: Reservation, metadata: {name: r" + metadata +
@@ -38,7 +38,7 @@ TEST_CASE("a Reservation becomes a pod that holds what its template requests", "
       ", labels: {scheduling.koordinator.sh/reservation-order: \"3\", tier: gold}, creationTimestamp: "
       "\"2026-01-01T00:00:00Z\", "
       "annotations: {scheduling.koordinator.sh/reservation-restricted-options: '{\"resources\": [\"cpu\"]}'}",
-      "owners: [{object: {name: p, namespace: x}}, {controller: {kind: ReplicaSet, name: web, namespace: y}}, "
+      "owners: [{object: {name: p, namespace: x}}, {controller: {kind: ReplicaSet, name: web, namespace: z}}, "
       "{labelSelector: {matchLabels: {app: z}}}], ttl: 1h, allocateOnce: false, allocatePolicy: Restricted, "
       "unschedulable: true, "
       "taints: [{key: k, effect: NoSchedule}]"));
@@ -54,7 +54,7 @@ TEST_CASE("a Reservation becomes a pod that holds what its template requests", "
   CHECK(held.owners[0].ns == "x");
   CHECK(held.owners[1].controller.kind == controller_kind::replica_set);
   CHECK(held.owners[1].controller.name == "web");
-  CHECK(held.owners[1].ns == "y");
+  CHECK(held.owners[1].ns == "z");
   CHECK(held.owners[2].labels->match_labels == label_map{{"app", "z"}});
   CHECK(!held.once);
   CHECK(held.policy == allocate_policy::restricted);
@@ -73,9 +73,15 @@ TEST_CASE("a Reservation is where its status says, or is to be where its templat
   CHECK(all.pods[0].spec.reservation->expires == instant{std::chrono::hours{24}});
   all = read_all(reservation("", any + ", ttl: 0s"));
   CHECK(!all.pods[0].spec.reservation->expires);
-  all = read_all(node + reservation("", any, "phase: Available, nodeName: n"));
-  CHECK(all.pods[0].node == "n");
-  CHECK(read_all(reservation("", any, "phase: Succeeded, nodeName: n")).pods.empty());
+  all = read_all(node + reservation("", any, "phase: Available, nodeName: n1"));
+  CHECK(all.pods[0].node == "n1");
+  CHECK(read_all(reservation("", any + ", preAllocation: true")).pods[0].spec.reservation->pre_allocation ==
+        pre_allocation::if_needed);
+  CHECK(read_all(reservation(", labels: {scheduling.koordinator.sh/pre-allocation-required: \"true\"}",
+                             any + ", preAllocation: true"))
+            .pods[0]
+            .spec.reservation->pre_allocation == pre_allocation::required);
+  CHECK(read_all(reservation("", any, "phase: Succeeded, nodeName: n1")).pods.empty());
   CHECK(read_all(reservation("", any, "phase: Failed")).pods.empty());
   CHECK(reading_refusal(reservation("", "owners: []")) == "a.yaml:1: Reservation r: needs spec.owners");
   CHECK(reading_refusal(reservation("", any + ", allocatePolicy: Some"))
@@ -91,8 +97,8 @@ TEST_CASE("pods say which reservations they use, and which they were allocated f
   const manifests all = read_all(
       node +
       pod("mine", "annotations: {scheduling.koordinator.sh/reservation-allocated: '{\"name\": \"r\", \"uid\": \"u\"}'}",
-          ", nodeName: n") +
-      reservation("", "owners: [{}], allocateOnce: false", "phase: Available, nodeName: n") + pod("in", affinity) +
+          ", nodeName: n1") +
+      reservation("", "owners: [{}], allocateOnce: false", "phase: Available, nodeName: n1") + pod("in", affinity) +
       pod("greedy", "labels: {scheduling.koordinator.sh/reservation-ignored: \"true\"}"));
   CHECK(all.warnings.empty());
   cluster on;
@@ -111,8 +117,9 @@ TEST_CASE("pods say which reservations they use, and which they were allocated f
   CHECK(in.required->front().match_expressions[0].key == "a");
   CHECK(all.pods[3].spec.ignores_reservations);
   CHECK(reading_refusal(pod("bad", "annotations: {scheduling.koordinator.sh/reservation-affinity: '[1]'}")) ==
-        "a.yaml:1: Pod default/bad: metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]: is no "
-        "object");
+        "a.yaml:1: Pod default/bad: metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]: has to "
+        "be an "
+        "object, not a list");
 }
 
 }  // namespace gangsched::testing::reservation_manifests_test

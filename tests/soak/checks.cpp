@@ -27,7 +27,7 @@ amounts host::left_of(const known_pod& reservation) const {
   called<"cluster::reservation_of">();
   for (const auto& [at, pod] : known_.pods) {
     if (pod.node != reservation.node || cluster_.reservation_of(pod.id) != reservation.id) continue;
-    drawn = true;
+    drawn = drawn || !inside(cluster_).reserved.was_there(pod.id.row);
     for (std::size_t i = 0; i < made.size(); ++i) made[i] = std::max<std::int64_t>(0, made[i]) - pod.needs[i];
   }
   for (std::int64_t& one : made) one = drawn && reservation.spec.reservation->once ? 0 : std::max<std::int64_t>(0, one);

@@ -212,14 +212,16 @@ void host::check_place(const known_pod& pod, const decision& one) const {
       if (lets) own += left_of(other)[i];
       if (pod.spec.reservation && other.spec.ignores_reservations && other.node == pod.node) own += other.needs[i];
     }
+    if (pod.spec.reservation && pod.spec.reservation->pre_allocation != pre_allocation::none) continue;
     if (cluster_.requested(node.id, resources[i]) - own > node.allocatable[i])
       wrong("a node gets more than it has", std::string{resources[i]} + ": " + where);
   }
   const std::set<std::int32_t> ports = ports_of(pod.spec);
   for (const auto& [at, other] : known_.pods) {
     if (&other == &pod || other.node == nobody) continue;
-    const bool off = other.spec.reservation && other.node == pod.node &&
-                     (pod.spec.ignores_reservations || cluster_.reservation_of(pod.id) == other.id);
+    const bool off = (other.spec.reservation && other.node == pod.node &&
+                      (pod.spec.ignores_reservations || cluster_.reservation_of(pod.id) == other.id)) ||
+                     cluster_.reservation_of(other.id) == pod.id;
     if (off) continue;  // it was judged as if that were not there
     const known_node& there = known_.nodes.at(other.node);
     if (other.node == pod.node && !ports.empty()) {

@@ -14,8 +14,8 @@ namespace gangsched::inline GANGSCHED_ABI {
                                                                         const device_claim& held);
 
 /// What of @p held is left beside what others took of it: the same devices with as much less as they have of them, and of those nothing
-/// that is not free in @p words, which say what is in use without @p held and with @p taken. Of a whole GPU that somebody has a share of, the
-/// rest is held as a share; one that was cut into MIG instances or replicas is held no more. O(grants of held · grants of taken).
+/// that is not free in @p words, which say what is in use without @p held and with @p taken. Of a whole GPU that somebody has a share of,
+/// the rest is held as a share; one that was cut into MIG instances or replicas is held no more. O(grants of held · grants of taken).
 [[nodiscard]] GANGSCHED_API device_claim what_is_left(const device_state& words, const device_claim& held,
                                                       std::span<const device_claim* const> taken);
 

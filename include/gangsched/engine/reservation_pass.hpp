@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gangsched/core/status.hpp"
@@ -11,11 +12,12 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class picker;
 struct picked;
 
-/// A reservation, or all of a node, off its node for as long as this lives: how the node looks to whom they are held for.
+/// A reservation, or all of a node, off its node for as long as this lives: how the node looks to whom they are held for. Or pods that a
+/// reservation is to be allocated around: how it looks to that.
 class GANGSCHED_API reservation_pass {
  public:
-  /// @p pod: who is asked about, whose cycle-level plugins are told by @p asks; null: nobody is. O(what the reservations hold).
-  reservation_pass(picker* asks, model::cluster_state& state, row_t pod, std::vector<row_t> reservations);
+  /// @p pod: who is asked about, whose cycle-level plugins are told by @p asks; null: nobody is. O(what those @p gone have).
+  reservation_pass(picker* asks, model::cluster_state& state, row_t pod, std::vector<row_t> gone);
   reservation_pass(const reservation_pass&) = delete;
   reservation_pass& operator=(const reservation_pass&) = delete;
   ~reservation_pass();
@@ -64,6 +66,11 @@ class without_reservations {
 /// The best of the reservations that the pod may use on the node (no_row: on any) with which filters let it in, or no_row.
 /// O(reservations there · hooks).
 [[nodiscard]] GANGSCHED_API row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node);
+/// Which pods on the node a reservation would be allocated around, which may be (`reservation_spec::pre_allocation`): as few as are needed
+/// so that it fits, those first that would make it fullest; nothing if it does not fit. O(pods there · (log pods there + hooks)).
+[[nodiscard]] GANGSCHED_API std::optional<std::vector<row_t>> pods_to_allocate_around(picker& asks,
+                                                                                      model::cluster_state& state,
+                                                                                      row_t reservation, row_t node);
 /// The nodes where it fits so, ascending. O(reservations · hooks).
 [[nodiscard]] GANGSCHED_API std::vector<row_t> nodes_by_reservation(picker& asks, model::cluster_state& state,
                                                                     row_t pod);
@@ -71,7 +78,8 @@ class without_reservations {
 [[nodiscard]] GANGSCHED_API status no_reservation(const model::cluster_state& state, const pod_class& cls, row_t node);
 
 /// `picker::pick` for a pod that reservations concern: the node of the best reservation that it fits in; else, if it need not be in one,
-/// the best of all nodes as they are; else, if it ignores them, the first node where what reservations hold makes room.
+/// the best of all nodes as they are; else, if it ignores them, the first node where what reservations hold makes room;
+/// and if it is one that may be allocated around pods, the first with the fewest of these.
 [[nodiscard]] GANGSCHED_API picked pick_with_reservations(picker& asks, model::cluster_state& state, row_t pod,
                                                           const std::vector<row_t>* within);
 /// The same for `picker::filter`.

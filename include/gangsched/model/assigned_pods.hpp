@@ -58,6 +58,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   void assume(row_t pod, row_t node);
   void bind(row_t pod);
   void release(row_t pod);
+  /// Pods that were on @p node, and are off it now, are put back, and draw from the reservation, which has come meanwhile.
+  void allocate_around(row_t reservation, row_t node, const std::vector<row_t>& there);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);
   /// The same of a pod that is made again with the devices that it had (`device_ledger::pod_came_again`).
   void put_on_node_again(row_t pod, row_t node);
@@ -91,6 +93,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// What both count of each other: amounts, priorities, the node's list of pods.
   void put(row_t pod, row_t node);
   void take_off(row_t pod);
+  [[nodiscard]] std::vector<row_t> leave_reservation(row_t reservation, row_t node);
   /// The reservation on @p node that the pod draws from, if that has devices there; else no_row. Then they are to be had.
   row_t open_devices(row_t pod, row_t node);
   /// What its owners have left of them is held again. @p comes: one that is about to be on the node; @p goes: one that still is.

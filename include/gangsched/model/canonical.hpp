@@ -373,6 +373,7 @@ void put(Out& out, instant v) {
 template <class Out>
 void put(Out& out, const reservation_spec& v) {
   put(out, v.owners), put(out, v.once), put(out, v.policy), put(out, v.restricted), put(out, v.order);
+  put(out, v.pre_allocation);
   put(out, v.starts), put(out, v.expires), put(out, v.unschedulable), put(out, v.taints);
 }
 template <class Out>

@@ -78,7 +78,7 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] std::int64_t drawn(row_t pod, resource_kind kind) const noexcept {
     return drawn_.at(row_of(pod), kind);
   }
-  /// Whether an owner has it that it is for once, or had it: it holds nothing then.
+  /// Whether an owner that came after it has it that it is for once, or had it: it holds nothing then.
   [[nodiscard]] bool spent(row_t pod) const noexcept;
   /// The same, and the owner runs: it stays so.
   [[nodiscard]] bool used_up(row_t pod) const noexcept;
@@ -100,11 +100,18 @@ class GANGSCHED_API reservation_table {
   }
   /// Whether pods of the class look for room in reservations before they look elsewhere.
   [[nodiscard]] bool concerns(const pod_class& cls) const noexcept {
-    return cls.room_in != nullptr || (!empty() && (cls.ignores_reservations || !cls.owned.empty()));
+    return cls.room_in != nullptr ||
+           (!empty() && (cls.ignores_reservations || !cls.owned.empty() || pre_allocates(cls)));
   }
-  /// Whether pods of @p cls, which is in its set, may use the reservation, which runs, as far as names, labels and taints say. What it
+  /// Whether pods of the class are reservations that may hold what others have already.
+  [[nodiscard]] static bool pre_allocates(const pod_class& cls) noexcept {
+    return cls.reserves != nullptr && cls.reserves->spec.pre_allocation != pre_allocation::none;
+  }
+  /// The set of owners of the reservation that the pod is.
+  [[nodiscard]] row_t set_of(row_t pod) const noexcept { return record_[row_of(pod)]->set; }
+  /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels and taints say. What it
   /// has left is not looked at. O(what the pod asks of it).
-  [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls) const;
+  [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
 
   // --- devices: what a reservation has of its node's as a whole, while others have some of it
   [[nodiscard]] const device_claim* devices(row_t pod) const noexcept { return devices_[row_of(pod)]; }
@@ -114,8 +121,9 @@ class GANGSCHED_API reservation_table {
   }
 
   // --- who draws
-  /// The pod, which has no node, is to draw from the reservation @p from, or from none.
-  void choose(row_t pod, row_t from);
+  /// The pod, which has no node, is to draw from the reservation @p from, or from none. @p there: it was on its node before that was.
+  void choose(row_t pod, row_t from, bool there = false);
+  [[nodiscard]] bool was_there(row_t pod) const noexcept { return pod < pod_rows_ && was_there_[pod]; }
   /// Around a pod's stay on its node, after its requests were counted there and before they are taken back: what it is worth as a
   /// reservation, or draws from one.
   void came(row_t pod, row_t node) {
@@ -139,8 +147,9 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] bool is_on(row_t row, row_t node) const noexcept;
   [[nodiscard]] std::int64_t left_of(row_t row, resource_kind kind) const noexcept;
   void count(row_t pod, row_t node, std::int64_t sign);
-  void draw(row_t row, const pod_class& cls, row_t node, std::int64_t sign);
-  [[nodiscard]] row_t set_of(const std::vector<reservation_owner>& owners, bool& fresh);
+  void draw(row_t row, row_t pod, row_t node, std::int64_t sign);
+  [[nodiscard]] std::uint32_t newcomers(row_t row) const noexcept { return owners_[row] - there_before_[row]; }
+  [[nodiscard]] row_t find_set(const std::vector<reservation_owner>& owners, bool& fresh);
   void point(row_t pod, row_t at);
 
   undo_log& undo_;
@@ -152,11 +161,13 @@ class GANGSCHED_API reservation_table {
   object_column<owner_set> set_;
   column<row_t> first_, last_;  ///< by set: its reservations
   column<row_t> next_, prev_;
-  matrix_column drawn_;  ///< by row and kind, with kinds::pods and what scores go by
-  column<std::uint32_t> owners_;
+  matrix_column drawn_;                 ///< by row and kind, with kinds::pods and what scores go by
+  column<std::uint32_t> owners_;        ///< that draw from it
+  column<std::uint32_t> there_before_;  ///< of these those that it was allocated around
   column<bool> used_up_;
   object_column<device_claim> devices_;  ///< null: nobody has any of them, or it has none
-  column<row_t> of_pod_;  ///< by pod: the row of the reservation that it is or draws from; rows up to `pod_rows_`
+  column<row_t> of_pod_;    ///< by pod: the row of the reservation that it is or draws from; rows up to `pod_rows_`
+  column<bool> was_there_;  ///< by pod: it is one of those
   column<std::uint32_t> count_;   ///< row 0: reservations
   column<std::uint32_t> naming_;  ///< row 0: sets that name pods
   row_t pod_rows_ = 0;
@@ -165,6 +176,4 @@ class GANGSCHED_API reservation_table {
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model
 
-#if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/model/reservation_table.cpp"
-#endif
+// Its body comes with state.hpp.

@@ -102,5 +102,6 @@ inline void name_collection::run_if_due() {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/name_collection.cpp"
+#include "gangsched/src/model/reservation_table.cpp"
 #include "gangsched/src/model/state.cpp"
 #endif

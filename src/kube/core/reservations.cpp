@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* ignored_label = "scheduling.koordinator.sh/reservation-ignored";
 constexpr const char* order_label = "scheduling.koordinator.sh/reservation-order";
+constexpr const char* required_label = "scheduling.koordinator.sh/pre-allocation-required";
 constexpr const char* affinity_annotation = "scheduling.koordinator.sh/reservation-affinity";
 constexpr const char* allocated_annotation = "scheduling.koordinator.sh/reservation-allocated";
 constexpr const char* restricted_annotation = "scheduling.koordinator.sh/reservation-restricted-options";
@@ -130,8 +131,11 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   }
   if (life.expires || life.ttl != 0s)
     spec.expires = life.expires ? *life.expires : later_by(life.created.value_or(how.now), life.ttl);
-  if (life.pre_allocation)
-    read.warn(of, "what running pods hold is not reserved before they leave (preAllocation): it waits for free room");
+  const auto required = out.spec.labels.find(required_label);
+  if (life.pre_allocation) {
+    const bool one_at_least = required != out.spec.labels.end() && required->second == "true";
+    spec.pre_allocation = one_at_least ? pre_allocation::required : pre_allocation::if_needed;
+  }
   const bool restricted = read_annotation(read, of, restricted_annotation, [&](reader& inner, const place& at) {
     return inner.fields(at, [&](std::string_view key, const place& v) {
       return key == "resources" ? inner.texts(v, spec.restricted) : inner.ignore(key, v, {});

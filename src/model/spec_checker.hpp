@@ -454,6 +454,7 @@ class spec_checker {
                          (!owner.labels || selector(*owner.labels, where.field("labels")));
                 }) &&
            enumerator(one.policy, allocate_policy::restricted, "policy", at.field("policy")) &&
+           enumerator(one.pre_allocation, pre_allocation::required, "mode", at.field("pre_allocation")) &&
            (one.restricted.empty() || one.policy == allocate_policy::restricted ||
             fail(errc::malformed, at.field("restricted"), "is of policy restricted only")) &&
            each(one.restricted, at.field("restricted"),
