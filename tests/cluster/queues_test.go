@@ -55,7 +55,7 @@ func TestAQueueHasItsLimit(t *testing.T) {
 func TestAQueueTakesBackWhatItHasLent(t *testing.T) {
 	for name, configuration := range map[string]string{
 		"fair share": "gangsched: {queues: true}\n",
-		"Kueue":      "gangsched: {queues: true}\nprofiles: [{plugins: {multiPoint: {enabled: [{name: Kueue}]}}}]\n",
+		"Kueue":      "gangsched: {queues: true}\nprofiles: [{plugins: {multiPoint: {enabled: [{name: Kueue}], disabled: [{name: PrioritySort}]}}}]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newPlane(t, harness.Options{})
