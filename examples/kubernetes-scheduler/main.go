@@ -19,9 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
@@ -92,12 +90,11 @@ func run(ctx context.Context, f *flags) error {
 	box := inbox.New()
 	known := mirror.New(cluster, scheduler, set.SchedulerNames())
 	writer := act.NewWriter(client, set.Gangsched.ParallelWrites, set.Gangsched.RequestTimeout.Duration)
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	defer broadcaster.Shutdown()
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+	recorder, err := act.NewRecorder(ctx, writer)
+	if err != nil {
 		return err
 	}
-	recorder := broadcaster.NewRecorder(scheme.Scheme, "gangsched")
+	defer recorder.Close()
 	decide := loop.New(cluster, scheduler, known, box, writer, recorder, set.Gangsched.VolumeBindTimeout.Duration)
 
 	var synced atomic.Pointer[watch.Watcher]

@@ -74,7 +74,7 @@ void backfill::each_holder(const Visit& visit) const {
   for (row_t node = nodes.first_wanted[0]; node != no_row; node = nodes.next_wanted[node]) {
     for (row_t pod = nodes.first_nominated[node]; pod != no_row; pod = state_->pods.next_nominated[pod]) {
       if (state_->pods.times.reserved_from(pod) == model::pod_times::never || !entities_->wants_node(pod)) continue;
-      if (const entity e = entities_->entity_of(pod); places_->find(e) != nullptr) visit(e);
+      if (const entity e = entities_->entity_of(pod); places_->find(e) != nullptr && !planned_start(e)) visit(e);
     }
   }
 }
@@ -280,6 +280,41 @@ GANGSCHED_INLINE refusal backfill::reserve(entity e) {
   else
     end_reservation(e);
   return too_late;
+}
+
+GANGSCHED_INLINE std::optional<instant> backfill::planned_start(entity e) const {
+  if (state_->reserved.empty()) return std::nullopt;
+  std::optional<instant> last;
+  const auto count = [&](row_t pod) {
+    const reservation_terms* const its = state_->classes[state_->pods.cls[pod]].reserves.get();
+    if (its != nullptr && its->spec.starts && *its->spec.starts > *now_)
+      last = std::max(last.value_or(*its->spec.starts), *its->spec.starts);
+  };
+  if (e.group)
+    entities_->each_member(e.row, count);
+  else
+    count(e.row);
+  return last;
+}
+
+GANGSCHED_INLINE void backfill::plan(entity e, instant then) {
+  std::vector<row_t> gone;
+  for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
+    if (!state_->pods.alive(pod) || state_->pods.node[pod] == no_row) continue;
+    if (state_->pods.terminating[pod] || state_->pods.expected_end(pod) <= then) gone.push_back(pod);
+  }
+  found what;
+  std::vector<row_t> rest = pods_of(e);
+  if (fits(e, gone, then, what)) {
+    for (const assignment& one : what.places) {
+      const bool moves = state_->pods.nominated[one.pod.row] != one.node.row;
+      state_->assigned.reserve_node(one.pod.row, one.node.row, then);
+      if (moves) decisions_->nominate(one.pod.row, one.node);
+      std::erase(rest, one.pod.row);
+    }
+  }
+  for (const row_t pod : rest)
+    if (state_->pods.times.reserved_from(pod) != model::pod_times::never) state_->assigned.nominate(pod, no_row);
 }
 
 /// Whether by amounts, of all nodes together, both could run at that time: without that they cannot.

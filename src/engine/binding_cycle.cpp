@@ -175,9 +175,7 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
   stale_.recheck(*now_, [&](row_t pod) {
     evict({pod, state_->pods.rows.generation(pod)}, "its gang has had fewer members than its minimum for too long");
   });
-  draining_.recheck(*now_, [&](row_t pod) {
-    evict({pod, state_->pods.rows.generation(pod)}, "a queue that it is in drains");
-  });
+  leaving_.recheck(*now_, [&](row_t pod, const char* why) { evict({pod, state_->pods.rows.generation(pod)}, why); });
 }
 
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
@@ -337,7 +335,7 @@ GANGSCHED_INLINE std::span<const decision> binding_cycle::fail(row_t pod) {
 GANGSCHED_INLINE void binding_cycle::start_over() {
   waiting_.all_groups_changed();
   reported_.look_again();
-  draining_.start_over();
+  leaving_.start_over();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     if (state_->groups.alive(group)) stale_.group_changed(group);
   }
@@ -345,7 +343,7 @@ GANGSCHED_INLINE void binding_cycle::start_over() {
 
 GANGSCHED_INLINE std::optional<instant> binding_cycle::next_deadline() const {
   std::optional<instant> next = waiting_.next_deadline();
-  for (const std::optional<instant>& due : {stale_.next_due(), draining_.next_due()})
+  for (const std::optional<instant>& due : {stale_.next_due(), leaving_.next_due()})
     if (due) next = std::min(next.value_or(*due), *due);
   return next;
 }
@@ -353,19 +351,19 @@ GANGSCHED_INLINE std::optional<instant> binding_cycle::next_deadline() const {
 GANGSCHED_INLINE void binding_cycle::remember() {
   waiting_.remember();
   stale_.remember();
-  draining_.remember();
+  leaving_.remember();
   reported_.remember();
 }
 
 GANGSCHED_INLINE void binding_cycle::recall() noexcept {
   waiting_.recall();
   stale_.recall();
-  draining_.recall();
+  leaving_.recall();
   reported_.recall();
 }
 
 GANGSCHED_INLINE saved_binding binding_cycle::save() const {
-  return {waiting_.save(), reported_.save(), stale_.save(), draining_.save()};
+  return {waiting_.save(), reported_.save(), stale_.save(), leaving_.save()};
 }
 
 GANGSCHED_INLINE std::optional<error> binding_cycle::restore(const saved_binding& from) {
@@ -376,7 +374,7 @@ GANGSCHED_INLINE std::optional<error> binding_cycle::restore(const saved_binding
   if (auto wrong = waiting_.restore(from.waiting)) return wrong;
   if (auto wrong = reported_.restore(from.reported)) return wrong;
   if (auto wrong = stale_.restore(from.stale)) return wrong;
-  return draining_.restore(from.draining);
+  return leaving_.restore(from.leaving);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -253,7 +253,7 @@ GANGSCHED_INLINE std::optional<complete_search::packed> complete_search::pack(co
   for (const std::vector<row_t>& alike : of.kinds) {
     classes.push_back(state.class_of(alike.front()));
     const pod_class& cls = state.classes[classes.back()];
-    if (cls.held_room) return std::nullopt;
+    if (cls.held_room || state.reserved.concerns(cls)) return std::nullopt;
     std::vector<amount>& its = needs.emplace_back();
     const class_plan& plan = with_.picks.plan_of(classes.back());
     for (const planned& hook : plan.local_filters) {

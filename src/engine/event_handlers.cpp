@@ -41,7 +41,7 @@ GANGSCHED_INLINE void event_handlers::read(bool only_one) {
     const std::uint64_t position = cursor_.position++;
     const change record = log[position];
     const bool own = is_own(record);
-    binding_->draining().on_change(record);
+    binding_->leaving().on_change(record);
     if (!own) handle(record);
     requeue_by(record, position);
     if (own) own_record(record);

@@ -56,11 +56,40 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
   return false;
 }
 
+GANGSCHED_INLINE shared_words picker::words(row_t pod, const picked& found, const std::vector<row_t>* within) {
+  if (!options_.count_reasons) return nullptr;
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  const std::size_t nodes = within != nullptr ? within->size() : state_->nodes.total[0];
+  if (!found.said.ok()) {
+    const std::string by = !plan.rejected.ok() ? plan.rejected_by : rejected_by_ != nullptr ? rejected_by_->name : "";
+    return std::make_shared<rejection_words>(rejection_words{{{by, reason_text(state_->names, found.said), 0}}, nodes});
+  }
+  if (!plan.narrowed) {
+    if (const row_reasons* const kept = index_of(plan.cls).reasons()) count_cached_reasons(plan, *kept, within);
+  }
+  return std::make_shared<rejection_words>(rejection_words{reasons_.all(), nodes});
+}
+
+GANGSCHED_INLINE std::uint64_t picker::rejectors_of(row_t pod, const picked& found) {
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  if (found.said.ok() || found.said.code == code::error) return found.rejectors;
+  if (plan.rejected.ok())
+    return found.rejectors | (rejected_by_ != nullptr ? plugin_bit(*plan.table, *rejected_by_) : 0);
+  for (const plugin_entry& plugin : plan.table->plugins) {
+    if (plugin.name == plan.rejected_by) return found.rejectors | plugin_bit(*plan.table, plugin);
+  }
+  return found.rejectors;
+}
+
 GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   explanation why;
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   const std::shared_ptr<const class_plan> kept = shared_plan(state_->class_of(pod));
   const class_plan& plan = *kept;
+  const std::vector<row_t> reserved = nodes_by_reservation(*this, *state_, pod);
+  const row_t from = fitting_reservation(*this, *state_, pod, no_row);
+  const std::shared_ptr<const pod_class> cls = state_->classes.share(state_->pods.cls[pod]);
+  const without_reservations plainly{*state_};
   status said = plan.rejected;
   std::string by = plan.rejected_by;
   if (said.ok()) {
@@ -132,6 +161,15 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   }
   std::vector<std::size_t> feasible;
   for (const std::size_t i : unnarrowed) {
+    if (std::binary_search(reserved.begin(), reserved.end(), rows[i])) {
+      feasible.push_back(i);
+      continue;
+    }
+    if (cls->room_in != nullptr) {
+      const status none = no_reservation(*state_, *cls, rows[i]);
+      why.nodes[i].code = none.code, why.nodes[i].reasons = {reason_text(state_->names, none)};
+      continue;
+    }
     bool rejected = reject_with_nominated(plan, pod, rows[i], why.nodes[i]);
     for (const planned& hook : plan.filters) {
       if (rejected) break;
@@ -144,8 +182,8 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     }
     if (!rejected) feasible.push_back(i);
   }
-  const auto own = std::find_if(feasible.begin(), feasible.end(),
-                                [&](std::size_t i) { return rows[i] == state_->pods.nominated[pod]; });
+  const row_t chosen = from != no_row ? state_->pods.node[from] : state_->pods.nominated[pod];
+  const auto own = std::find_if(feasible.begin(), feasible.end(), [&](std::size_t i) { return rows[i] == chosen; });
   if (own != feasible.end()) feasible = {*own};  // the others are not asked
   for (const planned& hook : plan.scores) {
     const hook_context context = plan.context(*state_, hook, pod);

@@ -22,6 +22,13 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     tell(members, no);
     return with_.queue.refuse({group, true}, no);
   }
+  if (const std::optional<instant> then = with_.backfilling.planned_start({group, true})) {
+    with_.backfilling.plan({group, true}, *then);
+    note(members, status::pending(starts_later), {});
+    tell(members, status::pending(starts_later));
+    with_.queue.wait_until({group, true}, *then);
+    return with_.queue.unschedulable().pass_on_group(group);
+  }
   std::uint64_t from = with_.state.log.end();
   group_placement outcome = search_->place(whole);
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.holdings.take_back(group, {group, true})) {

@@ -95,7 +95,7 @@ GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::
 
 GANGSCHED_INLINE class_index* picker::capacity_index(class_id cls) {
   const class_plan& plan = plan_of(cls);
-  if (!plan.rejected.ok() || plan.narrowed) return nullptr;
+  if (!plan.rejected.ok() || plan.narrowed || look_into_reservations(*state_, cls)) return nullptr;
   class_index& index = index_of(cls);
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
   index.sync();
@@ -162,6 +162,8 @@ GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores&
 }
 
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
+  if (look_into_reservations(*state_, state_->class_of(pod)))
+    return pick_with_reservations(*this, *state_, pod, within);
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   if (goes_on(pod, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
   const row_t nominated = state_->pods.nominated[pod];
@@ -503,34 +505,10 @@ GANGSCHED_INLINE void picker::count_cached_reasons(const class_plan& plan, const
   }
 }
 
-GANGSCHED_INLINE shared_words picker::words(row_t pod, const picked& found, const std::vector<row_t>* within) {
-  if (!options_.count_reasons) return nullptr;
-  const class_plan& plan = plan_of(state_->class_of(pod));
-  const std::size_t nodes = within != nullptr ? within->size() : state_->nodes.total[0];
-  if (!found.said.ok()) {
-    const std::string by = !plan.rejected.ok() ? plan.rejected_by : rejected_by_ != nullptr ? rejected_by_->name : "";
-    return std::make_shared<rejection_words>(rejection_words{{{by, reason_text(state_->names, found.said), 0}}, nodes});
-  }
-  if (!plan.narrowed) {
-    if (const row_reasons* const kept = index_of(plan.cls).reasons()) count_cached_reasons(plan, *kept, within);
-  }
-  return std::make_shared<rejection_words>(rejection_words{reasons_.all(), nodes});
-}
-
-GANGSCHED_INLINE std::uint64_t picker::rejectors_of(row_t pod, const picked& found) {
-  const class_plan& plan = plan_of(state_->class_of(pod));
-  if (found.said.ok() || found.said.code == code::error) return found.rejectors;
-  if (plan.rejected.ok())
-    return found.rejectors | (rejected_by_ != nullptr ? plugin_bit(*plan.table, *rejected_by_) : 0);
-  for (const plugin_entry& plugin : plan.table->plugins) {
-    if (plugin.name == plan.rejected_by) return found.rejectors | plugin_bit(*plan.table, plugin);
-  }
-  return found.rejectors;
-}
-
 GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   const class_plan& plan = plan_of(cls);
   if (!plan.rejected.ok() || !state_->nodes.alive(node)) return false;
+  if (look_into_reservations(*state_, cls)) return passes_with_reservations(*this, *state_, cls, node);
   if (plan.narrowed && !std::binary_search(plan.only.begin(), plan.only.end(), state_->nodes.record[node]->name)) {
     return false;
   }
@@ -544,6 +522,8 @@ GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
 }
 
 GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) {
+  if (look_into_reservations(*state_, state_->class_of(pod)))
+    return filter_with_reservations(*this, *state_, pod, node, by);
   const class_plan& plan = plan_of(state_->class_of(pod));
   if (!plan.rejected.ok()) return plan.rejected;
   if (!misled_.ok()) return misled_;

@@ -196,8 +196,9 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
     classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
   }
   // (Domains are summed up as everybody sees them: for who has room held there they say too little.)
-  const bool owners =
-      std::any_of(parts.begin(), parts.end(), [](const auto& one) { return static_cast<bool>(one.cls->held_room); });
+  const bool owners = std::any_of(parts.begin(), parts.end(), [&](const auto& one) {
+    return one.cls->held_room || state_->reserved.concerns(*one.cls);
+  });
   const kernel_table& profile = entities_->profile_of_group(what.group);
   list.set_scorers(profile.hooks(point::score_placement));
   const std::size_t scorers = list.scorers.size();

@@ -8,6 +8,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   if (const refusal no = with_.queue.ask_admission({pod, false})) return refuse(pod, no);
+  if (const std::optional<instant> then = with_.backfilling.planned_start({pod, false})) return wait_for(pod, *then);
   picked found = picks_->pick(pod);
   if (found.node != no_row) {
     place(pod, found);
@@ -77,6 +78,16 @@ GANGSCHED_INLINE bool pod_cycle::tell(row_t pod, const status& why) {
   // (What a plan or a picker keeps may go before the decision does.)
   if (why.reason != nullptr) said.reason = with_.decisions.texts().keep(why.reason);
   return error;
+}
+
+/// It is to start then.
+GANGSCHED_INLINE void pod_cycle::wait_for(row_t pod, instant then) {
+  with_.backfilling.plan({pod, false}, then);
+  const status later = status::pending(starts_later);
+  with_.decisions.rejections().keep(pod, later, 0, nullptr);
+  static_cast<void>(tell(pod, later));
+  with_.queue.wait_until({pod, false}, then);
+  with_.queue.unschedulable().pass_on(pod);
 }
 
 /// Its attempt ends before it began.

@@ -220,6 +220,16 @@ GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t memb
   arm(timed_, e, it);
 }
 
+GANGSCHED_INLINE void queue::wait_until(entity e, instant now, instant when) {
+  queue_item& it = item(e);
+  it.strict = true;
+  it.since = now;
+  it.ready =
+      std::max(std::min(when, later_by(now, options_.unschedulable_timeout)), window_of(later_by(now, instant{1})));
+  move(e, it, place::timed);
+  arm(timed_, e, it);
+}
+
 GANGSCHED_INLINE void queue::wake(entity e, instant now) {
   queue_item& it = item(e);
   if (it.where == place::unschedulable || (it.where == place::timed && !it.strict)) wait_out(e, it, now);

@@ -113,6 +113,8 @@ GANGSCHED_INLINE void requeue_judge::add_needs(class_id cls, std::uint64_t rejec
   constexpr std::size_t most_names = 16;  // of more the amounts are the better index
   const class_plan& plan = picks_->plan_of(cls);
   if (!plan.rejected.ok()) return;
+  if (state_->reserved.concerns(state_->classes[cls]))
+    to.anything = true;  // any node may have room for it by what is held there
   bool local = rejectors == 0;
   if (outdated(cls, rejectors) != 0 || !plan.cycle_hooks.empty()) to.anything = true;
   for (const planned& hook : plan.filters) {

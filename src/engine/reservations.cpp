@@ -27,10 +27,31 @@ GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, c
   return nullptr;
 }
 
+GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
+  const pod_class& cls = state_->classes[state_->class_of(pod)];
+  if (!model::reservation_table::pre_allocates(cls)) {
+    if (state_->reserved.concerns(cls)) state_->reserved.choose(pod, fitting_reservation(*picks_, *state_, pod, node));
+    return take(pod, node, said);
+  }
+  const std::vector<row_t> there = pods_to_allocate_around(*picks_, *state_, pod, node).value_or(std::vector<row_t>{});
+  for (const row_t one : there) state_->assigned.take_off_node(one);
+  const bool taken = take(pod, node, said);
+  if (taken) {
+    state_->assigned.allocate_around(pod, node, there);
+  } else {
+    for (const row_t one : there) state_->assigned.put_on_node(one, node);
+  }
+  return taken;
+}
+
 /// The model's own choice of devices is for profiles without a word on it. The first plugin decides whose rules lead to devices. That of
 /// the filter is among them: it promised that its own do. It is an error too if nobody's rules lead to anything.
-GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
-  const bool asks = any(model::assigned_pods::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
+GANGSCHED_INLINE bool reservations::take(row_t pod, row_t node, status& said) {
+  const row_t from = state_->reserved.drawn_by(pod);
+  const bool held = from != no_row && state_->pods.claim[from] != nullptr && !state_->pods.claim[from]->grants.empty();
+  // (Of what a reservation holds the model chooses.)
+  const bool asks =
+      !held && any(model::assigned_pods::facets_of(state_->classes[state_->class_of(pod)]) & reads::devices);
   if (asks && state_->nodes.inventory[node] != nullptr) {
     const class_plan& plan = picks_->plan_of(state_->class_of(pod));
     const plugin_entry* broken = nullptr;

@@ -288,6 +288,14 @@ GANGSCHED_INLINE void scheduling_queue::come_back_broken(entity e) {
 
 GANGSCHED_INLINE void scheduling_queue::retry_pod(row_t pod) { queue_.retry_later({pod, false}, *now_, 1, true, true); }
 
+GANGSCHED_INLINE void scheduling_queue::wait_until(entity e, instant when) {
+  if (e.group) {
+    retry_group(e.row, false, true);
+    if (queue_.find(e)->where != place::timed) return;  // nobody of it waits
+  }
+  queue_.wait_until(e, *now_, when);
+}
+
 GANGSCHED_INLINE void scheduling_queue::flush() {
   if (options_->timers == timer_rule::by_host) return;
   queue_.flush_backoff(*now_);

@@ -62,9 +62,13 @@ class applier {
     for (const resource_claim_manifest& one : what_->claims)
       if (auto added = add_claim(one); !added)
         return told(added.error(), "ResourceClaim", one.spec.ns, one.spec.name, one.from);
-    for (const pod_manifest& one : what_->pods)
-      if (auto added = add_to(&cluster::add_pod, one); !added)
-        return told(added.error(), "Pod", one.spec.ns, one.spec.name, one.from);
+    for (const bool reservations : {true, false}) {
+      for (const pod_manifest& one : what_->pods) {
+        if (one.spec.reservation.has_value() != reservations) continue;
+        if (auto added = add_to(&cluster::add_pod, one); !added)
+          return told(added.error(), reservations ? "Reservation" : "Pod", one.spec.ns, one.spec.name, one.from);
+      }
+    }
     return {};
   }
 
@@ -140,6 +144,10 @@ result<pod_spec> spec_for(cluster& on, const pod_manifest& one) {
     if (!node) return unknown("node", "node", one.node);
     spec.node = *node;
     spec.held_devices = one.held_devices;
+  }
+  if (spec.node && !one.reservation.empty()) {  // it may be gone, and then nothing is drawn from it
+    const auto from = on.find_reservation(one.reservation);
+    if (from && on.node_of(*from) == spec.node) spec.draws_from = *from;
   }
   if (!one.nominated_node.empty()) {
     if (const auto node = on.find_node(one.nominated_node)) spec.nominated_node = *node;  // it may be gone

@@ -248,6 +248,8 @@ class collector {
     } else if (group == "scheduling.k8s.io") {
       if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
+    if (kind == "Reservation" && group == "scheduling.koordinator.sh")
+      return add_pod(read, of, detail::read_reservation);
     if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
     if (const auto known = read_volume_family(read, of, group, kind, here(of), made_, volumes_)) return *known;
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
@@ -351,13 +353,15 @@ class collector {
     return check_containers(read, steps[at], path.size() > 1);
   }
 
-  bool add_pod(reader& read, const place& of) {
+  /// A pod, or what is one to the scheduler.
+  bool add_pod(reader& read, const place& of, decltype(&detail::read_pod) read_one = detail::read_pod) {
     pod_manifest made;
     made.from = here(of);
     bool over = false;
-    if (!detail::read_pod(read, of, made, over, *how_)) return false;
-    if (how_->api_server_rules && !has_containers(read, of, {"spec"})) return false;
-    if (!checked(read, of, "Pod", made.spec)) return false;
+    if (!read_one(read, of, made, over, *how_)) return false;
+    const bool is_pod = !made.spec.reservation;
+    if (how_->api_server_rules && is_pod && !has_containers(read, of, {"spec"})) return false;
+    if (!checked(read, of, is_pod ? "Pod" : "Reservation", made.spec)) return false;
     if (over) return true;  // the scheduler does not know of pods that have ended
     if (!budget_.take(1))
       return read.fail(errc::out_of_range, of, fmt::format("there would be more than {} pods", budget_.most()));

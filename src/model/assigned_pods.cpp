@@ -42,6 +42,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
   priorities.add(cls.priority, +1);  // it alone may want memory
   count_usage(node, cls, +1);
   rooms_.draw(cls, node, +1);
+  reserved_.came(pod, node);
   queued_.count(pod, node, cls, +1);
   if (const row_t next = nodes_.first_pod[node]; next != no_row) {  // (a pod that is nowhere has no neighbours)
     pods_.next_on_node.set(pod, next);
@@ -55,6 +56,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
 GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
   const row_t node = pods_.node[pod];
   const pod_class& cls = classes_[pods_.cls[pod]];
+  reserved_.leaves(pod, node);
   count_usage(node, cls, -1);
   rooms_.draw(cls, node, -1);
   queued_.count(pod, node, cls, -1);
@@ -88,8 +90,47 @@ void assigned_pods::come(row_t pod, row_t node, removal how, const Devices& coun
   put(pod, node);
 }
 
+GANGSCHED_INLINE row_t assigned_pods::open_devices(row_t pod, row_t node) {
+  const row_t from = reserved_.empty() ? no_row : reserved_.drawn_by(pod);
+  if (from == no_row || pods_.node[from] != node || pods_.claim[from] == nullptr) return no_row;
+  if (reserved_.devices(from) == nullptr) {
+    if (pods_.claim[from]->grants.empty()) return no_row;
+    reserved_.keep_devices(from, std::make_unique<const device_claim>(*pods_.claim[from]));
+  }
+  devices_.open_reservation(from, node);
+  return from;
+}
+
+GANGSCHED_INLINE void assigned_pods::close_devices(row_t reservation, row_t node, row_t comes, row_t goes) {
+  std::vector<const device_claim*> taken;
+  bool drawn = false;
+  const auto add = [&](row_t owner) {
+    drawn = true;
+    if (pods_.claim[owner] != nullptr) taken.push_back(pods_.claim[owner]);
+  };
+  for (row_t other = nodes_.first_pod[node]; other != no_row; other = pods_.next_on_node[other])
+    if (other != goes && reserved_.drawn_by(other) == reservation) add(other);
+  if (comes != no_row) add(comes);
+  const bool once = classes_[pods_.cls[reservation]].reserves->spec.once;
+  const bool spent = once && (drawn || reserved_.used_up(reservation));
+  devices_.close_reservation(reservation, node, spent ? nullptr : reserved_.devices(reservation), taken);
+  if (!drawn && !spent) reserved_.forget_devices(reservation);
+}
+
 GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
-  come(pod, node, how, [&](const pod_class& cls) { devices_.pod_came(pod, cls, node); });
+  come(pod, node, how, [&](const pod_class& cls) {
+    if (cls.reserves != nullptr && pods_.claim[pod] != nullptr &&
+        reserved_.owners(pod) != 0) {  // they are there already
+      if (reserved_.devices(pod) == nullptr)
+        reserved_.keep_devices(pod, std::make_unique<const device_claim>(*pods_.claim[pod]));
+      return close_devices(pod, node, no_row, no_row);
+    }
+    const row_t from = open_devices(pod, node);
+    if (from != no_row && pods_.claim[pod] == nullptr)
+      static_cast<void>(devices_.claim_within(pod, node, *reserved_.devices(from)));
+    devices_.pod_came(pod, cls, node);
+    if (from != no_row) close_devices(from, node, pod, no_row);
+  });
 }
 
 GANGSCHED_INLINE void assigned_pods::put_on_node_again(row_t pod, row_t node) {
@@ -101,7 +142,9 @@ GANGSCHED_INLINE void assigned_pods::take_off_node(row_t pod, removal how) {
   const pod_class& cls = classes_[counting_.class_of(pod)];
   counting_.count_pod(pod, node, -1, how);
   for (const host_port& port : cls.ports) nodes_.ports.remove(node, port);
+  const row_t from = open_devices(pod, node);
   devices_.pod_leaves(pod, cls, node);
+  if (from != no_row) close_devices(from, node, no_row, pod);
   count_claims(pod, -1);
   take_off(pod);
 }
@@ -114,7 +157,7 @@ GANGSCHED_INLINE void assigned_pods::count_claims(row_t pod, std::int32_t sign) 
 GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   const pod_state from = pods_.state[pod];
   pods_.state.set(pod, to);
-  if (to == pod_state::bound) devices_.pod_runs(classes_[pods_.cls[pod]]);
+  if (to == pod_state::bound) devices_.pod_runs(classes_[pods_.cls[pod]]), reserved_.runs(pod);
   const row_t group = pods_.group[pod];
   if (group == no_row) return;
   const auto count = [&](column<std::uint32_t>& counter, pod_state counted) {
@@ -129,25 +172,55 @@ GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   }
 }
 
+/// To readers of the log: of a node, where a pod that is a reservation or draws from one came or went, more or other things are free than
+/// its requests say.
+GANGSCHED_INLINE void assigned_pods::log_reserved(row_t pod, row_t node) {
+  if (reserved_.involves(pod)) log_.write({.kind = change_kind::node_updated, .facets = reads::usage, .row = node});
+}
+
 GANGSCHED_INLINE void assigned_pods::assume(row_t pod, row_t node) {
+  if (const row_t from = reserved_.drawn_by(pod); from != no_row && pods_.node[from] != node)
+    reserved_.choose(pod, no_row);
   put_on_node(pod, node);
   set_pod_state(pod, pod_state::assumed);
   nominate(pod, no_row);
   pods_.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log_.end() + 1));  // of the record that follows
   log_.write(
       {.kind = change_kind::pod_assumed, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .after = node});
+  log_reserved(pod, node);
 }
 
 GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
   set_pod_state(pod, pod_state::bound);
   log_.write({.kind = change_kind::pod_bound, .facets = reads::pods, .row = pod, .after = pods_.node[pod]});
+  log_reserved(pod, pods_.node[pod]);
+}
+
+/// Those who draw from a reservation that leaves its node do no more: they were there before it, and are off the node until they are put
+/// back.
+GANGSCHED_INLINE std::vector<row_t> assigned_pods::leave_reservation(row_t reservation, row_t node) {
+  std::vector<row_t> there;
+  if (reserved_.empty() || reserved_.row_of(reservation) == no_row || reserved_.owners(reservation) == 0) return there;
+  for (row_t other = nodes_.first_pod[node]; other != no_row; other = pods_.next_on_node[other])
+    if (reserved_.drawn_by(other) == reservation) there.push_back(other);
+  for (const row_t owner : there) take_off_node(owner), reserved_.choose(owner, no_row);
+  return there;
+}
+
+GANGSCHED_INLINE void assigned_pods::allocate_around(row_t reservation, row_t node, const std::vector<row_t>& there) {
+  for (const row_t owner : there) reserved_.choose(owner, reservation, true), put_on_node(owner, node);
+  log_reserved(reservation, node);
 }
 
 GANGSCHED_INLINE void assigned_pods::release(row_t pod) {
   const row_t node = pods_.node[pod];
   columns_.take_back(pod);
+  const std::vector<row_t> there = leave_reservation(pod, node);
   take_off_node(pod);
   devices_.drop_claim(pod);
+  for (const row_t owner : there) put_on_node(owner, node);
+  log_reserved(pod, node);
+  if (!reserved_.empty() && reserved_.drawn_by(pod) != no_row) reserved_.choose(pod, no_row);
   pods_.times.set_started(pod, pod_times::never);
   set_pod_state(pod, pod_state::pending);
   pods_.attempt.set(pod, bind_attempt::none);

@@ -144,6 +144,7 @@ GANGSCHED_INLINE void pod_counting::match_counters(pod_class& made, std::vector<
   canonical::put(made.key, of.matched);
   canonical::put(made.key, made.default_selector);
   if (made.default_selector) canonical::put(made.key, default_spread.size());
+  if (!made.owned.empty()) canonical::put(made.key, made.owned);
 }
 
 GANGSCHED_INLINE std::optional<label_selector> pod_counting::default_selector(symbol ns, const label_map& labels,

@@ -44,6 +44,7 @@ GANGSCHED_INLINE std::shared_ptr<const pod_spec> spec_of_class(const pod_class& 
   made->group = {}, made->role.clear(), made->rank.reset();
   made->node = made->nominated_node = {}, made->held_devices.clear();
   made->queue.clear();
+  made->draws_from = {};
   made->terminating = made->preempted = false;
   made->start_time.reset();
   made->expected_run_time = {};

@@ -231,7 +231,11 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   const model::node_claims held = moves ? state.devices.take_claims(node.row) : model::node_claims{};
   state.counting.set_node_record(node.row, std::move(record));
   if (any(facets & reads::labels)) state.queued.node_changed(node.row);
-  if (moves) state.devices.give_claims(node.row, held);
+  if (moves) {
+    state.devices.give_claims(node.row, held);
+    for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod])
+      if (state.reserved.row_of(pod) != no_row) state.reserved.forget_devices(pod);
+  }
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   whole.keep();
   return {};

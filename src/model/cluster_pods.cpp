@@ -10,6 +10,7 @@
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/pod_records.hpp"
+#include "gangsched/model/pod_reservations.hpp"
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/tell.hpp"
 #include "gangsched/model/transaction.hpp"
@@ -78,6 +79,7 @@ GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_stat
       return error{errc::out_of_range, object, field, "makes more than 254 requests with the pod's others"};
   }
   if (spec.node && !names_node(state, spec.node)) return error{errc::unknown, object, "node", "no such node"};
+  if (auto wrong = check_draws_from(state, spec, object)) return wrong;
   if (spec.nominated_node && !names_node(state, spec.nominated_node)) {
     return error{errc::unknown, object, "nominated_node", "no such node"};
   }
@@ -158,7 +160,7 @@ GANGSCHED_INLINE bool says_nothing_of_its_own(const pod_spec& spec) noexcept {
 
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
 GANGSCHED_INLINE bool adds_words(const model::cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
-  return !spec.node && !state.undo.recording() &&
+  return !spec.node && !state.undo.recording() && !spec.reservation &&
          (state.classes.has_pods(cls) || state.classes[cls].counters.named.empty());
 }
 
@@ -167,7 +169,7 @@ GANGSCHED_INLINE bool removes_words(const model::cluster_state& state, row_t pod
   if (state.undo.recording() || state.pods.cls_epoch[pod] != state.classes.epoch() || state.columns.has_notes(pod))
     return false;
   const pod_class& cls = state.classes[state.pods.cls[pod]];
-  return cls.claims.empty() && cls.counters.counted.empty() && !cls.queue;
+  return cls.claims.empty() && cls.counters.counted.empty() && !cls.queue && !state.reserved.involves(pod);
 }
 
 /// The row of the queue that a pod names, which it is to be counted for; no_row: none.
@@ -226,6 +228,11 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
   pods.cls_epoch.set(row, epoch);
   state.counting.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
   pods.cls.set(row, cls);
+  if (spec.reservation) {
+    if (state.reserved.add(row)) state.classes.move_epoch();
+  } else if (state.reserved.names_pods()) {
+    pods.cls_epoch.set(row, state.classes.epoch() - 1);  // its class may be that of another name
+  }
   pods.terminating.set(row, spec.terminating);
   pods.preempted.set(row, spec.terminating && spec.preempted);
   pods.node.set(row, no_row);
@@ -242,6 +249,7 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
   if (state.classes[cls].queue) state.queued.enter(row);
   if (spec.node) {
     state.devices.claim_held(row, spec.node.row, spec.held_devices);
+    if (spec.draws_from) state.reserved.choose(row, spec.draws_from.row);
     state.assigned.put_on_node(row, spec.node.row);
   }
   state.assigned.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
@@ -249,6 +257,7 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
                  .facets = spec.node ? model::assigned_pods::facets_of(state.classes[cls]) : reads::nothing,
                  .row = row,
                  .after = spec.node ? spec.node.row : no_row});
+  if (spec.node) state.assigned.log_reserved(row, spec.node.row);
   return row;
 }
 
@@ -431,7 +440,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (left) state.queued.leave(row);
   pods.record.set(row,
                   detail::make_pod_record(spec, pods.record[row]->ns, own, detail::details_for(state, spec, like)));
-  pods.cls_epoch.set(row, epoch);
+  pods.cls_epoch.set(row, state.reserved.names_pods() ? epoch - 1 : epoch);  // that may be another name's class
   const bool asks_other = cls != pods.cls[row];
   const device_record* devices = held == no_row ? nullptr : state.nodes.record[held]->devices.get();
   const bool aligned = devices != nullptr && devices->inventory->numa;
@@ -441,6 +450,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.counting.enter_class(cls);
   state.counting.leave_class(pods.cls[row]);
   pods.cls.set(row, cls);
+  if (spec.reservation || state.reserved.involves(row) || spec.draws_from)
+    detail::settle_reservation(state, row, held, spec);
   if (own != no_row) state.queued.name(own);
   if (named != no_row) state.queued.unname(named);
   if (!state.queued.fits(state.classes[cls])) return detail::queue_overflow(object);
@@ -453,6 +464,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   }
   const reads after = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
+  if (held != no_row) state.assigned.log_reserved(row, held);
   if (left && held != no_row) state.queued.changed(left.row);  // it moved, or may use less
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
   if (!spec.node && held == no_row) {
@@ -532,7 +544,11 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   }
   const reads facets = node == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[pods.cls[row]]);
   state.columns.take_back(row);
-  if (node != no_row) state.assigned.take_off_node(row);
+  if (node != no_row) {
+    state.assigned.log_reserved(row, node);
+    state.assigned.take_off_node(row);
+  }
+  if (state.reserved.involves(row)) detail::forget_reservation(state, row, node);
   state.devices.drop_claim(row);
   state.assigned.nominate(row, no_row);
   state.assigned.set_pod_state(row, pod_state::none);

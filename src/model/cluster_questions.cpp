@@ -179,6 +179,29 @@ GANGSCHED_INLINE std::int64_t cluster_questions::left_of_room(std::string_view r
   return held != nullptr && kind ? state_->rooms.left(*held, node.row, *kind) : 0;
 }
 
+GANGSCHED_INLINE pod_id cluster_questions::reservation_of(pod_id pod) const noexcept {
+  if (!contains(pod) || state_->pods.node[pod.row] == no_row) return {};
+  const row_t from = state_->reserved.drawn_by(pod.row);
+  return from == no_row ? pod_id{} : pod_id{from, state_->pods.rows.generation(from)};
+}
+
+GANGSCHED_INLINE std::optional<pod_id> cluster_questions::find_reservation(std::string_view name) const {
+  const model::pod_table& pods = state_->pods;
+  row_t found = no_row;
+  state_->reserved.each([&](row_t pod) {
+    if (pods.record[pod]->name == name && (found == no_row || pods.arrival[pod] < pods.arrival[found])) found = pod;
+  });
+  if (found == no_row) return std::nullopt;
+  return pod_id{found, pods.rows.generation(found)};
+}
+
+GANGSCHED_INLINE std::int64_t cluster_questions::left_of(pod_id reservation, std::string_view resource) const {
+  const bool held = contains(reservation) && state_->pods.node[reservation.row] != no_row &&
+                    state_->reserved.row_of(reservation.row) != no_row;
+  const auto kind = state_->kinds.find(resource);
+  return held && kind ? state_->reserved.left(reservation.row, *kind) : 0;
+}
+
 GANGSCHED_INLINE std::optional<std::int32_t> cluster_questions::find_priority_class(std::string_view name) const {
   const row_t row = state_->named.priority_classes.by_name.find({}, name);
   return row == no_row ? std::nullopt : std::optional{state_->named.priority_classes.record[row]->spec.value};

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "gangsched/devices/numa_fit.hpp"
+#include "gangsched/devices/reserved_devices.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/device_ledger.hpp"
 
@@ -236,6 +237,25 @@ GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const 
   else
     pods_.claim.give_back(std::move(made));
   return found;
+}
+
+GANGSCHED_INLINE bool device_ledger::claim_within(row_t pod, row_t node, const device_claim& held) {
+  const pod_class& cls = classes_[pods_.cls[pod]];
+  const device_wants wants = wants_of(cls, node);
+  if (!cls.claims.empty() || wants.nothing()) return false;
+  const std::vector<std::int64_t> words = only_what_is_held(devices_of(node), held);
+  auto made = std::make_unique<device_claim>();
+  if (!choose_devices({nodes_.inventory[node], words.data()}, wants, {}, *made).ok()) return false;
+  pods_.claim.set(pod, std::move(made));
+  return true;
+}
+
+GANGSCHED_INLINE void device_ledger::close_reservation(row_t pod, row_t node, const device_claim* held,
+                                                       std::span<const device_claim* const> taken) {
+  auto made = std::make_unique<device_claim>();
+  if (held != nullptr) *made = what_is_left(devices_of(node), *held, taken);
+  pods_.claim.set(pod, std::move(made));
+  count_devices(pod, node, +1);
 }
 
 GANGSCHED_INLINE bool device_ledger::claim_anew(row_t pod, row_t node, const device_rules& rules) {

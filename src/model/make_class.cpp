@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/node_selector.hpp"
 
@@ -113,6 +114,23 @@ GANGSCHED_INLINE void add_bounds(model::cluster_state& state, const pod_spec& sp
   made.overhead = bounded_amounts(state, spec.overhead);
 }
 
+GANGSCHED_INLINE void add_reservation(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
+  if (spec.room_in) made.room_in = std::make_shared<const reservation_affinity>(*spec.room_in);
+  made.ignores_reservations = spec.ignores_reservations;
+  if (!spec.reservation) {
+    made.owned = state.reserved.owned_by(spec.ns, spec.name, spec.labels, spec.controller);
+    return;
+  }
+  auto terms = std::make_shared<reservation_terms>(reservation_terms{*spec.reservation, {}});
+  if (terms->spec.policy == allocate_policy::restricted) {
+    for (const amount& one : made.requests) {
+      const std::vector<std::string>& named = terms->spec.restricted;
+      if (named.empty() || is_among(state.kinds.name(one.kind), named)) terms->restricted.push_back(one.kind);
+    }
+  }
+  made.reserves = std::move(terms);
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::vector<label_symbols> to_symbols(interner& names, const label_map& labels) {
@@ -201,6 +219,7 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   made.affinity_to_pods = spec.affinity_to_pods;
   made.anti_affinity_to_pods = spec.anti_affinity_to_pods;
   made.spread = detail::resolved_spread(spec);
+  detail::add_reservation(state, spec, made);
   made.key.reserve(512);
   canonical::put(made.key, made);
   made.key_prefix = made.key.size();

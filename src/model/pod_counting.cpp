@@ -21,8 +21,12 @@ GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
   }
   const bool renamed = canonical::bytes(selector) != canonical::bytes(classes_[old].default_selector) ||
                        (selector && classes_[old].counters.default_spread.size() != default_spread.size());
-  if (!renamed && matched == classes_[old].counters.matched) return;
+  std::vector<row_t> owned;
+  if (!classes_[old].reserves)
+    owned = reserved_.owned_by(names_.text(record.ns), record.name, record.details->labels, record.details->controller);
+  if (!renamed && matched == classes_[old].counters.matched && owned == classes_[old].owned) return;
   pod_class changed = classes_[old];
+  changed.owned = std::move(owned);
   if (renamed) {
     changed.default_selector = std::move(selector);
     name_counters(changed);

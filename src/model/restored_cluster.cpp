@@ -421,8 +421,9 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pods() {
   return {};
 }
 
-/// Of a node's devices, if the node has them and nobody else.
-GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t node, const saved_devices& from) {
+/// Of a node's devices, if the node has them and nobody else; @p alone: whoever else has them.
+GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t node, const saved_devices& from,
+                                                                         bool alone) {
   cluster_state& all = state();
   const device_inventory* const inventory = all.nodes.inventory[node];
   if (inventory == nullptr && !from.grants.empty()) return nullptr;
@@ -433,6 +434,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t n
   std::vector<std::int64_t> words(used, used + inventory->words());
   for (std::uint32_t word = 0; word < inventory->first_counter(); ++word)  // what is unhealthy stays with who had it
     words[word] &= std::numeric_limits<std::int64_t>::max();
+  if (alone) std::fill(words.begin(), words.end(), 0);
   for (const saved_grant& one : from.grants) {
     using form = device_grant::form;
     const device_grant grant{
@@ -466,6 +468,11 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
     with_node += placed ? 1 : 0;
   }
   if (with_node != from_->placed.size()) return damaged("places of pods");
+  for (const saved_pod& one : from_->pods) {
+    if (!one.reserved.used_up) continue;
+    if (all.reserved.row_of(one.row) == no_row) return damaged("reservations");
+    all.reserved.use_up(one.row);
+  }
   for (const row_t pod : from_->placed) {
     const saved_pod* const from = pod < by_row_.size() ? by_row_[pod] : nullptr;
     if (from == nullptr || from->node == no_row || all.pods.node[pod] != no_row) return damaged("places of pods");
@@ -474,6 +481,17 @@ GANGSCHED_INLINE result<void> cluster_restorer::place_pods() {
       auto has = devices(from->node, *from->devices);
       if (has == nullptr) return damaged("devices of pods");
       all.pods.claim.set(pod, std::move(has));
+    }
+    if (from->reserved.holds) {
+      auto whole = all.reserved.row_of(pod) == no_row ? nullptr : devices(from->node, *from->reserved.holds, true);
+      if (whole == nullptr) return damaged("devices of reservations");
+      all.reserved.keep_devices(pod, std::move(whole));
+    }
+    if (from->reserved.from != no_row) {
+      const bool known = all.pods.alive(from->reserved.from) && all.reserved.row_of(from->reserved.from) != no_row;
+      if (!known || all.reserved.row_of(pod) != no_row || by_row_[from->reserved.from]->node != from->node)
+        return damaged("reservations of pods");
+      all.reserved.choose(pod, from->reserved.from, from->reserved.was_there);
     }
     all.assigned.put_on_node_again(pod, from->node);
     all.assigned.set_pod_state(pod, from->state);

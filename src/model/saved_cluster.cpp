@@ -133,6 +133,12 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     one.node = pods.node[row];
     one.attempt = pods.attempt[row];
     if (pods.claim[row] != nullptr) one.devices = devices_of(*pods.claim[row]);
+    if (one.node != no_row) one.reserved.from = state_->reserved.drawn_by(row);
+    one.reserved.was_there = one.reserved.from != no_row && state_->reserved.was_there(row);
+    if (state_->reserved.row_of(row) != no_row) {
+      one.reserved.used_up = state_->reserved.used_up(row);
+      if (const device_claim* const whole = state_->reserved.devices(row)) one.reserved.holds = devices_of(*whole);
+    }
     if (details.spec != nullptr) one.kept = *details.spec;
   }
   // Who comes last stands first.

@@ -93,6 +93,7 @@ GANGSCHED_INLINE cluster_state::cluster_state(const cluster_state& from) : clust
   log = from.log;
   queues = from.queues;
   rooms = from.rooms;
+  reserved = from.reserved;
   devices = from.devices;  // after nodes
   topologies = from.topologies;
   choices = from.choices;
@@ -175,6 +176,7 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   each(named.services);
   each(named.controllers);
   rooms.digest_into(out);
+  reserved.digest_into(out, pod_rows);
   queues.digest_into(out, kinds.count(), node_rows);
   devices.resource_claims.digest_into(out);
   arrivals.digest_into(out, 1);

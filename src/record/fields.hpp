@@ -80,12 +80,16 @@ GANGSCHED_FIELDS(used_disk, id, read_only);
 GANGSCHED_FIELDS(attached_volume, driver, id);
 GANGSCHED_FIELDS(pod_volumes, unbound_claims, nodes, zones, disks, exclusive_claims, attachments, bindable_nodes,
                  claim_problem);
+GANGSCHED_FIELDS(reservation_owner, pod, ns, controller, labels);
+GANGSCHED_FIELDS(reservation_spec, owners, once, policy, restricted, pre_allocation, order, starts, expires,
+                 unschedulable, taints);
+GANGSCHED_FIELDS(reservation_affinity, name, selector, required, tolerations);
 GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead,
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
                  affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, topology_spread_constraints, priority,
                  priority_class, preemption, scheduler_name, scheduling_gates, required_node, group, role, rank, node,
-                 nominated_node, queue, held_room, terminating, preempted, start_time, expected_run_time, deadline,
-                 max_wait, controller, cookie);
+                 nominated_node, queue, held_room, reservation, room_in, ignores_reservations, draws_from, terminating,
+                 preempted, start_time, expected_run_time, deadline, max_wait, controller, cookie);
 GANGSCHED_FIELDS(held_room_spec::part, node, amounts);
 GANGSCHED_FIELDS(held_room_spec, name, parts);
 GANGSCHED_FIELDS(removed_pod, id, ns, name, cookie);
@@ -135,6 +139,10 @@ template <>
 inline constexpr selector_operator last_of<selector_operator> = selector_operator::lt;
 template <>
 inline constexpr when_unsatisfiable last_of<when_unsatisfiable> = when_unsatisfiable::schedule_anyway;
+template <>
+inline constexpr pre_allocation last_of<pre_allocation> = pre_allocation::required;
+template <>
+inline constexpr allocate_policy last_of<allocate_policy> = allocate_policy::restricted;
 template <>
 inline constexpr node_inclusion last_of<node_inclusion> = node_inclusion::ignore;
 template <>

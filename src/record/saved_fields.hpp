@@ -28,8 +28,9 @@ GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arri
 GANGSCHED_FIELDS(model::saved_class, spec, queue);
 GANGSCHED_FIELDS(model::saved_disks, disks, exclusive_claims, attachments);
 GANGSCHED_FIELDS(model::saved_times, start_time, expected_run_time, deadline, max_wait, started, reserved_from);
+GANGSCHED_FIELDS(model::saved_reservation, from, was_there, used_up, holds);
 GANGSCHED_FIELDS(model::saved_pod, row, cls, name, labels, gates, times, controller, disks, role, rank, queue, cookie,
-                 priority_class, group, arrival, state, terminating, preempted, node, attempt, devices, kept);
+                 priority_class, group, arrival, state, terminating, preempted, node, attempt, devices, reserved, kept);
 GANGSCHED_FIELDS(model::saved_group, row, spec, expected, satisfied, arrival);
 GANGSCHED_FIELDS(model::saved_claim, row, spec, node, kept, devices);
 GANGSCHED_FIELDS(model::saved_room::part, node, row, amounts);
@@ -83,8 +84,8 @@ GANGSCHED_FIELDS(engine::saved_reservation, pod, node, attempt);
 GANGSCHED_FIELDS(engine::saved_reported, all, ended);
 GANGSCHED_FIELDS(engine::saved_stale_gang, group, since, evicted);
 GANGSCHED_FIELDS(engine::saved_stale, changed, all);
-GANGSCHED_FIELDS(engine::saved_draining, any, look_at_all, changed, told, next);
-GANGSCHED_FIELDS(engine::saved_binding, waiting, reported, stale, draining);
+GANGSCHED_FIELDS(engine::saved_leaving, any, look_at_all, reservations_changed, changed, told, next, expires_next);
+GANGSCHED_FIELDS(engine::saved_binding, waiting, reported, stale, leaving);
 GANGSCHED_FIELDS(engine::saved_known, nodes, pods);
 GANGSCHED_FIELDS(engine::saved_handlers, author, position, truncations, known_end, known);
 GANGSCHED_FIELDS(engine::saved_backfill, held, moved, stale, seen, ends, looked, next_end, again, next);

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"text/tabwriter"
@@ -25,101 +27,227 @@ import (
 
 var (
 	sideBySide = flag.Bool("side-by-side", false, "measure kube-scheduler and this one, one after the other")
-	benchNodes = flag.Int("bench-nodes", 1000, "how many nodes there are")
+	benchNodes = flag.String("bench-nodes", "1000,5000", "how many nodes there are, one after the other")
 	benchPods  = flag.Int("bench-pods", 10000, "how many pods")
+	benchKinds = flag.String("bench-kinds", "plain,spread,anti-affinity", "which pods: of these, and gangs")
+	benchWays  = flag.String("bench-ways", "drain,arriving", "whether pods are there before the scheduler, or come while it runs")
+	benchWho   = flag.String("bench-who", "no decisions,kube-scheduler,gangsched", "who binds them")
+	benchEnds  = flag.Duration("bench-profile", 0, "how much of each run of gangsched is profiled, into bench-*.pprof")
 )
 
 // binder places pods for the measurement: one of the schedulers, or a client that binds without deciding.
-type binder struct {
-	name  string
-	start func(*world) func() harness.Usage // and what it has used so far
+type binder interface {
+	usage() harness.Usage // so far
+	decided() float64     // of it the seconds of processor that decisions took; 0: not known
+	stop()
 }
 
-var binders = []binder{
-	{"kube-scheduler", func(w *world) func() harness.Usage {
-		process, err := w.plane.KubeScheduler("")
-		must(w.T, err)
-		return w.usage(process)
-	}},
-	{"gangsched", func(w *world) func() harness.Usage {
-		w.start("")
-		return w.usage(w.scheduler.Process)
-	}},
-	{"no decisions", func(w *world) func() harness.Usage {
-		w.bindAll()
-		return func() harness.Usage { return harness.Usage{} } // it is this process
-	}},
+// process is a binder that is a program.
+type process struct {
+	*world
+	*harness.Process
 }
 
-func (w *world) usage(process *harness.Process) func() harness.Usage {
-	return func() harness.Usage {
-		used, err := process.Usage()
-		must(w.T, err)
-		return used
+func (p process) usage() harness.Usage {
+	used, err := p.Process.Usage()
+	must(p.T, err)
+	return used
+}
+
+func (p process) decided() float64 {
+	if p.scheduler == nil {
+		return 0
 	}
+	metrics, err := p.scheduler.Get(p.ctx, "/metrics")
+	must(p.T, err)
+	_, after, found := strings.Cut(metrics, "\ngangsched_decisions_cpu_seconds_total ")
+	if !found {
+		p.Error("the scheduler does not say what decisions took")
+	}
+	number, _, _ := strings.Cut(after, "\n")
+	seconds, err := strconv.ParseFloat(number, 64)
+	must(p.T, err)
+	return seconds
+}
+
+func (p process) stop() { p.plane.End(p.Process) }
+
+// blind binds without deciding. It is this process, so that nothing is said of what it uses.
+type blind struct{ end func() }
+
+func (blind) usage() harness.Usage { return harness.Usage{} }
+func (blind) decided() float64     { return 0 }
+func (b blind) stop()              { b.end() }
+
+func (w *world) binder(who string) binder {
+	switch who {
+	case "kube-scheduler":
+		made, err := w.plane.KubeScheduler("")
+		must(w.T, err)
+		return process{w, made}
+	case "gangsched":
+		w.start("")
+		return process{w, w.scheduler.Process}
+	case "no decisions":
+		return blind{w.bindAll()}
+	}
+	w.Fatalf("nobody is called %q", who)
+	return nil
 }
 
 func TestSideBySide(t *testing.T) {
 	if !*sideBySide {
 		t.Skip("test-cluster --bench measures")
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "way\twho\tpods/s\tp50\tp99\tCPU s\tRSS MiB\t")
-	for _, way := range []struct {
-		name    string
-		pending bool
-	}{{"arriving", false}, {"drain", true}} {
-		for _, one := range binders {
-			t.Run(way.name+"/"+one.name, func(t *testing.T) {
-				said := measure(t, one, way.pending)
-				t.Log(said) // at once: the table comes when all is over
-				fmt.Fprintf(table, "%s\t%s\t%s\n", way.name, one.name, said)
-			})
-		}
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "nodes\tpods\tway\twho\tpods/s\tp50\tp99\tCPU s\tof it decisions\tRSS MiB\tevents")
+	defer func() {
+		must(t, table.Flush())
+		fmt.Print(out.String())
+	}()
+	for size := range strings.SplitSeq(*benchNodes, ",") {
+		count, err := strconv.Atoi(size)
+		must(t, err)
+		t.Run(size, func(t *testing.T) {
+			w := benchPlane(t, count)
+			for kind := range strings.SplitSeq(*benchKinds, ",") {
+				for way := range strings.SplitSeq(*benchWays, ",") {
+					for who := range strings.SplitSeq(*benchWho, ",") {
+						t.Run(kind+"/"+way+"/"+who, func(t *testing.T) {
+							here := *w
+							here.T, here.ctx = t, t.Context()
+							said := here.measure(who, shapes[kind], way == "drain")
+							t.Log(said) // at once: the table comes when all is over
+							fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", size, kind, way, who, said)
+						})
+					}
+				}
+			}
+		})
 	}
-	must(t, table.Flush())
 }
 
-func measure(t *testing.T, one binder, pending bool) string {
+// benchPlane has nodes, and nobody who would take processor from those that are measured.
+func benchPlane(t *testing.T, count int) *world {
 	w := newPlane(t, harness.Options{})
-	w.plane.Process("kwok").Kill()                    // kubelets would take processor from both
-	w.plane.Process("kube-controller-manager").Kill() // and nodes would be lost without them
 	fast(w)
-	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", *benchNodes, "cpu", "32", "memory", "256Gi")...))
+	w.plane.End(w.plane.Process("kwok"))                    // kubelets would
+	w.plane.End(w.plane.Process("kube-controller-manager")) // and nodes would be lost without them
+	all := nodes("n", count, "cpu", "32", "memory", "256Gi")
+	for i, node := range all {
+		node.Labels[corev1.LabelTopologyZone] = fmt.Sprintf("zone-%d", i%3)
+	}
+	must(t, harness.AddNodes(w.ctx, w.client, all...))
+	return w
+}
+
+func (w *world) measure(who string, shape func(*world, int, *corev1.Pod), pending bool) string {
+	var err error
+	w.namespace, err = harness.Namespace(w.ctx, w.client, "bench")
+	must(w.T, err)
 	seen := w.observe()
 	pods := make([]*corev1.Pod, *benchPods)
 	for i := range pods {
 		pods[i] = w.pod(fmt.Sprintf("p-%d", i), "cpu", []string{"100m", "250m", "500m"}[rand.IntN(3)], "memory", "256Mi")
+		if shape != nil {
+			shape(w, i, pods[i])
+		}
 	}
-	var used func() harness.Usage
+	var one binder
 	if !pending {
-		used = one.start(w)
+		one = w.binder(who)
 		time.Sleep(3 * time.Second)
 	}
 	begin := time.Now()
-	must(t, harness.Each(32, pods, func(pod *corev1.Pod) error {
+	must(w.T, harness.Each(32, pods, func(pod *corev1.Pod) error {
 		seen.created(pod.Name)
 		return harness.AddPods(w.ctx, w.client, pod)
 	}))
 	if pending {
 		begin = time.Now()
-		used = one.start(w)
+		one = w.binder(who)
 	}
-	w.within(20*time.Minute, func() string {
+	defer one.stop()
+	if *benchEnds != 0 && w.scheduler != nil {
+		w.profile(*benchEnds)
+	}
+	w.within(30*time.Minute, func() string {
 		if bound := seen.count(); bound < len(pods) {
 			return fmt.Sprintf("%d of %d pods are bound", bound, len(pods))
 		}
 		return ""
 	})
-	end := used()
+	end := w.rested(one)
+	decided := one.decided()
 	w.sound()
 	waits, first, last := seen.times()
-	rate := float64(len(pods)) / last.Sub(begin).Seconds()
-	if pending { // from the first bind on: who starts reads 10,000 pods first
-		rate = float64(len(pods)-1) / last.Sub(first).Seconds()
-		return fmt.Sprintf("%.0f\t\t\t%.1f\t%d\t", rate, end.CPU.Seconds(), end.Peak>>20)
+	rate, began := float64(len(pods)-1)/last.Sub(first).Seconds(), first.Sub(begin)
+	p50, p99 := waits[len(waits)/2].Round(time.Millisecond).String(), waits[len(waits)*99/100].Round(time.Millisecond).String()
+	if pending { // pods/s from the first bind on: who starts reads all pods first
+		p50, p99 = "", fmt.Sprintf("(first after %v)", began.Round(10*time.Millisecond))
+	} else {
+		rate = float64(len(pods)) / last.Sub(begin).Seconds()
 	}
-	return fmt.Sprintf("%.0f\t%v\t%v\t%.1f\t%d\t", rate, waits[len(waits)/2].Round(time.Millisecond), waits[len(waits)*99/100].Round(time.Millisecond), end.CPU.Seconds(), end.Peak>>20)
+	events := w.events()
+	one.stop()
+	w.empty(pods)
+	return fmt.Sprintf("%.0f\t%s\t%s\t%.2f\t%.3f\t%d\t%d", rate, p50, p99, end.CPU.Seconds(), decided, end.Peak>>20, events)
+}
+
+// rested is what a binder has used when it has written all that it wants to: no event comes any more.
+func (w *world) rested(one binder) harness.Usage {
+	for before := -1; ; {
+		now := w.events()
+		if now == before {
+			return one.usage()
+		}
+		before = now
+		time.Sleep(3 * time.Second)
+	}
+}
+
+func (w *world) events() (count int) {
+	next := ""
+	for {
+		list, err := w.client.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{Limit: 1000, Continue: next})
+		must(w.T, err)
+		count += len(list.Items)
+		if next = list.Continue; next == "" {
+			return count
+		}
+	}
+}
+
+// empty leaves nothing of a measurement.
+func (w *world) empty(pods []*corev1.Pod) {
+	zero := int64(0)
+	must(w.T, harness.Each(32, pods, func(pod *corev1.Pod) error { // a collection is deleted one after the other, which takes minutes
+		return w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
+	}))
+	w.within(5*time.Minute, func() string {
+		if left, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{Limit: 1}); err != nil || len(left.Items) != 0 {
+			return fmt.Sprint("pods are left ", err)
+		}
+		return ""
+	})
+}
+
+// profile writes where the scheduler's processor time goes from now on.
+func (w *world) profile(how time.Duration) {
+	file := fmt.Sprintf("bench-%s.pprof", strings.ReplaceAll(w.Name(), "/", "-"))
+	done := make(chan struct{})
+	w.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		said, err := w.scheduler.Get(w.ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", int(how.Seconds())))
+		if err == nil {
+			err = os.WriteFile(file, []byte(said), 0o600)
+		}
+		if err != nil {
+			w.Error(err)
+		}
+	}()
 }
 
 // fast has the client of the test speak protobuf, as schedulers do.
@@ -196,12 +324,15 @@ func (w *world) inform(tell func(any)) {
 	factory.WaitForCacheSync(ctx.Done())
 }
 
-// bindAll binds every pod to the next node, and does nothing else: what the API server can take.
-func (w *world) bindAll() {
+// bindAll binds every pod to the next node, and does nothing else: what the API server can take. It returns how to end it.
+func (w *world) bindAll() (end func()) {
 	const parallel = 64
+	list, err := w.client.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{})
+	must(w.T, err)
 	names := make(chan string, *benchPods)
 	var mu sync.Mutex
 	known := map[string]bool{}
+	ctx, end := context.WithCancel(w.ctx)
 	w.inform(func(object any) {
 		pod, ok := object.(*corev1.Pod)
 		if !ok || pod.Spec.NodeName != "" {
@@ -214,7 +345,6 @@ func (w *world) bindAll() {
 			names <- pod.Name
 		}
 	})
-	ctx := w.ctx
 	for i := range parallel {
 		go func() {
 			for node := i; ; node += parallel {
@@ -222,7 +352,7 @@ func (w *world) bindAll() {
 				case <-ctx.Done():
 					return
 				case name := <-names:
-					to := corev1.ObjectReference{Kind: "Node", Name: fmt.Sprintf("n%d", node%*benchNodes)}
+					to := corev1.ObjectReference{Kind: "Node", Name: list.Items[node%len(list.Items)].Name}
 					if err := w.client.CoreV1().Pods(w.namespace).Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name}, Target: to}, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
 						w.Error(err)
 					}
@@ -230,4 +360,5 @@ func (w *world) bindAll() {
 			}
 		}()
 	}
+	return end
 }

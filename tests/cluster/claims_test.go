@@ -46,6 +46,43 @@ func (w *world) claimOfVolume(name string) {
 	must(w.T, err)
 }
 
+// volumeDriver is one that attaches volumes to nodes.
+const volumeDriver = "disks.example.com"
+
+// attachable says how many volumes of the driver a node attaches at most.
+func (w *world) attachable(node string, most int32) {
+	w.Helper()
+	_, err := w.client.StorageV1().CSINodes().Create(w.ctx, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: volumeDriver, NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: &most}}}}}, metav1.CreateOptions{})
+	must(w.T, err)
+}
+
+// attachedVolume is a volume of that driver, and a claim that is bound to it.
+func (w *world) attachedVolume(name string) {
+	w.Helper()
+	class, room := "", harness.ResourcesOf("storage", "1Gi")
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+		Capacity: room, AccessModes: modes,
+		ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: w.namespace, Name: name},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: volumeDriver, VolumeHandle: name}}}}
+	_, err := w.client.CoreV1().PersistentVolumes().Create(w.ctx, volume, metav1.CreateOptions{})
+	must(w.T, err)
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
+		StorageClassName: &class, VolumeName: name, AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: room}}}
+	claims := w.client.CoreV1().PersistentVolumeClaims(w.namespace)
+	_, err = claims.Create(w.ctx, claim, metav1.CreateOptions{})
+	must(w.T, err)
+	w.eventually(func() string {
+		now, err := claims.Get(w.ctx, name, metav1.GetOptions{})
+		must(w.T, err)
+		if now.Status.Phase != corev1.ClaimBound {
+			return "claim " + name + " is " + string(now.Status.Phase)
+		}
+		return ""
+	})
+}
+
 // storing is a pod with a claim of a volume of its own name.
 func (w *world) storing(name string) *corev1.Pod {
 	pod := w.pod(name, "cpu", "1")

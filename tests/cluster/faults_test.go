@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gangsched/tests/cluster/harness"
@@ -71,6 +72,27 @@ func (w *world) watchOver() {
 			time.Sleep(200 * time.Millisecond)
 		}
 	}()
+}
+
+// countBound is how many pods of the test have a node.
+func (w *world) countBound() (count int) {
+	w.Helper()
+	for _, pod := range w.pods() {
+		if pod.Spec.NodeName != "" {
+			count++
+		}
+	}
+	return count
+}
+
+// remove deletes pods, if they are there.
+func (w *world) remove(names ...string) {
+	w.Helper()
+	for _, name := range names {
+		if err := w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			must(w.T, err)
+		}
+	}
 }
 
 // allBound waits until everybody has a node.
@@ -136,18 +158,25 @@ func TestWatchesAreLostAllTheTime(t *testing.T) {
 
 func TestTheSchedulerIsKilledInTheMiddleOfBinds(t *testing.T) {
 	w := newPlane(t, harness.Options{})
-	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", 40, "cpu", "8")...))
+	rounds, size := 20, 168 // 1,008 pods
+	if testing.Short() {
+		rounds, size = 4, 40
+	}
+	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", size, "cpu", "8")...))
 	w.start(impatient)
 	w.watchOver()
-	rounds := 20
-	if testing.Short() {
-		rounds = 4
-	}
 	for round := range rounds {
-		pods := w.crowd(fmt.Sprintf("r%d", round), 40)
+		pods := w.crowd(fmt.Sprintf("r%d", round), size)
 		added := make(chan error, 1)
 		go func() { added <- harness.AddPods(w.ctx, w.client, pods...) }()
-		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
+		// At a random point of all binds, whenever that comes on this machine.
+		point := rand.IntN(len(pods))
+		w.within(2*time.Minute, func() string {
+			if bound := w.countBound(); bound < point {
+				return fmt.Sprintf("%d pods are bound, not %d yet", bound, point)
+			}
+			return ""
+		})
 		w.scheduler.Kill()
 		must(t, w.scheduler.Start())
 		must(t, w.scheduler.Ready(w.ctx))
@@ -162,19 +191,4 @@ func TestTheSchedulerIsKilledInTheMiddleOfBinds(t *testing.T) {
 			return ""
 		})
 	}
-}
-
-func TestTheAPIServerIsKilledAndComesBack(t *testing.T) {
-	w := newWorld(t, impatient, nodes("n", 20, "cpu", "8")...)
-	w.watchOver()
-	pods := w.crowd("p", 20)
-	half := len(pods) / 2
-	w.add(pods[:half]...)
-	server := w.plane.Process("kube-apiserver")
-	server.Kill()
-	time.Sleep(3 * time.Second)
-	must(t, server.Start())
-	must(t, w.plane.Ready(w.ctx))
-	w.add(pods[half:]...)
-	w.allBound(pods, 2*time.Minute)
 }

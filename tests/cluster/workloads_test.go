@@ -2,16 +2,15 @@ package cluster_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"gangsched/tests/cluster/harness"
 )
@@ -87,6 +86,56 @@ func TestControllersGetTheirPodsPlaced(t *testing.T) {
 		return ""
 	})
 	w.sound()
+}
+
+func TestACronJobGetsItsPodsPlaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its controller looks at the clock once a minute")
+	}
+	w := newWorld(t, "", nodes("n", 2, "cpu", "8")...)
+	nightly := template("nightly", "cpu", "1")
+	nightly.Spec.RestartPolicy = corev1.RestartPolicyNever
+	two := int32(2)
+	_, err := w.client.BatchV1().CronJobs(w.namespace).Create(w.ctx, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "nightly"}, Spec: batchv1.CronJobSpec{
+		Schedule:    "* * * * *",
+		JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Completions: &two, Parallelism: &two, Template: nightly}}}}, metav1.CreateOptions{})
+	must(t, err)
+	w.within(2*time.Minute, func() string {
+		now, err := w.client.BatchV1().CronJobs(w.namespace).Get(w.ctx, "nightly", metav1.GetOptions{})
+		must(t, err)
+		if now.Status.LastSuccessfulTime == nil {
+			return "no job of it has ended well"
+		}
+		return ""
+	})
+	w.sound()
+}
+
+func TestANodeTakesAsManyVolumesAsItsDriverAttaches(t *testing.T) {
+	w := newPlane(t, harness.Options{})
+	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", 2, "cpu", "8")...))
+	for i, most := range []int32{1, 2} {
+		w.attachable(fmt.Sprintf("n%d", i), most)
+	}
+	names := []string{"a", "b", "c", "d"}
+	for _, name := range names {
+		w.attachedVolume(name)
+	}
+	w.start("")
+	on := map[string]int{}
+	for _, name := range names[:3] {
+		w.add(w.storing(name))
+		on[w.bound(name)[0]]++
+	}
+	if on["n0"] != 1 || on["n1"] != 2 {
+		t.Errorf("n0 attaches one volume and n1 two, and they have %v", on)
+	}
+	w.add(w.storing("d"))
+	if said, want := w.unschedulable("d"), "0/2 nodes are available: 2 node(s) exceed max volume count."; !strings.HasPrefix(said, want) {
+		t.Errorf("%q does not begin with %q", said, want)
+	}
+	w.remove("b")
+	w.bound("d")
 }
 
 func TestADrainedNodeIsLeftAndNotUsed(t *testing.T) {
@@ -201,32 +250,4 @@ func TestDevicesAreAllocatedToClaims(t *testing.T) {
 		}
 		return ""
 	})
-}
-
-func TestAQueueHasItsLimit(t *testing.T) {
-	w := newPlane(t, harness.Options{})
-	kind := schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"}
-	must(t, harness.InstallKind(w.ctx, w.plane.Config, kind, "Queue", false))
-	w.start("gangsched: {queues: true}\n")
-	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", 2, "cpu", "8")...))
-	client, err := dynamic.NewForConfig(w.plane.Config)
-	must(t, err)
-	queue := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
-		"metadata": map[string]any{"name": "q"}, "spec": map[string]any{"capability": map[string]any{"cpu": "2"}}}}
-	queue, err = client.Resource(kind).Create(w.ctx, queue, metav1.CreateOptions{})
-	must(t, err)
-	for _, name := range []string{"a", "b", "c"} {
-		pod := w.pod(name, "cpu", "1")
-		pod.Annotations = map[string]string{"scheduling.volcano.sh/queue-name": "q"}
-		w.add(pod)
-		if name == "c" {
-			w.unschedulable(name)
-		} else {
-			w.bound(name)
-		}
-	}
-	must(t, unstructured.SetNestedField(queue.Object, "3", "spec", "capability", "cpu"))
-	_, err = client.Resource(kind).Update(w.ctx, queue, metav1.UpdateOptions{})
-	must(t, err)
-	w.bound("c")
 }

@@ -245,6 +245,20 @@ std::vector<churn_kind> make_kinds() {
          world.remove_pod("default", "p" + i);
          must(world.cluster.remove_held_room("h" + i).has_value());
        }});
+  all.push_back({"reservations",
+                 [](churned& world, const std::string& i) {
+                   pod_spec held = pod("r" + i);
+                   held.reservation = reservation_spec{.owners = {{.pod = "p" + i}, {.labels = selecting(i)}}};
+                   held.node = *world.cluster.find_node("node0");
+                   world.add_pod(std::move(held));
+                   pod_spec owner = pod(i);
+                   owner.labels = {{"job", i}};
+                   world.add_pod(std::move(owner));
+                 },
+                 [](churned& world, const std::string& i) {
+                   world.remove_pod("default", "pr" + i);
+                   world.remove_pod("default", "p" + i);
+                 }});
   all.push_back({"queues",
                  [](churned& world, const std::string& i) {
                    const queue_quota quota{.guaranteed = {{"cpu", quantity{1}}, {"example.com/r" + i, quantity{1}}}};

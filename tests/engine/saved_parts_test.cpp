@@ -2,8 +2,8 @@
 // nothing changed.
 #include "engine_parts.hpp"
 #include "gangsched/engine/dependent_groups.hpp"
-#include "gangsched/engine/draining_queues.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
+#include "gangsched/engine/leaving_pods.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/engine/rejection_notes.hpp"
 #include "gangsched/engine/reported_reservations.hpp"
@@ -149,8 +149,8 @@ TEST_CASE("groups and pods of the smaller parts are within their tables", "[engi
   REQUIRE(stale.save().all.size() == 1);
   CHECK(stale.save().all[0].since == instant{3s});
 
-  engine::draining_queues draining{h.state, h.entities};
-  const engine::saved_draining told{true, false, {h.a.row}, {{h.a, 1s}, {h.b, 2s}}, 3s};
+  engine::leaving_pods draining{h.state, h.entities};
+  const engine::saved_leaving told{true, false, false, {h.a.row}, {{h.a, 1s}, {h.b, 2s}}, 3s, {}};
   CHECK(refusal(draining.restore(told)).empty());
   CHECK(refused(draining, told, [](auto& of) { std::swap(of.told[0], of.told[1]); }) == "pods that drain");
   CHECK(refused(draining, told, [](auto& of) { of.changed = {nowhere}; }) == "pods that may have to drain");

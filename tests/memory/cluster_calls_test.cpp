@@ -109,6 +109,22 @@ const std::vector<call>& calls() {
          done(h.cluster.set_held_room(
              {.name = "team", .parts = {{h.nodes[1], {{"cpu", 3}, {"memory", 1024}}}, {h.nodes[3], {{"cpu", 1}}}}}));
        }},
+      {"add_pod, a reservation for others",
+       [](full_house& h) {
+         done(h.cluster.add_pod(h.holder("another", "an-application-with-a-name-of-some-length")));
+       }},
+      {"add_pod, one that draws",
+       [](full_house& h) {
+         pod_spec draws = a_pod{"another"}.cpu_milli(5).label("app", "guest").on(h.nodes[2]);
+         draws.draws_from = h.reservation;
+         done(h.cluster.add_pod(draws));
+       }},
+      {"update_pod, a reservation for others",
+       [](full_house& h) {
+         done(h.cluster.update_pod(h.reservation, h.holder("holds", "an-application-with-a-name-of-some-length")));
+       }},
+      {"remove_pod, a reservation that is in use", [](full_house& h) { done(h.cluster.remove_pod(h.reservation)); }},
+      {"remove_pod, one that draws", [](full_house& h) { done(h.cluster.remove_pod(h.guest)); }},
       {"remove_held_room", [](full_house& h) { done(h.cluster.remove_held_room("team")); }},
       {"remove_node, with held room", [](full_house& h) { done(h.cluster.remove_node(h.nodes[1])); }},
       {"remove_scope_row", [](full_house& h) { done(h.cluster.remove_scope_row(h.licence)); }},

@@ -24,6 +24,7 @@ struct full_house {
   std::vector<node_id> nodes;
   std::vector<pod_id> running, waiting, free;  ///< bound; in the permit room; placed, and not confirmed
   pod_id single, choosy, hopeless;             ///< bound alone; bound with affinity to others; rejected
+  pod_id reservation, guest;                   ///< and who draws from it
   group_id train, wait, tree, leaf;
   budget_id budget;
   resource_claim_id claim, kept;
@@ -45,6 +46,12 @@ struct full_house {
     }
     node.spec.devices.others = {{.id = "nic-0", .device_class = "rdma"}, {.id = "nic-1", .device_class = "rdma"}};
     return node;
+  }
+  [[nodiscard]] pod_spec holder(const std::string& name, const std::string& of = "guest") const {
+    pod_spec made = a_pod{name}.cpu_milli(10).on(nodes[2]);
+    made.reservation =
+        reservation_spec{.owners = {{.labels = label_selector{.match_labels = {{"app", of}}}}}, .once = false};
+    return made;
   }
   static pod_spec clothed(const std::string& name) {  // something of everything that a pod can have
     a_pod pod{name};
@@ -105,6 +112,10 @@ struct full_house {
     pod_spec owner = a_pod{"owner"}.cpu(1).on(nodes[1]);
     owner.held_room = "team";
     static_cast<void>(must(cluster.add_pod(owner)));
+    reservation = must(cluster.add_pod(holder("holds")));
+    pod_spec draws = a_pod{"guest"}.cpu_milli(5).label("app", "guest").on(nodes[2]);
+    draws.draws_from = reservation;
+    guest = must(cluster.add_pod(draws));
     running = {single, choosy, must(cluster.add_pod(sharer)),
                must(cluster.add_pod(a_pod{"carver"}.device({.mig_profile = "1g.5gb"}))),
                must(cluster.add_pod(a_pod{"loner"}.cpu(1).avoid("app", "web")))};

@@ -47,6 +47,14 @@ std::vector<std::byte> some_log() {
   on.add_node_column("heat").value();
   on.set_column(n2, "heat", 7).value();
   on.set_held_room({.name = "room", .parts = {{.node = n2, .amounts = {{"cpu", 1}}}}}).value();
+  pod_spec holds = a_pod("holds").cpu(1);
+  holds.reservation =
+      reservation_spec{.owners = {{.labels = label_selector{.match_labels = {{"app", "guest"}}}}}, .once = false};
+  holds.node = n2;
+  const pod_id held = on.add_pod(holds).value();
+  pod_spec guest = a_pod("guest").cpu(1).label("app", "guest");
+  guest.node = n2, guest.draws_from = held;
+  on.add_pod(guest).value();
   for (const instant now : {instant{1s}, instant{3s}}) {
     while (by.schedule_cycle(now)) {
     }

@@ -310,6 +310,13 @@ bytes some_snapshot() {
   w.cluster.add_node_column("heat").value();
   w.cluster.set_column(w.node("n1"), "heat", 7).value();
   w.cluster.set_held_room({.name = "room", .parts = {{.node = w.node("n2"), .amounts = {{"cpu", 1}}}}}).value();
+  pod_spec holds = a_pod("holds").cpu(1);
+  holds.reservation = reservation_spec{.owners = {{.labels = label_selector{.match_labels = {{"app", "guest"}}}}}};
+  holds.node = w.node("n2");
+  w.add(holds);
+  pod_spec guest = a_pod("guest").cpu(1).label("app", "guest");
+  guest.node = w.node("n2"), guest.draws_from = w.pod("holds");
+  w.add(guest);
   w.now = 1s;
   w.run();
   w.cluster.nominate(w.pod("b1"), w.node("n1")).value();

@@ -20,11 +20,31 @@ void host::check_states(const char* after) const {
   }
 }
 
+/// What a reservation, which has a node, has left for its owners.
+amounts host::left_of(const known_pod& reservation) const {
+  amounts made = reservation.needs;
+  bool drawn = reservation.used_up;
+  called<"cluster::reservation_of">();
+  for (const auto& [at, pod] : known_.pods) {
+    if (pod.node != reservation.node || cluster_.reservation_of(pod.id) != reservation.id) continue;
+    drawn = drawn || !inside(cluster_).reserved.was_there(pod.id.row);
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] = std::max<std::int64_t>(0, made[i]) - pod.needs[i];
+  }
+  for (std::int64_t& one : made) one = drawn && reservation.spec.reservation->once ? 0 : std::max<std::int64_t>(0, one);
+  return made;
+}
+
 void host::check_usage() const {
   std::map<number, amounts> used;
+  called<"cluster::left_of">();
   for (const auto& [at, pod] : known_.pods) {
     if (pod.node == nobody) continue;
-    for (std::size_t i = 0; i < resources.size(); ++i) used[pod.node][i] += pod.needs[i];
+    const amounts uses = pod.spec.reservation ? left_of(pod) : pod.needs;
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      used[pod.node][i] += uses[i];
+      if (pod.spec.reservation && cluster_.left_of(pod.id, resources[i]) != uses[i])
+        wrong("what is left of a reservation is not what its owners left", pod.spec.name);
+    }
   }
   called<"cluster::left_of_room">();
   for (const auto& [room, parts] : known_.rooms) {

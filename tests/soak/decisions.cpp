@@ -206,12 +206,23 @@ void host::check_place(const known_pod& pod, const decision& one) const {
     std::int64_t own = 0;
     for (const auto& [room, parts] : known_.rooms)
       own += pod.spec.held_room == room_name(room) ? known_.left(room, pod.node)[i] : 0;
+    for (const auto& [at, other] : known_.pods) {
+      const bool lets = other.node == pod.node && other.spec.reservation && &other != &pod &&
+                        (pod.spec.ignores_reservations || cluster_.reservation_of(pod.id) == other.id);
+      if (lets) own += left_of(other)[i];
+      if (pod.spec.reservation && other.spec.ignores_reservations && other.node == pod.node) own += other.needs[i];
+    }
+    if (pod.spec.reservation && pod.spec.reservation->pre_allocation != pre_allocation::none) continue;
     if (cluster_.requested(node.id, resources[i]) - own > node.allocatable[i])
       wrong("a node gets more than it has", std::string{resources[i]} + ": " + where);
   }
   const std::set<std::int32_t> ports = ports_of(pod.spec);
   for (const auto& [at, other] : known_.pods) {
     if (&other == &pod || other.node == nobody) continue;
+    const bool off = (other.spec.reservation && other.node == pod.node &&
+                      (pod.spec.ignores_reservations || cluster_.reservation_of(pod.id) == other.id)) ||
+                     cluster_.reservation_of(other.id) == pod.id;
+    if (off) continue;  // it was judged as if that were not there
     const known_node& there = known_.nodes.at(other.node);
     if (other.node == pod.node && !ports.empty()) {
       for (const std::int32_t port : ports_of(other.spec)) {

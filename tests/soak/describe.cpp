@@ -92,6 +92,9 @@ std::string of_pod(const step& one) {
   if (one.group != nobody) text += "; of " + group_name(one.group);
   if (!made.role.empty()) text += " as " + made.role;
   if (!made.held_room.empty()) text += "; owns " + made.held_room;
+  if (made.reservation) text += made.reservation->once ? "; a reservation for once" : "; a reservation";
+  if (made.room_in) text += "; has to be in a reservation";
+  if (made.ignores_reservations) text += "; ignores reservations";
   if (!made.queue.empty()) text += "; in " + made.queue;
   return text + list(pod_chances(), one.traits) + "}";
 }

@@ -47,6 +47,7 @@ step generator::new_pod(number group) {
   if (one.trait(pod_trait::claim)) one.other = some(host_.known().claims);
   if (on_.held_rooms && rooms_.percent(35)) one.room = static_cast<number>(rooms_.below(2));
   one.queue = some_queue();
+  if (on_.reservations && reserves_.percent(50)) one.reserve = static_cast<number>(reserves_.below(1000));
   return one;
 }
 

@@ -14,7 +14,8 @@ class generator {
         dice_(on.seed),
         rooms_(mix64(on.seed)),
         columns_(mix64(~on.seed)),
-        queues_(mix64(on.seed + 1)) {}
+        queues_(mix64(on.seed + 1)),
+        reserves_(mix64(on.seed + 2)) {}
 
   /// The objects that a sequence begins with.
   [[nodiscard]] sequence beginning();
@@ -49,7 +50,7 @@ class generator {
   const setting& on_;
   const host& host_;
   dice dice_;
-  dice rooms_, columns_, queues_;  ///< their own, so that other sequences stay what they were
+  dice rooms_, columns_, queues_, reserves_;  ///< their own, so that other sequences stay what they were
   std::deque<step> coming_;
   number made_ = 0;
   std::size_t since_settled_ = 0, since_checked_ = 0;

@@ -119,6 +119,7 @@ class host {
 
   // checks.cpp
   void check_states(const char* after) const;
+  [[nodiscard]] amounts left_of(const known_pod& reservation) const;
   void check_usage() const;
   void check_columns() const;
   void check_devices(number node) const;

@@ -121,6 +121,7 @@ void host::learn(known_pod& pod, const pod_spec& spec, const step& one) {
   pod.priority = *priority;
   pod.may_preempt = known_.may_preempt(spec);
   pod.needs = needs_of(spec);
+  pod.used_up = pod.used_up && spec.reservation;
   pod.given_up = false;
   if (spec.node && !pod.placed()) {
     pod.in_flight = false;

@@ -223,6 +223,40 @@ void add_importance(pod_spec& made, const step& from, const references& to) {
   if (from.trait(pod_trait::never_preempts) && made.priority_class.empty()) made.preemption = preemption_policy::never;
 }
 
+/// A reservation, a pod that has to be in one, or one that minds none.
+void add_reservation(pod_spec& made, dice any) {
+  const std::size_t what = any.below(10);
+  if (what < 5) {
+    reservation_spec& one = made.reservation.emplace();
+    for (std::size_t i = 1 + any.below(2); i > 0; --i) {
+      reservation_owner& owner = one.owners.emplace_back();
+      if (any.percent(60)) owner.labels = of_app(any);
+      if (any.percent(15))
+        owner.controller = {static_cast<controller_kind>(1 + any.below(3)), any.percent(50) ? "c0" : ""};
+      if (any.percent(15)) owner.pod = pod_name(static_cast<number>(any.below(60)));
+      if (any.percent(10)) owner.ns = "default";
+    }
+    one.once = any.percent(50);
+    if (any.percent(40)) one.policy = allocate_policy::restricted;
+    if (any.percent(40) && one.policy == allocate_policy::restricted) one.restricted = {"cpu"};
+    one.order = static_cast<std::int64_t>(any.below(3));
+    if (any.percent(20)) one.expires = std::chrono::seconds{any.between(20, 400)};
+    if (any.percent(10)) one.starts = std::chrono::seconds{any.between(1, 300)};
+    if (any.percent(30)) one.pre_allocation = static_cast<pre_allocation>(1 + any.below(2));
+    one.unschedulable = any.percent(10);
+    if (any.percent(15)) one.taints = {{.key = "paid"}};
+    made.resource_claims.clear();
+  } else if (what < 8) {
+    reservation_affinity& one = made.room_in.emplace();
+    if (any.percent(20)) one.name = pod_name(static_cast<number>(any.below(60)));
+    if (any.percent(30)) one.selector = {{"app", "a" + std::to_string(any.below(4))}};
+    if (any.percent(20)) one.required = {{.match_expressions = {{"zone", selector_operator::exists}}}};
+    if (any.percent(50)) one.tolerations = {{"paid", toleration_operator::exists}};
+  } else {
+    made.ignores_reservations = true;
+  }
+}
+
 }  // namespace
 
 std::span<const chance> pod_chances() noexcept { return all_pod_chances; }
@@ -270,6 +304,7 @@ pod_spec make_pod(const step& from, const references& to) {
   made.cookie = from.object + 1u;
   if (from.room != nobody) made.held_room = room_name(from.room);
   if (from.queue != nobody) made.queue = queue_name(from.queue);
+  if (from.reserve != nobody) add_reservation(made, dice{mix64(from.seed + from.reserve)});
   return made;
 }
 

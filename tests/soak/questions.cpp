@@ -56,6 +56,8 @@ void host::ask(const step& one) {
     called<"cluster::claims_of">();
     called<"cluster::nominated_node_of">();
     agree(cluster_.find_pod(spec.ns, spec.name) == id && cluster_.contains(id), "find_pod");
+    called<"cluster::find_reservation">();
+    agree(cluster_.find_reservation(spec.name).has_value() == spec.reservation.has_value(), "find_reservation");
     agree(cluster_.name_of(id) == spec.name, "name_of(pod_id)");
     agree(cluster_.cookie_of(id) == spec.cookie, "cookie_of(pod_id)");
     agree(std::ranges::equal(cluster_.claims_of(id), spec.resource_claims), "claims_of");

@@ -73,7 +73,15 @@ void host::rebuild() {
     budget = told(fresh.add_disruption_budget(make_budget({.what = act::add_budget, .object = at, .seed = at})),
                   "add_disruption_budget");
   }
-  for (auto& [at, pod] : known_.pods) {
+  std::map<number, number> draws;
+  for (const auto& [at, pod] : known_.pods) draws[at] = number_of(cluster_.reservation_of(pod.id));
+  std::vector<number> order;
+  for (const bool reservations : {true, false}) {
+    for (const auto& [at, pod] : known_.pods)
+      if (pod.spec.reservation.has_value() == reservations) order.push_back(at);
+  }
+  for (const number at : order) {
+    known_pod& pod = known_.pods.at(at);
     pod_spec spec = pod.spec;
     spec.priority = pod.priority;  // as it was when it came
     spec.priority_class.clear();
@@ -84,8 +92,15 @@ void host::rebuild() {
     spec.nominated_node = translation::in(to.nodes, cluster_.nominated_node_of(pod.id));
     spec.terminating = pod.terminating && pod.state != pod_state::assumed;
     if (spec.node) spec.scheduling_gates.clear();
+    spec.draws_from = spec.node && draws[at] != nobody ? known_.pods.at(draws[at]).id : pod_id{};
     pod.id = told(fresh.add_pod(spec), "add_pod");
+    spec.draws_from = {};
     pod.spec = spec;
+    pod.used_up = false;
+    if (draws[at] != nobody && spec.node) {
+      known_pod& holder = known_.pods.at(draws[at]);
+      holder.used_up = holder.used_up || holder.spec.reservation->once;
+    }
     if (pod.state == pod_state::assumed) {
       pod.needs = needs_of(spec);
       told(fresh.assume(pod.id, known_.nodes.at(pod.node).id), "assume");

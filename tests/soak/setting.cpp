@@ -121,6 +121,7 @@ setting make_setting(std::uint64_t seed) {
   made.held_rooms = any.percent(20);
   made.columns = any.percent(20);
   made.queues = any.percent(20);
+  made.reservations = dice{mix64(~seed)}.percent(25);
   if (any.percent(20)) made.scheduler.backfill = any.percent(50) ? backfill_rule::easy : backfill_rule::conservative;
   if (any.percent(10)) made.scheduler.max_overtake = 20s;
   return made;
@@ -162,6 +163,7 @@ std::string describe(const setting& of) {
   if (of.host_plugin) text += of.broken_hooks ? ", a plugin of the host's that throws" : ", a plugin of the host's";
   if (of.host_decides) text += ", the host decides too";
   if (of.held_rooms) text += ", held rooms";
+  if (of.reservations) text += ", reservations";
   if (of.columns) text += ", columns of the host's";
   if (of.queues) text += ", queues";
   if (of.scheduler.backfill == backfill_rule::easy) text += ", backfill easy";

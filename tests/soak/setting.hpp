@@ -22,6 +22,7 @@ struct setting {
   bool broken_hooks = false;    ///< which throws now and then
   bool host_decides = false;    ///< the queue is used alone, too
   bool held_rooms = false;      ///< room of nodes is held for some pods
+  bool reservations = false;    ///< pods hold room for others
   bool columns = false;         ///< the host sets columns
   bool queues = false;          ///< pods and groups are in queues
   std::uint32_t snapshots = 6;  ///< percent of the steps after which the host goes on with what is restored

@@ -85,10 +85,11 @@ struct step {
   number object = nobody;  ///< whom it is about; what it makes
   number group = nobody;   ///< of a pod its group; of a group the one above
   number node = nobody;
-  number other = nobody;   ///< of a pod its claim; of a group the one that it refers to
-  number room = nobody;    ///< that is held for the pod
-  number queue = nobody;   ///< that a pod or group names
-  std::uint64_t seed = 0;  ///< decides the details
+  number other = nobody;    ///< of a pod its claim; of a group the one that it refers to
+  number room = nobody;     ///< that is held for the pod
+  number queue = nobody;    ///< that a pod or group names
+  number reserve = nobody;  ///< of a pod: how it has to do with reservations
+  std::uint64_t seed = 0;   ///< decides the details
   std::uint64_t traits = 0;
   instant time{};
 

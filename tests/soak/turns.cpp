@@ -139,6 +139,9 @@ void host::confirm(const step& one) {
   }
   pod->second.state = pod_state::bound;
   pod->second.decided = false;
+  if (const auto holder = known_.pods.find(number_of(cluster_.reservation_of(pod->second.id)));
+      holder != known_.pods.end())
+    holder->second.used_up = holder->second.used_up || holder->second.spec.reservation->once;
 }
 
 /// An answer about a pod that is owed none.

@@ -50,6 +50,7 @@ struct known_pod {
   bool refused = false;                ///< the host tried it and said no: it waits for a change
   bool given_up = false;               ///< `done`: in no queue until it is updated
   bool overruled = false;              ///< the host let it go, whatever its group lacks, for as long as it waits
+  bool used_up = false;                ///< an owner ran that it was there for once
   std::set<std::string> holders = {};  ///< the plugins that make it wait, as was seen last
   instant wait_since{}, wait_most{};
 

@@ -14,6 +14,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+/// Of a reservation that is planned for later (`reservation_spec::starts`).
+inline constexpr const char* starts_later = "the time that it starts at has not come";
+
 /// Reserves nodes for who finds no room, so that who comes later does not put him off: those that he fits on at the first time (the *shadow
 /// time* of EASY backfilling) at which enough of the others are expected to have ended (`pod_table::expected_end`). A reservation is a
 /// nomination from that time on; whom it keeps out is for `nominated_pass` to say. Who has waited longer than `max_overtake` and cannot be
@@ -48,6 +51,11 @@ class GANGSCHED_API backfill {
   /// another one. Who says no, if it may not start as late as that: then it has none. O(pods) to find when they end, and O(log pods)
   /// attempts of the entity.
   [[nodiscard]] refusal reserve(entity e);
+  /// When the entity is to start, if that is later than now: a reservation that says so, or a group of them. O(its pods).
+  [[nodiscard]] std::optional<instant> planned_start(entity e) const;
+  /// Keeps nodes for such an entity from @p then on, which is when it starts: where it fits when those have left who are expected to. None
+  /// if it fits nowhere. Those that wait for room by `reserve` are others. O(pods), and one attempt of the entity.
+  void plan(entity e, instant then);
   /// With backfill_rule::easy, for an entity that finds no room: the reservation moves to other nodes if the entity has some then, and
   /// whose it is can start no later than before. Whether it did. It is the second of EASY's conditions, for nodes instead of a count: who
   /// does not end in time may use what is left beside the first then, wherever it is. O(pods), or as `reserve` if amounts leave enough.

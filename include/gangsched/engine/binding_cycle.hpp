@@ -8,7 +8,7 @@
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/cycle_error.hpp"
 #include "gangsched/engine/decision_list.hpp"
-#include "gangsched/engine/draining_queues.hpp"
+#include "gangsched/engine/leaving_pods.hpp"
 #include "gangsched/engine/reported_reservations.hpp"
 #include "gangsched/engine/reservations.hpp"
 #include "gangsched/engine/scheduling_queue.hpp"
@@ -36,7 +36,7 @@ class GANGSCHED_API binding_cycle {
         waiting_(state),
         reported_(state),
         stale_(state, entities),
-        draining_(state, entities) {}
+        leaving_(state, entities) {}
 
   /// The pod has a node: asks permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
   bool begin(row_t pod, std::int64_t score);
@@ -77,7 +77,7 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] const waiting_pods& waiting() const noexcept { return waiting_; }
   [[nodiscard]] reported_reservations& reported() noexcept { return reported_; }
   [[nodiscard]] stale_gangs& stale() noexcept { return stale_; }
-  [[nodiscard]] draining_queues& draining() noexcept { return draining_; }
+  [[nodiscard]] leaving_pods& leaving() noexcept { return leaving_; }
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
   void remember();
@@ -104,7 +104,7 @@ class GANGSCHED_API binding_cycle {
   waiting_pods waiting_;
   reported_reservations reported_;
   stale_gangs stale_;
-  draining_queues draining_;
+  leaving_pods leaving_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

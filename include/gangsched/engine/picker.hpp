@@ -8,6 +8,7 @@
 #include "gangsched/engine/class_index.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/profile_set.hpp"
+#include "gangsched/engine/reservation_pass.hpp"
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/options.hpp"
 
@@ -219,5 +220,6 @@ class GANGSCHED_API picker {
 #include "gangsched/src/engine/explain.cpp"
 #include "gangsched/src/engine/nominated_pass.cpp"
 #include "gangsched/src/engine/picker.cpp"
+#include "gangsched/src/engine/reservation_pass.cpp"
 #include "gangsched/src/engine/scan.cpp"
 #endif

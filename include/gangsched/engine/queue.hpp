@@ -78,6 +78,8 @@ class GANGSCHED_API queue {
   /// it. `members` stretches the backoff of a group: max·√members under wake_rule::hints.
   void park(entity e, instant now, std::size_t members = 1);
   void retry_later(entity e, instant now, std::size_t members, bool error, bool strict);
+  /// Waits until then, whatever happens; at most as long as who waits for a change does.
+  void wait_until(entity e, instant now, instant when);
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
   /// Its backoff is over, whatever it is; if it waits for nothing else, it is active.

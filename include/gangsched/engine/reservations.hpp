@@ -24,6 +24,7 @@ class GANGSCHED_API reservations {
   void release(row_t pod);
 
  private:
+  bool take(row_t pod, row_t node, status& said);
   [[nodiscard]] const char* wrong_choice(row_t pod, row_t node, const device_rules& rules) const;
 
   model::cluster_state* state_;

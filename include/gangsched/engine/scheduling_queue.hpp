@@ -75,6 +75,8 @@ class GANGSCHED_API scheduling_queue {
   /// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else.
   void retry_group(row_t group, bool error, bool strict, bool for_change = false);
   /// After an attempt that ended in an error: waits for its time.
+  /// Who is in flight waits until then, whatever happens meanwhile (`queue::wait_until`).
+  void wait_until(entity e, instant when);
   void retry_pod(row_t pod);
   /// Back into the queue after a reservation was taken back: waits for its time only.
   void requeue(row_t pod, bool error);

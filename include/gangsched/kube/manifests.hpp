@@ -51,6 +51,7 @@ struct pod_manifest {
   std::string node = {};            ///< spec.nodeName: where it runs
   std::string nominated_node = {};  ///< status.nominatedNodeName
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
+  std::string reservation = {};     ///< that it was allocated from, if it runs
   std::string user = {};            ///< whom YuniKorn counts it for
   std::vector<std::string> user_groups = {};
   std::string owner_kind = {};  ///< its controller: what spreading by default goes by

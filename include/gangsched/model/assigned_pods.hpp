@@ -14,6 +14,7 @@
 #include "gangsched/model/pod_table.hpp"
 #include "gangsched/model/priority_table.hpp"
 #include "gangsched/model/queue_counting.hpp"
+#include "gangsched/model/reservation_table.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
@@ -27,7 +28,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
  public:
   assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods,
                 group_table& groups, class_table& classes, pod_counting& counting, device_ledger& devices,
-                own_columns& columns, queue_counting& queued) noexcept
+                own_columns& columns, queue_counting& queued, reservation_table& reserved) noexcept
       : priorities(undo),
         claims(undo),
         undo_(undo),
@@ -40,7 +41,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
         counting_(counting),
         devices_(devices),
         columns_(columns),
-        queued_(queued) {}
+        queued_(queued),
+        reserved_(reserved) {}
   assigned_pods(const assigned_pods&) = delete;
   assigned_pods& operator=(const assigned_pods& from) {
     priorities = from.priorities, claims = from.claims;
@@ -52,9 +54,12 @@ class GANGSCHED_API assigned_pods final : public column_base {
   claim_table claims;
   std::uint64_t attempts_after = 0;  ///< attempts are numbered from there
 
+  void log_reserved(row_t pod, row_t node);
   void assume(row_t pod, row_t node);
   void bind(row_t pod);
   void release(row_t pod);
+  /// Pods that were on @p node, and are off it now, are put back, and draw from the reservation, which has come meanwhile.
+  void allocate_around(row_t reservation, row_t node, const std::vector<row_t>& there);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);
   /// The same of a pod that is made again with the devices that it had (`device_ledger::pod_came_again`).
   void put_on_node_again(row_t pod, row_t node);
@@ -88,6 +93,11 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// What both count of each other: amounts, priorities, the node's list of pods.
   void put(row_t pod, row_t node);
   void take_off(row_t pod);
+  [[nodiscard]] std::vector<row_t> leave_reservation(row_t reservation, row_t node);
+  /// The reservation on @p node that the pod draws from, if that has devices there; else no_row. Then they are to be had.
+  row_t open_devices(row_t pod, row_t node);
+  /// What its owners have left of them is held again. @p comes: one that is about to be on the node; @p goes: one that still is.
+  void close_devices(row_t reservation, row_t node, row_t comes, row_t goes);
 
   undo_log& undo_;
   change_log& log_;
@@ -100,6 +110,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   device_ledger& devices_;
   own_columns& columns_;
   queue_counting& queued_;
+  reservation_table& reserved_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/core/instant.hpp"
 #include "gangsched/devices/device_demand.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/reservation_terms.hpp"
 
 /// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over.
 namespace gangsched::inline GANGSCHED_ABI::canonical {
@@ -100,6 +102,16 @@ void put(Out& out, const taint_symbols& v) {
 }
 template <class Out>
 void put(Out& out, const toleration_symbols& v);
+template <class Out>
+void put(Out& out, const reservation_owner& v);
+template <class Out>
+void put(Out& out, const taint& v);
+template <class Out>
+void put(Out& out, const toleration& v);
+template <class Out>
+void put(Out& out, const node_selector_term& v);
+template <class Out>
+void put(Out& out, instant v);
 template <class Out>
 void put(Out& out, const node_requirement& v);
 template <class Out>
@@ -334,6 +346,41 @@ void put(Out& out, const container_bounds& v) {
   put(out, v.kind), put(out, v.requests), put(out, v.limits);
 }
 
+template <class Out>
+void put(Out& out, const controller_ref& v) {
+  put(out, v.kind), put(out, v.name);
+}
+template <class Out>
+void put(Out& out, const reservation_owner& v) {
+  put(out, v.pod), put(out, v.ns), put(out, v.controller), put(out, v.labels);
+}
+template <class Out>
+void put(Out& out, const taint& v) {
+  put(out, v.key), put(out, v.value), put(out, v.effect);
+}
+template <class Out>
+void put(Out& out, const toleration& v) {
+  put(out, v.key), put(out, v.op), put(out, v.value), put(out, v.effect);
+}
+template <class Out>
+void put(Out& out, const node_selector_term& v) {
+  put(out, v.match_expressions), put(out, v.match_fields);
+}
+template <class Out>
+void put(Out& out, instant v) {
+  put(out, v.count());
+}
+template <class Out>
+void put(Out& out, const reservation_spec& v) {
+  put(out, v.owners), put(out, v.once), put(out, v.policy), put(out, v.restricted), put(out, v.order);
+  put(out, v.pre_allocation);
+  put(out, v.starts), put(out, v.expires), put(out, v.unschedulable), put(out, v.taints);
+}
+template <class Out>
+void put(Out& out, const reservation_affinity& v) {
+  put(out, v.name), put(out, v.selector), put(out, v.required), put(out, v.tolerations);
+}
+
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
 template <class Out>
 void put(Out& out, const pod_class& v) {
@@ -349,6 +396,9 @@ void put(Out& out, const pod_class& v) {
   // Last, so that most classes have no byte of it.
   if (!v.bounds.empty()) put(out, v.bounds), put(out, v.overhead);
   if (v.of_daemon_set) put(out, v.of_daemon_set);
+  if (v.reserves != nullptr) put(out, std::uint8_t{'r'}), put(out, v.reserves->spec);
+  if (v.room_in != nullptr) put(out, std::uint8_t{'i'}), put(out, *v.room_in);
+  if (v.ignores_reservations) put(out, std::uint8_t{'n'});
 }
 
 /// The bytes by themselves.

@@ -82,6 +82,13 @@ class GANGSCHED_API cluster_questions {
   /// What its owners have not drawn yet of a room that is held on a node, which `requested` contains, in the same units; 0 if none of it is
   /// held there. O(log parts + resources held).
   [[nodiscard]] std::int64_t left_of_room(std::string_view room, node_id node, std::string_view resource) const;
+  /// The reservation of that name, in whichever namespace its pod is: the first that came. O(reservations).
+  [[nodiscard]] std::optional<pod_id> find_reservation(std::string_view name) const;
+  /// The reservation (`pod_spec::reservation`) that a pod on a node draws from; a default id if from none. O(1).
+  [[nodiscard]] pod_id reservation_of(pod_id pod) const noexcept;
+  /// What a reservation has left for its owners, in the units of `integer_resources`; 0 if the pod is none, or has no node, or an owner has
+  /// it that it was for once. O(1).
+  [[nodiscard]] std::int64_t left_of(pod_id reservation, std::string_view resource) const;
   /// A word of a column with a name: of the host's, else of that which reserve hooks count; nothing if there is none, or no such object.
   /// O(columns).
   [[nodiscard]] std::optional<std::int64_t> column_of(node_id node, std::string_view column) const;

@@ -96,6 +96,12 @@ class GANGSCHED_API device_ledger {
     count_devices(pod, node, -1);
     if (!cls.claims.empty()) count_users(cls, node, -1);
   }
+  /// The devices of a reservation, which has some on @p node, are to be had as long as it is not closed.
+  void open_reservation(row_t pod, row_t node) { count_devices(pod, node, -1); }
+  /// It has what @p taken left of @p held there, which is what it has as a whole; null: nothing.
+  void close_reservation(row_t pod, row_t node, const device_claim* held, std::span<const device_claim* const> taken);
+  /// Chooses for the pod, before it is put there, among the devices of an open reservation. False if those are not enough for it.
+  bool claim_within(row_t pod, row_t node, const device_claim& held);
   /// Forgets what the pod had on a node that it has left, and its shared claims that nobody has any more.
   void drop_claim(row_t pod) {
     if (pods_.claim[pod] != nullptr) pods_.claim.set(pod, nullptr);

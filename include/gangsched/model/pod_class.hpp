@@ -16,6 +16,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+struct reservation_affinity;
+struct reservation_terms;
+
 /// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first sight.
 using resource_kind = std::uint32_t;
 namespace kinds {
@@ -191,7 +194,12 @@ struct pod_class {
 
   pod_affinity affinity_to_pods;
   pod_affinity anti_affinity_to_pods;
-  std::vector<topology_spread> spread;  ///< match_label_keys are in the selectors
+  std::vector<topology_spread> spread;                  ///< match_label_keys are in the selectors
+  std::shared_ptr<const reservation_terms> reserves;    ///< null: it is no reservation
+  std::shared_ptr<const reservation_affinity> room_in;  ///< null: it need not be in one
+  bool ignores_reservations = false;
+  /// The sets of owners of reservations that it is in, ascending (reservation_table.hpp).
+  std::vector<std::uint32_t> owned = {};
   /// Of its services and its controller, while some profile's default spread constraints ask for it.
   std::optional<label_selector> default_selector;
   pod_counters counters;

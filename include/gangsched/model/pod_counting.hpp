@@ -13,6 +13,7 @@
 #include "gangsched/model/named_objects.hpp"
 #include "gangsched/model/node_table.hpp"
 #include "gangsched/model/pod_table.hpp"
+#include "gangsched/model/reservation_table.hpp"
 #include "gangsched/model/topology.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
@@ -24,7 +25,7 @@ class GANGSCHED_API pod_counting {
  public:
   pod_counting(const kube_semantics& semantics, interner& names, node_table& nodes, pod_table& pods,
                class_table& classes, topology_table& topologies, choice_table& choices, counter_table& counters,
-               const named_objects& named, device_ledger& devices) noexcept
+               const named_objects& named, device_ledger& devices, const reservation_table& reserved) noexcept
       : semantics_(semantics),
         names_(names),
         nodes_(nodes),
@@ -34,7 +35,8 @@ class GANGSCHED_API pod_counting {
         choices_(choices),
         counters_(counters),
         named_(named),
-        devices_(devices) {}
+        devices_(devices),
+        reserved_(reserved) {}
   pod_counting(const pod_counting&) = delete;
   pod_counting& operator=(const pod_counting& from) {
     default_spread = from.default_spread;
@@ -106,6 +108,7 @@ class GANGSCHED_API pod_counting {
   counter_table& counters_;
   const named_objects& named_;
   device_ledger& devices_;
+  const reservation_table& reserved_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

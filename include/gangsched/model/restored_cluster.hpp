@@ -136,7 +136,7 @@ class GANGSCHED_API cluster_restorer {
   [[nodiscard]] result<void> nominate();
   [[nodiscard]] result<void> settle_claims();
   [[nodiscard]] bool restore_log();
-  [[nodiscard]] std::unique_ptr<device_claim> devices(row_t node, const saved_devices& from);
+  [[nodiscard]] std::unique_ptr<device_claim> devices(row_t node, const saved_devices& from, bool alone = false);
 
   const saved_cluster* from_;
   gangsched::cluster cluster_;

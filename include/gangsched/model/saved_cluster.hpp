@@ -75,6 +75,14 @@ struct saved_times {
   instant started = instant::max(), reserved_from = instant::max();
 };
 
+/// Of a pod on a node what it has to do with reservations.
+struct saved_reservation {
+  row_t from = no_row;                      ///< that it draws from
+  bool was_there = false;                   ///< before that was
+  bool used_up = false;                     ///< of one: an owner ran that it was there for once
+  std::optional<saved_devices> holds = {};  ///< of one: what it has as a whole, while others have some of it
+};
+
 struct saved_pod {
   row_t row = no_row;
   std::uint32_t cls = 0;  ///< its place among `saved_cluster::classes`
@@ -96,6 +104,7 @@ struct saved_pod {
   row_t node = no_row;
   bind_attempt attempt = bind_attempt::none;
   std::optional<saved_devices> devices = {};
+  saved_reservation reserved = {};
   std::optional<pod_spec> kept = {};
 };
 

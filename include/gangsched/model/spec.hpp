@@ -12,6 +12,7 @@
 #include "gangsched/devices/device_spec.hpp"
 #include "gangsched/model/affinity_spec.hpp"
 #include "gangsched/model/group_spec.hpp"
+#include "gangsched/model/reservation_spec.hpp"
 
 /// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
 namespace gangsched::inline GANGSCHED_ABI {
@@ -120,6 +121,10 @@ struct pod_spec {
   std::string queue =
       {};  ///< empty: that of the nearest group above it that names one, else the one that takes its namespace
   std::string held_room = {};  ///< the room that is held for it, by name (`held_room_spec`); there need not be any
+  std::optional<reservation_spec> reservation = {};  ///< it is one: what it requests is held for others
+  std::optional<reservation_affinity> room_in = {};  ///< the reservation that it has to be in
+  bool ignores_reservations = false;  ///< what reservations have left is free to it, and it draws from none
+  pod_id draws_from = {};             ///< with `node`: the reservation there that it was allocated from
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler
   std::optional<instant> start_time = {};

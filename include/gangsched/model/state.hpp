@@ -22,6 +22,7 @@
 #include "gangsched/model/pod_templates.hpp"
 #include "gangsched/model/queue_counting.hpp"
 #include "gangsched/model/queue_table.hpp"
+#include "gangsched/model/reservation_table.hpp"
 #include "gangsched/model/resource_kinds.hpp"
 #include "gangsched/model/topology.hpp"
 #include "gangsched/model/viewed_tables.hpp"
@@ -41,16 +42,18 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   change_log log;
   queue_table queues;
   held_rooms rooms{undo, nodes.used};
+  reservation_table reserved{undo, nodes, pods, classes};
   device_ledger devices{undo, log, names, nodes, pods, classes, kinds, in_hook};
   pod_templates templates;
   topology_table topologies;
   choice_table choices;
   counter_table counters;
   named_objects named;
-  pod_counting counting{semantics, names, nodes, pods, classes, topologies, choices, counters, named, devices};
+  pod_counting counting{semantics, names,    nodes, pods,    classes, topologies,
+                        choices,   counters, named, devices, reserved};
   own_columns columns{undo, log, nodes.rows, groups.rows, pods};
   queue_counting queued{names, log, nodes, pods, groups, classes, counting, kinds, queues};
-  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns, queued};
+  assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns, queued, reserved};
   name_collection collection{*this};
   mutable tuple_table tuples;         ///< names for what keyed hooks say, no state
   column<std::uint64_t> arrivals;     ///< row 0: nodes, pods and groups ever added
@@ -99,5 +102,6 @@ inline void name_collection::run_if_due() {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/model/name_collection.cpp"
+#include "gangsched/src/model/reservation_table.cpp"
 #include "gangsched/src/model/state.cpp"
 #endif

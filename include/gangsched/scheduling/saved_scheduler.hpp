@@ -218,12 +218,12 @@ struct saved_stale {
   std::vector<saved_stale_gang> all;
 };
 
-// --- `draining_queues`
-struct saved_draining {
-  bool any = false, look_at_all = true;
+// --- `leaving_pods`
+struct saved_leaving {
+  bool any = false, look_at_all = true, reservations_changed = true;
   std::vector<row_t> changed;
   std::vector<std::pair<pod_id, instant>> told;
-  std::optional<instant> next;
+  std::optional<instant> next, expires_next;
 };
 
 // --- `binding_cycle`
@@ -231,7 +231,7 @@ struct saved_binding {
   saved_waiting waiting;
   saved_reported reported;
   saved_stale stale;
-  saved_draining draining;
+  saved_leaving leaving;
 };
 
 // --- `object_cache`: of what has changed since the log was read, by row: past objects

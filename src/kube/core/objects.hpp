@@ -12,12 +12,17 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_label_selector(reader& read, const place& of, label_selector& out);
 bool read_node_selector(reader& read, const place& of, std::vector<node_selector_term>& out);
+bool read_node_term(reader& read, const place& of, node_selector_term& out);
 /// @p labels: the pod's, where matchLabelKeys are to be merged; else null.
 bool read_affinity(reader& read, const place& of, pod_spec& out, const label_map* labels);
 bool read_spread(reader& read, const place& of, topology_spread& out);
 
 bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how);
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
+/// A Reservation of Koordinator: the pod that it is. @p over: it holds nothing any more.
+bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
+/// What a pod says of the reservations that it is to use, or not, and of the one that it was allocated from.
+bool read_reservation_words(reader& read, const place& of, pod_manifest& out);
 /// Of a taint, or of a toleration, which may be about every effect.
 bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out);
 bool read_taint(reader& read, const place& of, taint& out);

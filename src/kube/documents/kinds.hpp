@@ -36,7 +36,8 @@ inline bool is_cluster_scoped(std::string_view kind) {
                                              "StorageClass",
                                              "CSINode",
                                              "CSIDriver",
-                                             "VolumeAttachment"};
+                                             "VolumeAttachment",
+                                             "Reservation"};
   return std::ranges::find(all, kind) != std::end(all);
 }
 /// Whether no scheduler reads objects of the kind, and nothing makes pods of them either.

@@ -13,6 +13,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -25,6 +27,8 @@ type Options struct {
 	Folder   string // for data, logs and the kubeconfig
 	// Durable: etcd waits for the disk, as where it may be killed.
 	Durable bool
+	// Members of etcd; 0 is one. They are etcd-0, etcd-1 and so on.
+	Members int
 	// Users beside the administrator, by name; each one's token is its name.
 	Users []string
 }
@@ -36,8 +40,8 @@ type Plane struct {
 	Config     *rest.Config
 	Client     kubernetes.Interface
 
-	etcd, server string // addresses
-	processes    []*Process
+	server    string // its address
+	processes []*Process
 }
 
 const administrator = "administrator"
@@ -53,11 +57,11 @@ func Start(ctx context.Context, options Options) (*Plane, error) {
 }
 
 func (p *Plane) start(ctx context.Context) error {
-	ports, err := freePorts(4)
+	ports, err := freePorts(2)
 	if err != nil {
 		return err
 	}
-	p.etcd, p.server = "http://127.0.0.1:"+ports[0], "https://127.0.0.1:"+ports[2]
+	p.server = "https://127.0.0.1:" + ports[0]
 	if err := p.files(); err != nil {
 		return err
 	}
@@ -65,16 +69,11 @@ func (p *Plane) start(ctx context.Context) error {
 	if p.Client, err = kubernetes.NewForConfig(p.Config); err != nil {
 		return err
 	}
-	sync := "--unsafe-no-fsync"
-	if p.Durable {
-		sync = "--unsafe-no-fsync=false"
-	}
-	peer := "http://127.0.0.1:" + ports[1]
-	if _, err := p.Component("etcd", "--data-dir", p.path("etcd"), "--listen-client-urls", p.etcd, "--advertise-client-urls", p.etcd,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--log-level", "error", sync); err != nil {
+	etcd, err := p.etcd()
+	if err != nil {
 		return err
 	}
-	if _, err := p.Component("kube-apiserver", "--etcd-servers", p.etcd, "--secure-port", ports[2], "--bind-address", "127.0.0.1", "--cert-dir", p.path("certificates"),
+	if _, err := p.Component("kube-apiserver", "--etcd-servers", etcd, "--secure-port", ports[0], "--bind-address", "127.0.0.1", "--cert-dir", p.path("certificates"),
 		"--service-cluster-ip-range", "10.96.0.0/16", "--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", p.path("accounts.key"), "--service-account-signing-key-file", p.path("accounts.key"),
 		"--token-auth-file", p.path("tokens.csv"), "--authorization-mode", "RBAC",
@@ -87,7 +86,7 @@ func (p *Plane) start(ctx context.Context) error {
 		return err
 	}
 	if _, err := p.Component("kube-controller-manager", "--kubeconfig", p.Kubeconfig, "--service-account-private-key-file", p.path("accounts.key"),
-		"--root-ca-file", p.path("certificates/apiserver.crt"), "--bind-address", "127.0.0.1", "--secure-port", ports[3], "--leader-elect=false",
+		"--root-ca-file", p.path("certificates/apiserver.crt"), "--bind-address", "127.0.0.1", "--secure-port", ports[1], "--leader-elect=false",
 		"--kube-api-qps", "500", "--kube-api-burst", "1000"); err != nil {
 		return err
 	}
@@ -101,6 +100,33 @@ func (p *Plane) start(ctx context.Context) error {
 	}
 	_, err = p.Run("kwok", filepath.Join(p.Binaries, "kwok"), arguments...)
 	return err
+}
+
+// etcd starts its members, and returns their addresses.
+func (p *Plane) etcd() (addresses string, err error) {
+	count := max(1, p.Members)
+	ports, err := freePorts(2 * count)
+	if err != nil {
+		return "", err
+	}
+	sync := "--unsafe-no-fsync"
+	if p.Durable {
+		sync = "--unsafe-no-fsync=false"
+	}
+	var clients, members []string
+	for i := range count {
+		clients = append(clients, "http://127.0.0.1:"+ports[2*i])
+		members = append(members, fmt.Sprintf("etcd-%d=http://127.0.0.1:%s", i, ports[2*i+1]))
+	}
+	for i := range count {
+		name, peer, _ := strings.Cut(members[i], "=")
+		if _, err := p.Run(name, filepath.Join(p.Binaries, "controlplane"), "etcd", "--name", name, "--data-dir", p.path(name), "--log-level", "error", sync,
+			"--listen-client-urls", clients[i], "--advertise-client-urls", clients[i],
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", strings.Join(members, ",")); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(clients, ","), nil
 }
 
 func (p *Plane) path(name string) string { return filepath.Join(p.Folder, name) }
@@ -164,6 +190,12 @@ func (p *Plane) Process(name string) *Process {
 		}
 	}
 	return nil
+}
+
+// End ends one program before the others, for good.
+func (p *Plane) End(process *Process) {
+	process.Kill()
+	p.processes = slices.DeleteFunc(p.processes, func(one *Process) bool { return one == process })
 }
 
 // KubeScheduler starts the scheduler of Kubernetes.

@@ -52,15 +52,27 @@ func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
 // Terminate asks it to end, and waits until it has.
 func (p *Process) Terminate() { p.signal(syscall.SIGTERM) }
 
+// Pause stops it where it is, as a machine that hangs does.
+func (p *Process) Pause() { p.send(syscall.SIGSTOP) }
+
+// Resume has it go on.
+func (p *Process) Resume() { p.send(syscall.SIGCONT) }
+
 func (p *Process) signal(what syscall.Signal) {
-	p.mu.Lock()
-	run, over := p.run, p.over
-	p.mu.Unlock()
-	if run == nil {
-		return
+	if over := p.send(what); over != nil {
+		<-over
 	}
-	_ = run.Process.Signal(what) // it may have ended already
-	<-over
+}
+
+// send sends a signal, and returns what is closed when the program has ended; nil if it never ran.
+func (p *Process) send(what syscall.Signal) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.run == nil {
+		return nil
+	}
+	_ = p.run.Process.Signal(what) // it may have ended already
+	return p.over
 }
 
 // Ended says whether it runs no more.

@@ -16,11 +16,13 @@ type Writer struct {
 	binds   *crew
 	status  *statuses
 	evicted *crew
+	events  *crew
 }
 
-// NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions, and as many deletions.
+// NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions, as many deletions, and
+// an eighth as many events.
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
-	w := &Writer{client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4))}
+	w := &Writer{client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8))}
 	w.status = newStatuses(w, max(1, parallel/4))
 	return w
 }
@@ -28,7 +30,7 @@ func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration)
 // Run works until the context ends.
 func (w *Writer) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.status.run} {
+	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.events.run, w.status.run} {
 		all.Add(1)
 		go func() {
 			defer all.Done()
@@ -58,6 +60,13 @@ func (c *crew) add(task func(context.Context)) {
 	c.tasks = append(c.tasks, task)
 	c.mu.Unlock()
 	c.some.Signal()
+}
+
+// waiting is how many tasks nobody has begun.
+func (c *crew) waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.tasks)
 }
 
 func (c *crew) next() func(context.Context) {

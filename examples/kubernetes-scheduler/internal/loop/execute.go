@@ -128,7 +128,7 @@ func (l *Loop) fail(p *mirror.Pod, attempt gangsched.Attempt, reason string) {
 		klog.ErrorS(err, "a bind that failed cannot be taken back", "pod", p.Name)
 	}
 	l.writer.SetStatus(p.Name, act.Status{UID: p.Object.UID, Condition: unscheduled(p, corev1.PodReasonSchedulerError, reason)})
-	l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", noteOf(reason))
+	l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", reason)
 }
 
 func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {

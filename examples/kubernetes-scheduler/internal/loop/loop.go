@@ -4,10 +4,11 @@ package loop
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/client-go/tools/events"
+	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -23,17 +24,18 @@ type Loop struct {
 	mirror    *mirror.Mirror
 	box       *inbox.Inbox
 	writer    *act.Writer
-	recorder  events.EventRecorder
+	recorder  *act.Recorder
 	volumes   time.Duration // that a volume may take
 	start     time.Time
 	leads     bool // before it does, it hears everything and decides nothing
 	binds     map[gangsched.Attempt]*act.Bind
 	turned    atomic.Int64 // when the last turn ended
+	decided   atomic.Int64 // nanoseconds of processor that decisions took
 	told      map[*mirror.Pod]string
 }
 
 // New makes a loop that leads nobody yet.
-func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder events.EventRecorder, volumes time.Duration) *Loop {
+func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder *act.Recorder, volumes time.Duration) *Loop {
 	return &Loop{
 		cluster: cluster, scheduler: scheduler, mirror: m, box: box, writer: writer, recorder: recorder, volumes: volumes,
 		start: time.Now(), binds: map[gangsched.Attempt]*act.Bind{}, told: map[*mirror.Pod]string{},
@@ -111,7 +113,9 @@ func Ask[T any](ctx context.Context, l *Loop, question func(*gangsched.Cluster, 
 }
 
 func (l *Loop) turn() {
+	begin, release := processorTime()
 	decisions, err := l.scheduler.Run(l.now())
+	l.decided.Add(release() - begin)
 	if err != nil {
 		klog.ErrorS(err, "a turn of the scheduler ended early")
 	}
@@ -121,4 +125,24 @@ func (l *Loop) turn() {
 	}
 	l.publish(said)
 	l.complain()
+}
+
+// Decided is how much time of a processor decisions have taken, from any goroutine.
+func (l *Loop) Decided() time.Duration { return time.Duration(l.decided.Load()) }
+
+// processorTime is how many nanoseconds this thread has run, and how to ask again: until then the goroutine stays on the thread.
+func processorTime() (now int64, again func() int64) {
+	runtime.LockOSThread()
+	return threadTime(), func() int64 {
+		defer runtime.UnlockOSThread()
+		return threadTime()
+	}
+}
+
+func threadTime() int64 {
+	var at unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at); err != nil {
+		return 0
+	}
+	return at.Nano()
 }

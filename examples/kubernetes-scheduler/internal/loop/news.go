@@ -51,10 +51,14 @@ func (l *Loop) publish(said *news) {
 			l.setStatus(p, unscheduled(p, corev1.PodReasonUnschedulable, one.Note), &nominated)
 		}
 		if by := said.by[one.About]; one.Reason == "Preempted" && by != nil {
-			l.recorder.Eventf(p.Object, by.Object, one.Type, one.Reason, one.Action, "%s", noteOf(one.Note))
+			l.recorder.Eventf(p.Object, by.Object, one.Type, one.Reason, one.Action, one.Note)
 			continue
 		}
-		l.recorder.Eventf(p.Object, nil, one.Type, one.Reason, one.Action, "%s", noteOf(one.Note))
+		if one.Reason == "Scheduled" {
+			l.recorder.Once(p.Object, one.Type, one.Reason, one.Action, one.Note)
+			continue
+		}
+		l.recorder.Eventf(p.Object, nil, one.Type, one.Reason, one.Action, one.Note)
 	}
 }
 
@@ -88,7 +92,7 @@ func (l *Loop) complain() {
 		}
 		l.told[p] = p.Refused
 		l.setStatus(p, unscheduled(p, corev1.PodReasonUnschedulable, p.Refused), nil)
-		l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", noteOf(p.Refused))
+		l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", p.Refused)
 	})
 }
 
@@ -97,15 +101,4 @@ func unscheduled(p *mirror.Pod, reason, message string) corev1.PodCondition {
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message,
 		ObservedGeneration: p.Object.Generation, LastTransitionTime: metav1.NewTime(time.Now()),
 	}
-}
-
-// mostNote is how long the API server lets the note of an event be.
-const mostNote = 1024
-
-func noteOf(text string) string {
-	const ends = " ..."
-	if len(text) <= mostNote {
-		return text
-	}
-	return text[:mostNote-len(ends)] + ends
 }

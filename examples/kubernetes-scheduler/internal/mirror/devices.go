@@ -51,14 +51,10 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 		return
 	}
 	node := *object.Spec.NodeName
-	if gone {
-		delete(m.devices.slices[node], object.Name)
-	} else {
-		if m.devices.slices[node] == nil {
-			m.devices.slices[node] = map[string]*resourcev1.ResourceSlice{}
-		}
-		m.devices.slices[node][object.Name] = object
+	if m.devices.slices[node] == nil {
+		m.devices.slices[node] = map[string]*resourcev1.ResourceSlice{}
 	}
+	keep(m.devices.slices[node], object.Name, object, gone)
 	if n := m.nodes[node]; n != nil {
 		m.tellNode(n)
 	}
@@ -67,11 +63,10 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 
 // SetDeviceClass says the same of a class.
 func (m *Mirror) SetDeviceClass(object *resourcev1.DeviceClass, gone bool) {
+	keep(m.devices.classes, object.Name, object, gone)
 	if gone {
-		delete(m.devices.classes, object.Name)
 		return
 	}
-	m.devices.classes[object.Name] = object
 	for _, c := range m.devices.claims {
 		if c.id == 0 {
 			m.tellClaim(c)
@@ -82,7 +77,7 @@ func (m *Mirror) SetDeviceClass(object *resourcev1.DeviceClass, gone bool) {
 
 // SetClaim says that a claim came or changed. Its spec never changes; what is allocated to it does.
 func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
-	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	name := nameOf(object)
 	c := m.devices.claims[name]
 	if c != nil && c.object.UID != object.UID {
 		m.RemoveClaim(c.object)
@@ -108,7 +103,7 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 
 // RemoveClaim says that a claim is gone.
 func (m *Mirror) RemoveClaim(object *resourcev1.ResourceClaim) {
-	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	name := nameOf(object)
 	c := m.devices.claims[name]
 	delete(m.devices.claims, name)
 	if c != nil && c.id != 0 {

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,30 +22,18 @@ func groupOf(pod *corev1.Pod) string {
 	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
 		return *group.PodGroupName
 	}
-	for _, key := range groupLabels {
-		if name := pod.Labels[key]; name != "" {
-			return name
-		}
-	}
-	for _, key := range groupAnnotations {
-		if name := pod.Annotations[key]; name != "" {
-			return name
-		}
-	}
-	return ""
+	return cmp.Or(firstOf(pod.Labels, groupLabels), firstOf(pod.Annotations, groupAnnotations))
+}
+
+// Where pods say how many members of their group start together: in a label or an annotation, the first that is there.
+var minimumLabels = []string{"pod-group.scheduling.sigs.k8s.io/min-available"}
+var minimumAnnotations = []string{
+	"gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available", "kueue.x-k8s.io/pod-group-total-count",
 }
 
 // minimumOf is how many members start together, where pods say so themselves and no object describes their group; 0: they do not.
 func minimumOf(pod *corev1.Pod) int32 {
-	said := pod.Labels["pod-group.scheduling.sigs.k8s.io/min-available"]
-	for _, key := range []string{"gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available"} {
-		if said == "" {
-			said = pod.Annotations[key]
-		}
-	}
-	if said == "" {
-		said = pod.Annotations["kueue.x-k8s.io/pod-group-total-count"]
-	}
+	said := cmp.Or(firstOf(pod.Labels, minimumLabels), firstOf(pod.Annotations, minimumAnnotations))
 	count, err := strconv.ParseInt(said, 10, 32)
 	if err != nil || count < 1 {
 		return 0

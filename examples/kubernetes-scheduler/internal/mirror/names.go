@@ -3,9 +3,34 @@ package mirror
 import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"gangsched"
 )
+
+func nameOf(object metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// keep notes an object that came or changed, or with gone that it is no more.
+func keep[K comparable, T any](all map[K]T, name K, object T, gone bool) {
+	if gone {
+		delete(all, name)
+	} else {
+		all[name] = object
+	}
+}
+
+// firstOf is what the first of the keys says that is there; "": none is.
+func firstOf(said map[string]string, keys []string) string {
+	for _, key := range keys {
+		if value := said[key]; value != "" {
+			return value
+		}
+	}
+	return ""
+}
 
 // SetNamespace says that a namespace came or changed, or with gone that it is no more.
 func (m *Mirror) SetNamespace(object *corev1.Namespace, gone bool) {

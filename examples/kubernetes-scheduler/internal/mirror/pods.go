@@ -30,10 +30,6 @@ type Pod struct {
 	gang *labelledGang
 }
 
-func nameOf(object *corev1.Pod) types.NamespacedName {
-	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
-}
-
 // counts says whether scheduling goes by the pod at all. One that waits and is being deleted will never run.
 func (m *Mirror) counts(object *corev1.Pod) bool {
 	if kube.Ended(object) {

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ func newQueues() queues {
 }
 
 func localQueue(object *unstructured.Unstructured) (types.NamespacedName, bool) {
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}, object.GetKind() == "LocalQueue"
+	return nameOf(object), object.GetKind() == "LocalQueue"
 }
 
 // SetQueue says that an object which describes queues came or changed.
@@ -82,15 +83,5 @@ func (q *queues) of(pod *corev1.Pod) string {
 			return local // one that is not there: the pod waits for it
 		}
 	}
-	for _, key := range queueLabels {
-		if name := pod.Labels[key]; name != "" {
-			return name
-		}
-	}
-	for _, key := range queueAnnotations {
-		if name := pod.Annotations[key]; name != "" {
-			return name
-		}
-	}
-	return ""
+	return cmp.Or(firstOf(pod.Labels, queueLabels), firstOf(pod.Annotations, queueAnnotations))
 }

@@ -41,21 +41,12 @@ func newStorage() Storage {
 
 // SetClaimOfVolume, and those below, say that an object came or changed, or with gone that it is no more.
 func (m *Mirror) SetClaimOfVolume(object *corev1.PersistentVolumeClaim, gone bool) {
-	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
-	if gone {
-		delete(m.storage.claims, name)
-	} else {
-		m.storage.claims[name] = object
-	}
+	keep(m.storage.claims, nameOf(object), object, gone)
 	m.changed = true
 }
 
 func (m *Mirror) SetVolume(object *corev1.PersistentVolume, gone bool) {
-	if gone {
-		delete(m.storage.volumes, object.Name)
-	} else {
-		m.storage.volumes[object.Name] = object
-	}
+	keep(m.storage.volumes, object.Name, object, gone)
 	if gone || object.Spec.ClaimRef != nil {
 		delete(m.storage.promised, object.Name)
 	}
@@ -63,20 +54,12 @@ func (m *Mirror) SetVolume(object *corev1.PersistentVolume, gone bool) {
 }
 
 func (m *Mirror) SetStorageClass(object *storagev1.StorageClass, gone bool) {
-	if gone {
-		delete(m.storage.classes, object.Name)
-	} else {
-		m.storage.classes[object.Name] = object
-	}
+	keep(m.storage.classes, object.Name, object, gone)
 	m.changed = true
 }
 
 func (m *Mirror) SetCSINode(object *storagev1.CSINode, gone bool) {
-	if gone {
-		delete(m.storage.drivers, object.Name)
-	} else {
-		m.storage.drivers[object.Name] = object
-	}
+	keep(m.storage.drivers, object.Name, object, gone)
 	if n := m.nodes[object.Name]; n != nil {
 		m.tellNode(n)
 	}
@@ -182,7 +165,7 @@ func provisions(class *storagev1.StorageClass, node *corev1.Node) bool {
 // free is the smallest volume that nobody has and that does for a claim on a node; nil if there is none.
 func (s *Storage) free(claim *corev1.PersistentVolumeClaim, node *corev1.Node) *corev1.PersistentVolume {
 	var best *corev1.PersistentVolume
-	name := types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}
+	name := nameOf(claim)
 	for _, volume := range s.volumes {
 		if !s.serves(volume, name, claim) || volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !matches(volume.Spec.NodeAffinity.Required, node) {
 			continue

@@ -46,7 +46,7 @@ func Handler(s State) http.Handler {
 	mux.HandleFunc("GET /livez", probe(s.Loop.Alive))
 	mux.HandleFunc("GET /healthz", probe(s.Loop.Alive))
 	mux.HandleFunc("GET /readyz", probe(s.Loop.Alive, s.Ready))
-	mux.HandleFunc("GET /metrics", s.metrics(processMetrics()))
+	mux.HandleFunc("GET /metrics", s.metrics(s.processMetrics()))
 	mux.HandleFunc("GET /debug/explain/{namespace}/{pod}", s.explain)
 	mux.HandleFunc("GET /debug/queue", s.queue)
 	mux.HandleFunc("GET /debug/snapshot", s.snapshot)
@@ -76,9 +76,12 @@ func answer(s State, kind string, question func(*http.Request, *gangsched.Cluste
 }
 
 // processMetrics are those of the program; the library has kube-scheduler's.
-func processMetrics() *prometheus.Registry {
+func (s State) processMetrics() *prometheus.Registry {
 	made := prometheus.NewRegistry()
-	made.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
+	made.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector(),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "gangsched_decisions_cpu_seconds_total", Help: "Processor time that decisions took; process_cpu_seconds_total has the rest too.",
+		}, func() float64 { return s.Loop.Decided().Seconds() }))
 	return made
 }
 

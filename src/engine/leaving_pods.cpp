@@ -1,4 +1,4 @@
-#include "gangsched/engine/draining_queues.hpp"
+#include "gangsched/engine/leaving_pods.hpp"
 
 #include <chrono>
 #include <utility>
@@ -7,26 +7,29 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void draining_queues::on_change(const change& record) {
+GANGSCHED_INLINE void leaving_pods::on_change(const change& record) {
   if (record.kind == change_kind::queue_changed) {
     const model::queue_table& queues = state_->queues;
     const bool now_drains = queues.alive(record.row) && queues.record[record.row]->spec.state == queue_state::drain;
     look_at_all_ = look_at_all_ || (record.more && (any_ || now_drains));
   } else if (any_ && record.about_group()) {
     look_at_all_ = true;  // its members may be in another queue
-  } else if (any_ && record.about_pod() && (is_told(record.row) || drains(record.row))) {
-    changed_.push_back(record.row);
   }
+  // (Of a pod that is gone nobody knows whether it was one.)
+  const bool gone = record.kind == change_kind::pod_removed && expires_next_;
+  if (gone || (record.about_pod() && !state_->reserved.empty() && state_->reserved.involves(record.row)))
+    reservations_changed_ = true;
+  if (record.about_pod() && (is_told(record.row) || (any_ && drains(record.row)))) changed_.push_back(record.row);
 }
 
-GANGSCHED_INLINE bool draining_queues::is_told(row_t pod) const {
+GANGSCHED_INLINE bool leaving_pods::is_told(row_t pod) const {
   const auto at = std::lower_bound(told_.begin(), told_.end(), pod,
                                    [](const told_pod& one, row_t row) { return one.pod.row < row; });
   return at != told_.end() && at->pod.row == pod;
 }
 
 /// Whether the pod runs where nobody may.
-GANGSCHED_INLINE bool draining_queues::drains(row_t pod) const {
+GANGSCHED_INLINE bool leaving_pods::drains(row_t pod) const {
   const model::pod_table& pods = state_->pods;
   if (!pods.alive(pod) || pods.state[pod] != pod_state::bound || pods.terminating[pod]) return false;
   const model::queue_table& queues = state_->queues;
@@ -38,11 +41,37 @@ GANGSCHED_INLINE bool draining_queues::drains(row_t pod) const {
   return std::any_of(plugins.begin(), plugins.end(), [](const plugin_entry& one) { return one.reads_queues; });
 }
 
-GANGSCHED_INLINE bool draining_queues::names(const told_pod& one) const {
+/// Whether the pod is a reservation that runs to no purpose any more.
+GANGSCHED_INLINE bool leaving_pods::is_over(row_t pod, instant now) const {
+  const model::pod_table& pods = state_->pods;
+  if (state_->reserved.empty() || !pods.alive(pod) || state_->reserved.row_of(pod) == no_row) return false;
+  if (pods.state[pod] != pod_state::bound || pods.terminating[pod]) return false;
+  const std::optional<instant> expires = state_->classes[pods.cls[pod]].reserves->spec.expires;
+  return state_->reserved.used_up(pod) || (expires && *expires <= now);
+}
+
+GANGSCHED_INLINE const char* leaving_pods::why(row_t pod) const {
+  if (state_->reserved.row_of(pod) == no_row || drains(pod)) return "a queue that it is in drains";
+  return state_->reserved.used_up(pod) ? "an owner of the reservation has what it held for once"
+                                       : "the time of the reservation is over";
+}
+
+GANGSCHED_INLINE void leaving_pods::look_at_reservations(instant now) {
+  reservations_changed_ = false;
+  expires_next_.reset();
+  state_->reserved.each([&](row_t pod) {
+    if (is_over(pod, now)) return changed_.push_back(pod);
+    if (state_->pods.state[pod] != pod_state::bound || state_->pods.terminating[pod]) return;
+    const std::optional<instant> expires = state_->classes[state_->pods.cls[pod]].reserves->spec.expires;
+    if (expires && *expires > now) expires_next_ = std::min(expires_next_.value_or(*expires), *expires);
+  });
+}
+
+GANGSCHED_INLINE bool leaving_pods::names(const told_pod& one) const {
   return state_->pods.alive(one.pod.row) && state_->pods.rows.generation(one.pod.row) == one.pod.generation;
 }
 
-GANGSCHED_INLINE void draining_queues::look_at_all() {
+GANGSCHED_INLINE void leaving_pods::look_at_all() {
   look_at_all_ = false;
   any_ = false;
   for (row_t queue = 0; queue < state_->queues.rows.count(); ++queue)
@@ -52,12 +81,14 @@ GANGSCHED_INLINE void draining_queues::look_at_all() {
     if (drains(pod)) changed_.push_back(pod);
 }
 
-GANGSCHED_INLINE std::vector<row_t> draining_queues::due(instant now) {
+GANGSCHED_INLINE std::vector<row_t> leaving_pods::due(instant now) {
   std::vector<row_t> found;
-  const bool look = look_at_all_ || !changed_.empty() || (next_ && *next_ <= now);
+  const bool expired = expires_next_ && *expires_next_ <= now;
+  const bool look = look_at_all_ || reservations_changed_ || expired || !changed_.empty() || (next_ && *next_ <= now);
   if (!look) return found;
   if (look_at_all_) look_at_all();
-  std::erase_if(told_, [&](const told_pod& one) { return !names(one) || !drains(one.pod.row); });
+  if (reservations_changed_ || expired) look_at_reservations(now);
+  std::erase_if(told_, [&](const told_pod& one) { return !names(one) || !leaves(one.pod.row, now); });
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   constexpr instant patience = std::chrono::seconds{1};
@@ -66,7 +97,7 @@ GANGSCHED_INLINE std::vector<row_t> draining_queues::due(instant now) {
   const auto by_row = [](const told_pod& one, row_t row) { return one.pod.row < row; };
   const std::size_t known = told_.size();
   for (const row_t pod : changed_) {
-    if (!drains(pod)) continue;
+    if (!leaves(pod, now)) continue;
     const auto end = told_.begin() + static_cast<std::ptrdiff_t>(known);
     const auto at = std::lower_bound(told_.begin(), end, pod, by_row);
     if (at != end && at->pod.row == pod) continue;
@@ -84,13 +115,13 @@ GANGSCHED_INLINE std::vector<row_t> draining_queues::due(instant now) {
   return found;
 }
 
-GANGSCHED_INLINE saved_draining draining_queues::save() const {
-  saved_draining made{any_, look_at_all_, changed_, {}, next_};
+GANGSCHED_INLINE saved_leaving leaving_pods::save() const {
+  saved_leaving made{any_, look_at_all_, reservations_changed_, changed_, {}, next_, expires_next_};
   for (const told_pod& one : told_) made.told.emplace_back(one.pod, one.at);
   return made;
 }
 
-GANGSCHED_INLINE std::optional<error> draining_queues::restore(const saved_draining& from) {
+GANGSCHED_INLINE std::optional<error> leaving_pods::restore(const saved_leaving& from) {
   const slots& rows = state_->pods.rows;
   for (const row_t pod : from.changed) {
     if (pod >= rows.count()) return model::damaged("pods that may have to drain");
@@ -103,8 +134,8 @@ GANGSCHED_INLINE std::optional<error> draining_queues::restore(const saved_drain
   }
   changed_ = from.changed;
   told_ = std::move(made);
-  any_ = from.any, look_at_all_ = from.look_at_all;
-  next_ = from.next;
+  any_ = from.any, look_at_all_ = from.look_at_all, reservations_changed_ = from.reservations_changed;
+  next_ = from.next, expires_next_ = from.expires_next;
   return std::nullopt;
 }
 

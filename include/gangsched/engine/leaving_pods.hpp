@@ -1,0 +1,82 @@
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "gangsched/core/peer.hpp"
+#include "gangsched/engine/entity_view.hpp"
+#include "gangsched/scheduling/saved_scheduler.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Pods that run and have to leave: those in queues that drain, or below one (`queue_state::drain`), if a plugin of their profile reads
+/// queues; and reservations that are over, because their time is (`reservation_spec::expires`) or an owner has what was there for once.
+class GANGSCHED_API leaving_pods {
+ public:
+  leaving_pods(const model::cluster_state& state, const entity_view& entities) noexcept
+      : state_(&state), entities_(&entities) {}
+
+  /// What happened may have somebody leave, or nobody any more: the next `recheck` looks. O(1), where a queue drains
+  /// O(depth + log pods told).
+  void on_change(const change& record);
+  /// What happened is not known.
+  void start_over() noexcept { look_at_all_ = reservations_changed_ = true; }
+  /// Calls evict(pod, why) for those that run. A host that does not listen is told again, but no sooner than a second later. O(pods told)
+  /// where one of them or one that drains changed, O(pods + queues) where a queue or a group did, O(reservations) where one changed or its
+  /// time is over; O(1) where no queue drains and there are no reservations.
+  template <class Evict>
+  void recheck(instant now, Evict&& evict) {
+    for (const row_t pod : due(now)) evict(pod, why(pod));
+  }
+  /// When somebody is to be told again.
+  [[nodiscard]] std::optional<instant> next_due() const noexcept {
+    return next_ && expires_next_ ? std::min(next_, expires_next_) : next_ ? next_ : expires_next_;
+  }
+
+  // For a call that may be abandoned: `recall` puts back what was there when `remember` was called, and looks again.
+  void remember() {
+    before_.clear();
+    if (!told_.empty()) before_ = told_;
+    next_before_ = next_;
+  }
+  void recall() noexcept {
+    told_.swap(before_);
+    next_ = next_before_;
+    look_at_all_ = reservations_changed_ = true;
+  }
+
+  /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  [[nodiscard]] saved_leaving save() const;
+  [[nodiscard]] std::optional<error> restore(const saved_leaving& from);
+
+ private:
+  struct told_pod {
+    pod_id pod;
+    instant at;
+  };
+  [[nodiscard]] bool drains(row_t pod) const;
+  [[nodiscard]] bool is_over(row_t pod, instant now) const;
+  [[nodiscard]] bool leaves(row_t pod, instant now) const { return drains(pod) || is_over(pod, now); }
+  [[nodiscard]] const char* why(row_t pod) const;
+  [[nodiscard]] bool is_told(row_t pod) const;
+  [[nodiscard]] bool names(const told_pod& one) const;
+  std::vector<row_t> due(instant now);
+  void look_at_all();
+  void look_at_reservations(instant now);
+
+  peer<const model::cluster_state> state_;
+  peer<const entity_view> entities_;
+  bool any_ = false;                     ///< some queue drains
+  bool look_at_all_ = true;              ///< queues and groups have changed
+  bool reservations_changed_ = true;     ///< or who draws from them
+  std::vector<row_t> changed_;           ///< some several times
+  std::vector<told_pod> told_, before_;  ///< by row
+  std::optional<instant> next_, next_before_;
+  std::optional<instant> expires_next_;  ///< when the next reservation is over
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/leaving_pods.cpp"
+#endif

@@ -1,0 +1,94 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gangsched/core/status.hpp"
+#include "gangsched/model/state.hpp"
+#include "gangsched/model/transaction.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+class picker;
+struct picked;
+
+/// A reservation, or all of a node, off its node for as long as this lives: how the node looks to whom they are held for. Or pods that a
+/// reservation is to be allocated around: how it looks to that.
+class GANGSCHED_API reservation_pass {
+ public:
+  /// @p pod: who is asked about, whose cycle-level plugins are told by @p asks; null: nobody is. O(what those @p gone have).
+  reservation_pass(picker* asks, model::cluster_state& state, row_t pod, std::vector<row_t> gone);
+  reservation_pass(const reservation_pass&) = delete;
+  reservation_pass& operator=(const reservation_pass&) = delete;
+  ~reservation_pass();
+
+ private:
+  picker* asks_;
+  model::cluster_state* state_;
+  row_t pod_, node_;
+  bool before_;
+  std::vector<row_t> gone_;
+  transaction pass_;
+};
+
+/// Filters are asked about nodes as they are, as long as this lives: nobody looks into reservations.
+class without_reservations {
+ public:
+  explicit without_reservations(model::cluster_state& state) noexcept
+      : state_(&state), before_(state.reserved.aside()) {
+    state.reserved.set_aside(true);
+  }
+  without_reservations(const without_reservations&) = delete;
+  without_reservations& operator=(const without_reservations&) = delete;
+  ~without_reservations() { state_->reserved.set_aside(before_); }
+
+ private:
+  model::cluster_state* state_;
+  bool before_;
+};
+
+/// Whether pods of the class are to be asked about with what reservations hold, and are not yet. O(1).
+[[nodiscard]] inline bool look_into_reservations(const model::cluster_state& state, class_id cls) noexcept {
+  return !state.reserved.aside() && state.reserved.concerns(state.classes[cls]);
+}
+/// The reservations that pods of a class may use, on one node or, if that is no_row, on all @p within (ascending; null: everywhere), that
+/// have enough left of what is restricted; best first: by order, then by how full they would be, then in order of arrival. O(reservations
+/// for it · log reservations).
+[[nodiscard]] GANGSCHED_API std::vector<row_t> usable_reservations(const model::cluster_state& state, class_id cls,
+                                                                   row_t node, const std::vector<row_t>* within);
+/// How full a reservation would be with one more pod of the class: the mean over what it holds of ⌊100 · (drawn + requested) / held⌋, or
+/// nothing where that would be more than 100 (Koordinator's ScoreReservation).
+[[nodiscard]] GANGSCHED_API std::int64_t score_reservation(const model::cluster_state& state, row_t reservation,
+                                                           const pod_class& cls);
+/// Those of a node that hold something.
+[[nodiscard]] GANGSCHED_API std::vector<row_t> reservations_on(const model::cluster_state& state, row_t node);
+
+/// The best of the reservations that the pod may use on the node (no_row: on any) with which filters let it in, or no_row.
+/// O(reservations there · hooks).
+[[nodiscard]] GANGSCHED_API row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node);
+/// Which pods on the node a reservation would be allocated around, which may be (`reservation_spec::pre_allocation`): as few as are needed
+/// so that it fits, those first that would make it fullest; nothing if it does not fit. O(pods there · (log pods there + hooks)).
+[[nodiscard]] GANGSCHED_API std::optional<std::vector<row_t>> pods_to_allocate_around(picker& asks,
+                                                                                      model::cluster_state& state,
+                                                                                      row_t reservation, row_t node);
+/// The nodes where it fits so, ascending. O(reservations · hooks).
+[[nodiscard]] GANGSCHED_API std::vector<row_t> nodes_by_reservation(picker& asks, model::cluster_state& state,
+                                                                    row_t pod);
+/// Why a pod of the class, which has to be in a reservation, fits in none on the node (no_row: on any).
+[[nodiscard]] GANGSCHED_API status no_reservation(const model::cluster_state& state, const pod_class& cls, row_t node);
+
+/// `picker::pick` for a pod that reservations concern: the node of the best reservation that it fits in; else, if it need not be in one,
+/// the best of all nodes as they are; else, if it ignores them, the first node where what reservations hold makes room;
+/// and if it is one that may be allocated around pods, the first with the fewest of these.
+[[nodiscard]] GANGSCHED_API picked pick_with_reservations(picker& asks, model::cluster_state& state, row_t pod,
+                                                          const std::vector<row_t>* within);
+/// The same for `picker::filter`.
+[[nodiscard]] GANGSCHED_API status filter_with_reservations(picker& asks, model::cluster_state& state, row_t pod,
+                                                            row_t node, std::uint8_t* by);
+/// And for `picker::passes_locally`.
+[[nodiscard]] GANGSCHED_API bool passes_with_reservations(picker& asks, model::cluster_state& state, class_id cls,
+                                                          row_t node);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+// Its body comes with picker.hpp, which it needs whole.

@@ -1,0 +1,179 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/core/peer.hpp"
+#include "gangsched/devices/device_demand.hpp"
+#include "gangsched/model/column.hpp"
+#include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/reservation_terms.hpp"
+#include "gangsched/model/slots.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+class digest;
+
+}  // namespace gangsched::inline GANGSCHED_ABI
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
+struct cluster_state;
+struct node_table;
+struct pod_table;
+class class_table;
+
+/// Who reservations are for: one for all that have the same owners.
+struct owner_set {
+  std::string key;  ///< canonical bytes of the owners
+  std::vector<reservation_owner> owners;
+  void digest_into(digest&) const {}  // derived from the reservations' own specs
+};
+/// A reservation: the pod that it is, and whose.
+struct reservation_record {
+  row_t pod;
+  row_t set;
+  void digest_into(digest&) const {}  // `reservation_table` has its own
+};
+
+/// Reservations, and who draws from them. A reservation is a pod that holds what it requests for its owners
+/// (`pod_spec::reservation`). As long as it is on a node, what is left of it counts as used there:
+///
+/// left(kind) = max(0, requested − requests of those who draw from it), nothing once it is spent.
+///
+/// Which owners a pod may be for is part of its class: the sets of owners that it is in (`pod_class::owned`). Nothing is paid by clusters
+/// without reservations.
+class GANGSCHED_API reservation_table {
+ public:
+  reservation_table(undo_log& undo, node_table& nodes, pod_table& pods, class_table& classes);
+  reservation_table(const reservation_table&) = delete;
+  reservation_table& operator=(const reservation_table& from);
+
+  /// Whether there are none.
+  [[nodiscard]] bool empty() const noexcept { return count_[0] == 0; }
+  /// Whether some set names a pod, so that pods that are alike in all but their names may not be of one class.
+  [[nodiscard]] bool names_pods() const noexcept { return naming_[0] != 0; }
+
+  // --- reservations that come and go
+  /// The pod, whose class is one's, is a reservation from now on. True if nobody had these owners: classes are to be made anew.
+  bool add(row_t pod);
+  /// The pod is on no node and is none any more, who draws from it does not. True if no other has its owners. O(pods on @p node).
+  bool remove(row_t pod, row_t node);
+  /// The pod, which is on no node, is another reservation than it was, by its class. Who draws from it on @p node goes on. True if classes
+  /// are to be made anew. O(pods on the node).
+  bool renew(row_t pod, row_t node);
+  /// The sets that a pod is in, ascending. O(sets · what they ask).
+  [[nodiscard]] std::vector<row_t> owned_by(std::string_view ns, std::string_view name, const label_map& labels,
+                                            const controller_ref& controller) const;
+
+  // --- questions
+  /// The row of the reservation that the pod is, or no_row.
+  [[nodiscard]] row_t row_of(row_t pod) const noexcept;
+  /// The pod of the reservation that a pod draws from, or is to draw from, or no_row.
+  [[nodiscard]] row_t drawn_by(row_t pod) const noexcept;
+  /// Of a reservation on its node. O(1).
+  [[nodiscard]] std::int64_t left(row_t pod, resource_kind kind) const noexcept;
+  /// What its owners request of what it holds.
+  [[nodiscard]] std::int64_t drawn(row_t pod, resource_kind kind) const noexcept {
+    return drawn_.at(row_of(pod), kind);
+  }
+  /// Whether an owner that came after it has it that it is for once, or had it: it holds nothing then.
+  [[nodiscard]] bool spent(row_t pod) const noexcept;
+  /// The same, and the owner runs: it stays so.
+  [[nodiscard]] bool used_up(row_t pod) const noexcept;
+  [[nodiscard]] std::uint32_t owners(row_t pod) const noexcept;
+  /// Calls visit(pod) for the pods of the reservations with that set of owners, in order of arrival.
+  template <class Visit>
+  void each_in(row_t set, Visit&& visit) const {
+    for (row_t row = first_[set]; row != no_row; row = next_[row]) visit(record_[row]->pod);
+  }
+  /// The same of all, in no order that means anything.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (row_t row = 0; row < rows_.count(); ++row)
+      if (record_[row] != nullptr) visit(record_[row]->pod);
+  }
+  /// Whether the pod is a reservation, or draws from one.
+  [[nodiscard]] bool involves(row_t pod) const noexcept {
+    return pod < pod_rows_ && of_pod_[pod] != no_row && record_[of_pod_[pod]] != nullptr;
+  }
+  /// Whether pods of the class look for room in reservations before they look elsewhere.
+  [[nodiscard]] bool concerns(const pod_class& cls) const noexcept {
+    return cls.room_in != nullptr ||
+           (!empty() && (cls.ignores_reservations || !cls.owned.empty() || pre_allocates(cls)));
+  }
+  /// Whether pods of the class are reservations that may hold what others have already.
+  [[nodiscard]] static bool pre_allocates(const pod_class& cls) noexcept {
+    return cls.reserves != nullptr && cls.reserves->spec.pre_allocation != pre_allocation::none;
+  }
+  /// The set of owners of the reservation that the pod is.
+  [[nodiscard]] row_t set_of(row_t pod) const noexcept { return record_[row_of(pod)]->set; }
+  /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels and taints say. What it
+  /// has left is not looked at. O(what the pod asks of it).
+  [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
+
+  // --- devices: what a reservation has of its node's as a whole, while others have some of it
+  [[nodiscard]] const device_claim* devices(row_t pod) const noexcept { return devices_[row_of(pod)]; }
+  void keep_devices(row_t pod, std::unique_ptr<const device_claim> held) { devices_.set(row_of(pod), std::move(held)); }
+  void forget_devices(row_t pod) {
+    if (devices(pod) != nullptr) devices_.set(row_of(pod), nullptr);
+  }
+
+  // --- who draws
+  /// The pod, which has no node, is to draw from the reservation @p from, or from none. @p there: it was on its node before that was.
+  void choose(row_t pod, row_t from, bool there = false);
+  [[nodiscard]] bool was_there(row_t pod) const noexcept { return pod < pod_rows_ && was_there_[pod]; }
+  /// Around a pod's stay on its node, after its requests were counted there and before they are taken back: what it is worth as a
+  /// reservation, or draws from one.
+  void came(row_t pod, row_t node) {
+    if (!empty()) count(pod, node, +1);
+  }
+  void leaves(row_t pod, row_t node) {
+    if (!empty()) count(pod, node, -1);
+  }
+  /// The reservation is over: an owner ran.
+  void use_up(row_t pod) { used_up_.set(row_of(pod), true); }
+  /// The pod runs: the reservation that it draws from is over if it was for once.
+  void runs(row_t pod);
+
+  /// A reservation that counts for nothing at the moment; no state.
+  [[nodiscard]] bool aside() const noexcept { return aside_; }
+  void set_aside(bool now) noexcept { aside_ = now; }
+
+  void digest_into(digest& out, row_t pods) const;
+
+ private:
+  [[nodiscard]] bool is_on(row_t row, row_t node) const noexcept;
+  [[nodiscard]] std::int64_t left_of(row_t row, resource_kind kind) const noexcept;
+  void count(row_t pod, row_t node, std::int64_t sign);
+  void draw(row_t row, row_t pod, row_t node, std::int64_t sign);
+  [[nodiscard]] std::uint32_t newcomers(row_t row) const noexcept { return owners_[row] - there_before_[row]; }
+  [[nodiscard]] row_t find_set(const std::vector<reservation_owner>& owners, bool& fresh);
+  void point(row_t pod, row_t at);
+
+  undo_log& undo_;
+  node_table& nodes_;
+  pod_table& pods_;
+  class_table& classes_;
+  slots rows_, sets_;
+  object_column<reservation_record> record_;
+  object_column<owner_set> set_;
+  column<row_t> first_, last_;  ///< by set: its reservations
+  column<row_t> next_, prev_;
+  matrix_column drawn_;                 ///< by row and kind, with kinds::pods and what scores go by
+  column<std::uint32_t> owners_;        ///< that draw from it
+  column<std::uint32_t> there_before_;  ///< of these those that it was allocated around
+  column<bool> used_up_;
+  object_column<device_claim> devices_;  ///< null: nobody has any of them, or it has none
+  column<row_t> of_pod_;    ///< by pod: the row of the reservation that it is or draws from; rows up to `pod_rows_`
+  column<bool> was_there_;  ///< by pod: it is one of those
+  column<std::uint32_t> count_;   ///< row 0: reservations
+  column<std::uint32_t> naming_;  ///< row 0: sets that name pods
+  row_t pod_rows_ = 0;
+  bool aside_ = false;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::model
+
+// Its body comes with state.hpp.

@@ -1,0 +1,312 @@
+#include "gangsched/engine/reservation_pass.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/core/percent.hpp"
+#include "gangsched/engine/picker.hpp"
+#include "gangsched/engine/supposed_moves.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+GANGSCHED_INLINE reservation_pass::reservation_pass(picker* asks, model::cluster_state& state, row_t pod,
+                                                    std::vector<row_t> gone)
+    : asks_(asks),
+      state_(&state),
+      pod_(pod),
+      node_(state.pods.node[gone.front()]),
+      before_(state.reserved.aside()),
+      gone_(std::move(gone)),
+      pass_(state) {
+  for (const row_t one : gone_) {
+    suppose_gone(state, one);
+    if (asks_ != nullptr) asks_->follow(pod_, one, node_, false);
+  }
+  state.reserved.set_aside(true);
+}
+
+GANGSCHED_INLINE reservation_pass::~reservation_pass() {
+  state_->reserved.set_aside(before_);
+  for (std::size_t i = gone_.size(); asks_ != nullptr && i-- > 0;) asks_->follow(pod_, gone_[i], node_, true);
+}
+
+namespace detail {
+
+/// Whether the reservation runs and has something left.
+[[nodiscard]] GANGSCHED_INLINE bool holds(const model::cluster_state& state, row_t reservation) noexcept {
+  return state.pods.state[reservation] == pod_state::bound && !state.pods.terminating[reservation] &&
+         !state.reserved.spent(reservation);
+}
+
+/// Whether what the class requests is left there, of what is restricted; and, if it need not be in a reservation, whether the
+/// reservation holds any of it.
+[[nodiscard]] GANGSCHED_INLINE bool has_for(const model::cluster_state& state, row_t reservation,
+                                            const pod_class& cls) {
+  const pod_class& its = state.classes[state.pods.cls[reservation]];
+  const bool shares =
+      cls.room_in != nullptr || std::any_of(its.requests.begin(), its.requests.end(),
+                                            [&](const amount& one) { return cls.request(one.kind) != 0; });
+  return shares &&
+         std::all_of(its.reserves->restricted.begin(), its.reserves->restricted.end(), [&](resource_kind kind) {
+           return cls.request(kind) == 0 || cls.request(kind) <= state.reserved.left(reservation, kind);
+         });
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::int64_t score_reservation(const model::cluster_state& state, row_t reservation,
+                                                const pod_class& cls) {
+  const std::vector<amount>& held = state.classes[state.pods.cls[reservation]].requests;
+  std::int64_t sum = 0, count = 0;
+  for (const amount& one : held) {
+    const std::int64_t full = state.reserved.drawn(reservation, one.kind) + cls.request(one.kind);
+    if (full <= one.value) sum += percent(full, one.value);
+    ++count;
+  }
+  return count == 0 ? 0 : sum / count;
+}
+
+GANGSCHED_INLINE std::vector<row_t> usable_reservations(const model::cluster_state& state, class_id of, row_t node,
+                                                        const std::vector<row_t>* within) {
+  const pod_class& cls = state.classes[of];
+  const model::pod_table& pods = state.pods;
+  struct candidate {
+    std::int64_t order, score;
+    std::uint64_t arrival;
+    row_t pod;
+    [[nodiscard]] auto rank() const noexcept { return std::tuple{order, -score, arrival}; }
+  };
+  std::vector<candidate> found;
+  for (const row_t set : cls.owned) {
+    state.reserved.each_in(set, [&](row_t one) {
+      const row_t there = pods.node[one];
+      if (there == no_row || (node != no_row && there != node)) return;
+      if (within != nullptr && !std::binary_search(within->begin(), within->end(), there)) return;
+      if (!detail::holds(state, one) || !state.reserved.lets(state, one, cls, there) ||
+          !detail::has_for(state, one, cls))
+        return;
+      const std::int64_t order = state.classes[pods.cls[one]].reserves->spec.order;
+      found.push_back({order == 0 ? std::numeric_limits<std::int64_t>::max() : order,
+                       score_reservation(state, one, cls), pods.arrival[one], one});
+    });
+  }
+  std::sort(found.begin(), found.end(), [](const candidate& a, const candidate& b) { return a.rank() < b.rank(); });
+  std::vector<row_t> made;
+  made.reserve(found.size());
+  for (const candidate& one : found) made.push_back(one.pod);
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<row_t> reservations_on(const model::cluster_state& state, row_t node) {
+  std::vector<row_t> found;
+  for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod])
+    if (state.reserved.row_of(pod) != no_row && !state.reserved.spent(pod)) found.push_back(pod);
+  return found;
+}
+
+namespace detail {
+
+/// Of @p among, all of which are on nodes.
+[[nodiscard]] GANGSCHED_INLINE row_t first_fitting(picker& asks, model::cluster_state& state, row_t pod,
+                                                   const std::vector<row_t>& among) {
+  for (const row_t one : among) {
+    const row_t node = state.pods.node[one];
+    const reservation_pass pass{&asks, state, pod, {one}};
+    if (asks.filter(pod, node).ok() && asks.filter_with_nominated(pod, node).ok()) return one;
+  }
+  return no_row;
+}
+
+inline constexpr const char* none_matches = "node(s) no reservations match reservation affinity";
+inline constexpr const char* none_has_room = "node(s) no reservation(s) to meet the requirements";
+
+}  // namespace detail
+
+GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const pod_class& cls, row_t node) {
+  for (const row_t set : cls.owned) {
+    bool matches = false;
+    state.reserved.each_in(set, [&](row_t one) {
+      const row_t there = state.pods.node[one];
+      matches = matches || (there != no_row && (node == no_row || there == node) && detail::holds(state, one) &&
+                            state.reserved.lets(state, one, cls, there));
+    });
+    if (matches) return status::unschedulable(detail::none_has_room);
+  }
+  return status::unresolvable(detail::none_matches);
+}
+
+GANGSCHED_INLINE row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node) {
+  const class_id cls = state.class_of(pod);
+  if (state.reserved.aside() || state.classes[cls].ignores_reservations || state.classes[cls].reserves) return no_row;
+  const std::vector<row_t> among = usable_reservations(state, cls, node, nullptr);
+  const class_plan& plan = asks.plan_of(cls);
+  if (among.empty() || !plan.rejected.ok() || !asks.begin_cycle(plan, pod).ok()) return no_row;
+  return detail::first_fitting(asks, state, pod, among);
+}
+
+GANGSCHED_INLINE std::vector<row_t> nodes_by_reservation(picker& asks, model::cluster_state& state, row_t pod) {
+  std::vector<row_t> found;
+  const class_id cls = state.class_of(pod);
+  if (!look_into_reservations(state, cls)) return found;
+  for (const row_t one : usable_reservations(state, cls, no_row, nullptr)) {
+    const row_t node = state.pods.node[one];
+    const auto at = std::lower_bound(found.begin(), found.end(), node);
+    if (at != found.end() && *at == node) continue;
+    if (fitting_reservation(asks, state, pod, node) != no_row) found.insert(at, node);
+  }
+  return found;
+}
+
+GANGSCHED_INLINE std::optional<std::vector<row_t>> pods_to_allocate_around(picker& asks, model::cluster_state& state,
+                                                                           row_t reservation, row_t node) {
+  const class_id cls = state.class_of(reservation);
+  const class_plan& plan = asks.plan_of(cls);
+  if (!plan.rejected.ok() || !asks.begin_cycle(plan, reservation).ok()) return std::nullopt;
+  const bool required = state.classes[cls].reserves->spec.pre_allocation == pre_allocation::required;
+  const auto fits = [&] {
+    return asks.filter(reservation, node).ok() && asks.filter_with_nominated(reservation, node).ok();
+  };
+  {
+    const without_reservations plainly{state};
+    if (!required && fits()) return std::vector<row_t>{};
+  }
+  const auto fits_without = [&](std::vector<row_t> pods) {
+    const reservation_pass pass{&asks, state, reservation, std::move(pods)};
+    return fits();
+  };
+  struct candidate {
+    std::int64_t score;
+    std::uint64_t arrival;
+    row_t pod;
+  };
+  std::vector<candidate> found;
+  const row_t set = state.reserved.set_of(reservation);
+  for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod]) {
+    const pod_class& its = state.classes[state.class_of(pod)];
+    if (state.pods.state[pod] != pod_state::bound || state.pods.terminating[pod] || state.reserved.involves(pod))
+      continue;
+    if (!is_among(set, its.owned) || !state.reserved.lets(state, reservation, its, node)) continue;
+    found.push_back({score_reservation(state, reservation, its), state.pods.arrival[pod], pod});
+  }
+  std::sort(found.begin(), found.end(), [](const candidate& a, const candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.arrival < b.arrival;
+  });
+  std::vector<row_t> gone;
+  bool enough = false;
+  for (std::size_t i = 0; i < found.size() && !enough; ++i) gone.push_back(found[i].pod), enough = fits_without(gone);
+  if (!enough) return std::nullopt;
+  for (std::size_t i = gone.size(); i-- > 0 && gone.size() > 1;) {
+    std::vector<row_t> less = gone;
+    less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fits_without(less)) gone = std::move(less);
+  }
+  return gone;
+}
+
+namespace detail {
+
+[[nodiscard]] GANGSCHED_INLINE picked pick_around_pods(picker& asks, model::cluster_state& state, row_t reservation,
+                                                       const std::vector<row_t>* within) {
+  picked found;
+  if (state.classes[state.class_of(reservation)].reserves->spec.pre_allocation != pre_allocation::required) {
+    const without_reservations plainly{state};
+    found = asks.pick(reservation, within);
+    if (found.node != no_row || !found.said.ok()) return found;
+  }
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (row_t node = 0; node < state.nodes.rows.count(); ++node) {
+    if (!state.nodes.alive(node) || state.nodes.first_pod[node] == no_row) continue;
+    if (within != nullptr && !std::binary_search(within->begin(), within->end(), node)) continue;
+    const auto around = pods_to_allocate_around(asks, state, reservation, node);
+    if (around && around->size() < fewest) fewest = around->size(), found.node = node;
+  }
+  if (found.node == no_row && found.rejectors == 0)
+    found.said = status::unschedulable("node(s) no pod(s) to meet the pre-allocation requirements");
+  return found;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE picked pick_with_reservations(picker& asks, model::cluster_state& state, row_t pod,
+                                               const std::vector<row_t>* within) {
+  const class_id cls = state.class_of(pod);
+  const std::shared_ptr<const pod_class> of = state.classes.share(cls);
+  if (of->reserves != nullptr) return detail::pick_around_pods(asks, state, pod, within);
+  const bool ignores = of->ignores_reservations;
+  const auto begun = [&] {  // (a trial may have made another plan)
+    const class_plan& plan = asks.plan_of(cls);
+    return plan.rejected.ok() && asks.begin_cycle(plan, pod).ok();
+  };
+  if (!ignores && begun()) {
+    const row_t from = detail::first_fitting(asks, state, pod, usable_reservations(state, cls, no_row, within));
+    picked found;
+    if (from != no_row) found.node = state.pods.node[from];
+    if (from == no_row && of->room_in != nullptr) found.said = no_reservation(state, *of, no_row);
+    if (from != no_row || of->room_in != nullptr) return found;
+  }
+  picked found;
+  {
+    const without_reservations plainly{state};
+    found = asks.pick(pod, within);
+  }
+  if (!ignores || found.node != no_row || !found.said.ok() || !begun()) return found;
+  std::vector<row_t> nodes;
+  state.reserved.each([&](row_t one) {
+    if (state.pods.node[one] != no_row) nodes.push_back(state.pods.node[one]);
+  });
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const row_t node : nodes) {
+    if (within != nullptr && !std::binary_search(within->begin(), within->end(), node)) continue;
+    if (!asks.filter(pod, node).ok() || !asks.filter_with_nominated(pod, node).ok()) continue;
+    found = {};
+    found.node = node;
+    break;
+  }
+  return found;
+}
+
+GANGSCHED_INLINE status filter_with_reservations(picker& asks, model::cluster_state& state, row_t pod, row_t node,
+                                                 std::uint8_t* by) {
+  const class_id cls = state.class_of(pod);
+  const std::shared_ptr<const pod_class> of = state.classes.share(cls);
+  if (of->reserves != nullptr) {
+    if (pods_to_allocate_around(asks, state, pod, node)) return {};
+  } else if (!of->ignores_reservations) {
+    for (const row_t one : usable_reservations(state, cls, node, nullptr)) {
+      const reservation_pass pass{&asks, state, pod, {one}};
+      if (asks.filter(pod, node).ok()) return {};
+    }
+    if (of->room_in != nullptr) {
+      if (by != nullptr) *by = 0;
+      return no_reservation(state, *of, node);
+    }
+  } else if (std::vector<row_t> all = reservations_on(state, node); !all.empty()) {
+    const reservation_pass pass{&asks, state, pod, std::move(all)};
+    return asks.filter(pod, node, by);
+  }
+  const without_reservations plainly{state};
+  return asks.filter(pod, node, by);
+}
+
+GANGSCHED_INLINE bool passes_with_reservations(picker& asks, model::cluster_state& state, class_id cls, row_t node) {
+  const std::shared_ptr<const pod_class> of = state.classes.share(cls);
+  if (of->reserves != nullptr) return true;  // its attempt will say
+  if (!of->ignores_reservations) {
+    for (const row_t one : usable_reservations(state, cls, node, nullptr)) {
+      const reservation_pass pass{nullptr, state, no_row, {one}};
+      if (asks.passes_locally(cls, node)) return true;
+    }
+    if (of->room_in != nullptr) return false;
+  } else if (std::vector<row_t> all = reservations_on(state, node); !all.empty()) {
+    const reservation_pass pass{nullptr, state, no_row, std::move(all)};
+    return asks.passes_locally(cls, node);
+  }
+  const without_reservations plainly{state};
+  return asks.passes_locally(cls, node);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine

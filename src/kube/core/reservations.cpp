@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/documents/annotations.hpp"
+
+// Koordinator's Reservation (scheduling.koordinator.sh/v1alpha1), and what pods say of reservations.
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* ignored_label = "scheduling.koordinator.sh/reservation-ignored";
+constexpr const char* order_label = "scheduling.koordinator.sh/reservation-order";
+constexpr const char* required_label = "scheduling.koordinator.sh/pre-allocation-required";
+constexpr const char* affinity_annotation = "scheduling.koordinator.sh/reservation-affinity";
+constexpr const char* allocated_annotation = "scheduling.koordinator.sh/reservation-allocated";
+constexpr const char* restricted_annotation = "scheduling.koordinator.sh/reservation-restricted-options";
+constexpr const char* exact_annotation = "scheduling.koordinator.sh/exact-match-reservation";
+
+/// Calls each(reader, place) with what an annotation of the object at @p of has, if it has it.
+template <class Each>
+bool read_annotation(reader& read, const place& of, const char* name, const Each& each) {
+  const value* const meta = of.at->find("metadata");
+  const value* const all = meta == nullptr ? nullptr : meta->find("annotations");
+  const value* const found = all == nullptr ? nullptr : all->find(name);
+  if (found == nullptr || found->kind != value_kind::text || found->text.empty()) return true;
+  return read_inside(read, find_spot(of, {"metadata", "annotations", name}), std::string{found->text}, each);
+}
+
+bool read_owner(reader& read, const place& of, reservation_owner& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "labelSelector") return read_label_selector(read, v, out.labels.emplace());
+    if (key == "object") {
+      return read.fields(v, [&](std::string_view field, const place& w) {
+        if (field == "name") return read.text(w, out.pod);
+        if (field == "namespace") return read.text(w, out.ns);
+        return read.ignore(field, w, {"kind", "apiVersion", "uid", "resourceVersion", "fieldPath"});
+      });
+    }
+    if (key != "controller") return read.ignore(key, v, {});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      std::string kind;
+      if (field == "namespace") return read.text(w, out.ns);
+      if (field == "name") return read.text(w, out.controller.name);
+      if (field != "kind") return read.ignore(field, w, {"apiVersion", "uid", "controller", "blockOwnerDeletion"});
+      if (!read.text(w, kind)) return false;
+      out.controller.kind = controller_kind_of(kind);
+      return true;
+    });
+  });
+}
+
+/// What a Reservation says of its life.
+struct reservation_life {
+  std::optional<instant> created, expires;
+  instant ttl = 24h;
+  bool pre_allocation = false;
+  std::string phase = {}, node = {};
+};
+
+bool read_spec(reader& read, const place& of, pod_manifest& out, reservation_life& life, const read_options& how) {
+  reservation_spec& spec = *out.spec.reservation;
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "template") {
+      bool over = false;
+      return read_pod(read, v, out, over, how);
+    }
+    if (key == "owners")
+      return read.list(v, spec.owners,
+                       [&](const place& item, reservation_owner& one) { return read_owner(read, item, one); });
+    if (key == "ttl") return read_duration(read, v, "24h", life.ttl);
+    if (key == "expires") return read.time(v, life.expires.emplace());
+    if (key == "allocateOnce") return read.boolean(v, spec.once);
+    if (key == "preAllocation") return read.boolean(v, life.pre_allocation);
+    if (key == "unschedulable") return read.boolean(v, spec.unschedulable);
+    if (key == "taints")
+      return read.list(v, spec.taints, [&](const place& item, taint& one) { return read_taint(read, item, one); });
+    if (key == "allocatePolicy") {
+      return read.word(v, spec.policy,
+                       {{"", allocate_policy::aligned},
+                        {"Aligned", allocate_policy::aligned},
+                        {"Restricted", allocate_policy::restricted}});
+    }
+    return read.ignore(key, v, {});
+  });
+}
+
+bool read_status(reader& read, const place& of, reservation_life& life) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "phase") return read.text(v, life.phase);
+    if (key == "nodeName") return read.text(v, life.node);
+    return read.ignore(key, v, {"conditions", "currentOwners", "allocatable", "allocated"});
+  });
+}
+
+}  // namespace
+
+bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how) {
+  object_meta meta;
+  reservation_life life;
+  out.spec.reservation.emplace();
+  // Of an object that is in no namespace; its pod is in that of its template.
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") {
+      const value* const created = v.at->find("creationTimestamp");
+      const bool known = created != nullptr && created->kind == value_kind::text && !created->text.empty();
+      return read_meta(read, v, meta) &&
+             (!known || read.time({created, &v, "creationTimestamp"}, life.created.emplace()));
+    }
+    if (key == "spec") return read_spec(read, v, out, life, how);
+    if (key == "status") return read_status(read, v, life);
+    return read.ignore(key, v, {"apiVersion", "kind"});
+  });
+  if (!fine) return false;
+  reservation_spec& spec = *out.spec.reservation;
+  if (spec.owners.empty()) return read.fail(errc::malformed, of, "needs spec.owners");
+  over = life.phase == "Succeeded" || life.phase == "Failed";
+  out.spec.name = meta.name;
+  out.spec.room_in.reset(), out.spec.ignores_reservations = false, out.reservation.clear();  // of its template
+  for (const auto& [key, text] : meta.labels) out.spec.labels[key] = text;
+  out.spec.terminating = meta.deleted.has_value();
+  out.spec.required_node = std::exchange(out.node, life.phase == "Available" ? life.node : std::string{});
+  if (!out.node.empty()) out.spec.required_node.clear();
+  if (!out.spec.priority && out.spec.priority_class.empty())
+    out.spec.priority = std::numeric_limits<std::int32_t>::max();  // it is not preempted
+  if (const auto order = meta.labels.find(order_label); order != meta.labels.end()) {
+    const std::string& text = order->second;
+    std::from_chars(text.data(), text.data() + text.size(), spec.order);  // (what is no number is none)
+  }
+  if (life.expires || life.ttl != 0s)
+    spec.expires = life.expires ? *life.expires : later_by(life.created.value_or(how.now), life.ttl);
+  const auto required = out.spec.labels.find(required_label);
+  if (life.pre_allocation) {
+    const bool one_at_least = required != out.spec.labels.end() && required->second == "true";
+    spec.pre_allocation = one_at_least ? pre_allocation::required : pre_allocation::if_needed;
+  }
+  const bool restricted = read_annotation(read, of, restricted_annotation, [&](reader& inner, const place& at) {
+    return inner.fields(at, [&](std::string_view key, const place& v) {
+      return key == "resources" ? inner.texts(v, spec.restricted) : inner.ignore(key, v, {});
+    });
+  });
+  if (spec.policy != allocate_policy::restricted) spec.restricted.clear();
+  return restricted;
+}
+
+bool read_reservation_words(reader& read, const place& of, pod_manifest& out) {
+  const auto ignored = out.spec.labels.find(ignored_label);
+  out.spec.ignores_reservations = ignored != out.spec.labels.end() && ignored->second == "true";
+  const bool fine = read_annotation(read, of, affinity_annotation, [&](reader& inner, const place& at) {
+    reservation_affinity& affinity = out.spec.room_in.emplace();
+    return inner.fields(at, [&](std::string_view key, const place& v) {
+      if (key == "name") return inner.text(v, affinity.name);
+      if (key == "reservationSelector") return inner.texts_by_name(v, affinity.selector);
+      if (key == "tolerations") {
+        return inner.list(v, affinity.tolerations,
+                          [&](const place& item, toleration& one) { return read_toleration(inner, item, one); });
+      }
+      if (key != "requiredDuringSchedulingIgnoredDuringExecution") return inner.ignore(key, v, {});
+      return inner.fields(v, [&](std::string_view field, const place& w) {
+        if (field != "reservationSelectorTerms") return inner.ignore(field, w, {});
+        return inner.list(w, affinity.required.emplace(),
+                          [&](const place& item, node_selector_term& one) { return read_node_term(inner, item, one); });
+      });
+    });
+  });
+  if (out.spec.ignores_reservations && out.spec.room_in) out.spec.room_in.reset();  // as Koordinator has it
+  const bool exact = read_annotation(read, of, exact_annotation, [&](reader&, const place& at) {
+    return read.warn(of, "reservations of just its size are not looked for (" + std::string{exact_annotation} + ")"),
+           at.at != nullptr;
+  });
+  return fine && exact && read_annotation(read, of, allocated_annotation, [&](reader& inner, const place& at) {
+           return inner.fields(at, [&](std::string_view key, const place& v) {
+             return key == "name" ? inner.text(v, out.reservation) : inner.ignore(key, v, {"uid"});
+           });
+         });
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

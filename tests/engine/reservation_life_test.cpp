@@ -1,0 +1,241 @@
+// Reservations and devices, running pods and time.
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/model/transaction.hpp"
+#include "reservation_pods.hpp"
+#include "support/inside.hpp"
+
+namespace gangsched::testing::reservation_life_test {
+
+namespace {
+
+node_devices gpu_devices(int count) {
+  node_devices made;
+  made.gpu = {.model = "A", .memory_mib = 40'000};
+  for (int i = 0; i < count; ++i) made.gpus.push_back({.id = "gpu-" + std::to_string(i)});
+  return made;
+}
+
+std::vector<std::uint16_t> gpus_of(const world& w, pod_id pod) {
+  std::vector<std::uint16_t> made;
+  for (const device_grant& one : w.cluster.devices_of(pod)) made.push_back(one.device);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a reservation's devices are its owners', and it has again what they leave",
+          "[engine][reservations][devices]") {
+  world w;
+  node_spec machine = a_node{"n"}.cpu(64).gpus(4);
+  machine.devices = gpu_devices(4);
+  const node_id n = w.add(machine);
+  pod_spec held = a_pod{"r"}.cpu(1).gpus(2);
+  held.reservation = reservation_spec{.owners = {{.labels = app("a")}}, .once = false};
+  const pod_id r = w.add(held);
+  CHECK(w.run(true) == words{"bind r n"});
+  const std::vector<std::uint16_t> own = gpus_of(w, r);
+  REQUIRE(own.size() == 2);
+  const auto mine = [&](const char* name, int gpus) { return a_pod{name}.gpus(gpus).label("app", "a"); };
+  w.add(mine("one", 1));
+  CHECK(w.run(true) == words{"bind one n"});
+  CHECK(is_among(gpus_of(w, w.pod("one"))[0], own));
+  CHECK(gpus_of(w, r).size() == 1);
+  w.add(a_pod{"stranger"}.gpus(3));
+  CHECK(w.run(true) == words{"reject stranger"});
+  w.add(mine("two", 3));  // one that is left, and two that are free
+  CHECK(w.run(true) == words{"bind two n"});
+  CHECK(gpus_of(w, r).empty());
+  CHECK(w.cluster.requested(n, "nvidia.com/gpu") == 4);
+  w.remove(w.pod("one"));
+  CHECK(gpus_of(w, r).size() == 1);
+  const std::uint64_t before = inside(w.cluster).digest_with_derived();
+  {
+    transaction trial{w.cluster};
+    w.remove(w.pod("two"));
+    CHECK(gpus_of(w, r) == own);
+  }
+  CHECK(inside(w.cluster).digest_with_derived() == before);
+  w.remove(w.pod("two"));
+  CHECK(gpus_of(w, r) == own);
+  CHECK(w.cluster.requested(n, "nvidia.com/gpu") == 2);
+  pod_spec part = a_pod{"part"}.label("app", "a");
+  part.devices = {{.milli = 300}};
+  part.room_in = reservation_affinity{.name = "r"};
+  w.add(part);
+  CHECK(w.run(true) == words{"bind part n"});
+  CHECK(is_among(gpus_of(w, w.pod("part"))[0], own));
+  CHECK(gpus_of(w, r) == own);  // of one of them the rest
+  CHECK(w.cluster.devices_of(r)[0].milli + w.cluster.devices_of(r)[1].milli == 1700);
+  w.add(a_pod{"others"}.gpus(2));
+  CHECK(w.run(true) == words{"bind others n"});
+  w.remove(r);
+  w.add(a_pod{"last"}.gpus(1));
+  CHECK(w.run(true) == words{"bind last n"});
+}
+
+TEST_CASE("a reservation is over when its time is, or when an owner has what was there for once",
+          "[engine][reservations]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8));
+  pod_spec timed = holder("timed", 2), once = holder("once", 2, "b", true);
+  timed.reservation->expires = 30s;
+  w.add(timed), w.add(once);
+  CHECK(w.run(true).size() == 2);
+  CHECK(w.scheduler.next_deadline() == instant{30s});
+  w.add(owner("p", 1, "b"));
+  CHECK(w.run() == words{"bind p n"});
+  CHECK(w.permit().empty());
+  w.confirm(w.pod("p"));
+  CHECK(w.permit() == words{"evict once n"});
+  w.remove(w.pod("once"));
+  CHECK(w.permit_at(29s).empty());
+  const gangsched::cycle told = w.scheduler.permit(30s);
+  REQUIRE(w.said(told.decisions()) == words{"evict timed n"});
+  CHECK(std::string{told.decisions()[0].reason} == "the time of the reservation is over");
+  CHECK(w.permit_at(30s).empty());
+  CHECK(w.permit_at(31s) == words{"evict timed n"});  // for a host that did not listen
+  timed.node = w.node("n"), timed.reservation->expires = 100s;
+  w.must(w.cluster.update_pod(w.pod("timed"), timed));
+  CHECK(w.permit_at(40s).empty());
+  CHECK(w.scheduler.next_deadline() == instant{100s});
+}
+
+TEST_CASE("a reservation holds what pods that run have, and keeps what they leave", "[engine][reservations]") {
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(8)), m = w.add(a_node{"m"}.cpu(8));
+  const auto running = [&](pod_spec spec, const node_id node) {
+    spec.node = node;
+    return w.add(spec);
+  };
+  running(owner("large", 5), n), running(owner("small", 2), n), running(owner("other", 3, "b"), m);
+  pod_spec held = holder("r", 6, "a", true);
+  held.reservation->pre_allocation = pre_allocation::if_needed;
+  SECTION("as few as are needed, and only where it does not fit beside them") {
+    const pod_id r = w.add(held);
+    CHECK(w.run() == words{"bind r n"});
+    CHECK(w.cluster.reservation_of(w.pod("large")) == r);
+    CHECK(!w.cluster.reservation_of(w.pod("small")));
+    CHECK(w.cluster.left_of(r, "cpu") == 1000);
+    CHECK(w.cluster.requested(n, "cpu") == 8000);
+    SECTION("and gives it back if it is not confirmed") {
+      static_cast<void>(w.fail(r));
+      CHECK(!w.cluster.reservation_of(w.pod("large")));
+      CHECK(w.cluster.requested(n, "cpu") == 7000);
+    }
+    SECTION("and what they leave is for owners that come") {
+      w.confirm(r);
+      w.remove(w.pod("large"));
+      CHECK(w.cluster.left_of(r, "cpu") == 6000);
+      CHECK(w.cluster.requested(n, "cpu") == 8000);
+      w.add(owner("next", 4));
+      CHECK(w.run(true) == words{"bind next n", "evict r n"});
+      CHECK(w.cluster.left_of(r, "cpu") == 0);
+      CHECK(w.cluster.requested(n, "cpu") == 6000);
+    }
+    SECTION("and owners that come get the rest of one that is shared") {
+      w.confirm(r);
+      held.reservation->once = false, held.node = n;
+      w.must(w.cluster.update_pod(r, held));
+      CHECK(w.cluster.left_of(r, "cpu") == 1000);
+      w.add(owner("beside", 1));
+      CHECK(w.run(true) == words{"bind beside n"});
+      CHECK(w.cluster.left_of(r, "cpu") == 0);
+    }
+    CHECK(w.scheduler.verify());
+  }
+  SECTION("of one pod at least, if it says so") {
+    held.containers[0].requests.insert_or_assign("cpu", quantity{1});
+    held.reservation->pre_allocation = pre_allocation::required;
+    const pod_id r = w.add(held);
+    CHECK(w.run(true) == words{"bind r n"});
+    CHECK(w.cluster.reservation_of(w.pod("large")) == r);  // both score nothing: the oldest
+    pod_spec none = held;
+    none.name = "none", none.reservation->owners = {{.labels = app("nobody")}};
+    w.add(none);
+    CHECK(w.run() == words{"reject none"});
+  }
+  SECTION("several of them") {
+    held.containers[0].requests.insert_or_assign("cpu", quantity{8});
+    held.required_node = "n";
+    const pod_id r = w.add(held);
+    CHECK(w.run(true) == words{"bind r n"});
+    CHECK(w.cluster.left_of(r, "cpu") == 1000);
+    CHECK(w.cluster.requested(n, "cpu") == 8000);
+    const std::uint64_t before = inside(w.cluster).digest_with_derived();
+    {
+      transaction trial{w.cluster};
+      w.remove(w.pod("small"));
+      CHECK(w.cluster.left_of(r, "cpu") == 3000);
+      w.remove(r);
+      CHECK(w.cluster.requested(n, "cpu") == 5000);
+    }
+    CHECK(inside(w.cluster).digest_with_derived() == before);
+  }
+}
+
+TEST_CASE("nodes drain toward a reservation that is planned, and it is there when its time comes",
+          "[engine][reservations]") {
+  world w;
+  w.add(a_node{"n"}.cpu(8)), w.add(a_node{"m"}.cpu(8).label("spare", "yes"));
+  const auto job = [&](const char* name, int cpu, instant runs, const char* only = "n") {
+    pod_spec made = a_pod{name}.cpu(cpu);
+    made.expected_run_time = runs;
+    made.required_node = only;
+    return w.add(made);
+  };
+  const pod_id before = job("before", 6, 100s);
+  CHECK(w.run(true) == words{"bind before n"});
+  pod_spec planned = holder("maintenance", 8);
+  planned.required_node = "n";
+  planned.reservation->starts = 200s, planned.reservation->expires = 300s;
+  w.add(planned);
+  CHECK(w.run() == words{"nominate maintenance n", "reject maintenance"});
+  CHECK(w.scheduler.why(w.pod("maintenance"))->plugins.empty());
+  CHECK(w.scheduler.next_deadline() == instant{200s});
+  CHECK(w.cluster.reserved_from(w.pod("maintenance")) == instant{200s});
+  CHECK(w.run_at(150s).empty());
+  w.remove(before);
+  job("long", 4, 100s), job("short", 4, 40s);
+  pod_spec endless = a_pod{"endless"}.cpu(1);
+  endless.required_node = "n";
+  w.add(endless);
+  CHECK(w.run(true) == words{"reject long", "bind short n", "reject endless"});
+  w.remove(w.pod("short"));
+  CHECK(count(w.run_at(199s), "bind") == 0);
+  w.now = 200s;
+  CHECK(count(w.run(true), "bind maintenance n") == 1);
+  CHECK(w.permit_at(300s) == words{"evict maintenance n"});
+  w.remove(w.pod("maintenance"));
+  w.now = 600s;
+  CHECK(count(w.run(true), "bind ") == 2);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a gang of reservations is planned for a rack", "[engine][reservations][groups]") {
+  world w;
+  for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(4).label("rack", i < 2 ? "a" : "b"));
+  pod_spec stays = a_pod{"stays"}.cpu(1);
+  stays.node = w.node("n0");
+  w.add(stays);
+  pod_spec ends = stays;
+  ends.name = "ends", ends.node = w.node("n3"), ends.start_time = instant{0}, ends.expected_run_time = 50s;
+  w.add(ends);
+  const group_id held = w.add(a_gang{"held", 2}.topology("rack"));
+  for (int i = 0; i < 2; ++i) {
+    pod_spec one = holder("r" + std::to_string(i), 4, "job");
+    one.group = held;
+    one.reservation->starts = 60s;
+    w.add(one);
+  }
+  CHECK(sorted(w.run()) == words{"nominate r0 n2", "nominate r1 n3", "reject r0", "reject r1"});
+  w.add(a_pod{"endless"}.cpu(4));
+  CHECK(w.run(true) == words{"bind endless n1"});
+  w.add(a_pod{"another"}.cpu(4));
+  CHECK(w.run(true) == words{"reject another"});
+  w.remove(w.pod("ends"));
+  w.now = 60s;
+  const words then = sorted(w.run(true));
+  CHECK(count(then, "bind r0 n2") + count(then, "bind r1 n3") == 2);
+}
+
+}  // namespace gangsched::testing::reservation_life_test

@@ -1,0 +1,125 @@
+#include "gangsched/kube/manifests.hpp"
+#include "kube/group_reading.hpp"
+
+// Koordinator's Reservations, and what pods say of them.
+namespace gangsched::testing::reservation_manifests_test {
+
+using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
+
+namespace {
+
+manifests read_all(const std::string& text, const read_options& how = {}) {
+  auto made = read(source{"a.yaml", text}, how);
+  INFO((made ? std::string{} : made.error().message()));
+  REQUIRE(made.has_value());
+  return *std::move(made);
+}
+
+constexpr const char* node =
+    "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 8, pods: 9}}}\n---\n";
+
+std::string reservation(const std::string& metadata, const std::string& spec, const std::string& status = "") {
+  return "{apiVersion: scheduling.koordinator.sh/v1alpha1, kind: Reservation, metadata: {name: r" + metadata +
+         "}, spec: {template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, resources: {requests: {cpu: "
+         "4}}}]}}, " +
+         spec + "}" + (status.empty() ? "" : ", status: {" + status + "}") + "}\n---\n";
+}
+
+std::string pod(const std::string& name, const std::string& metadata, const std::string& spec = "") {
+  return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", " + metadata +
+         "}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]" + spec + "}}\n---\n";
+}
+
+}  // namespace
+
+TEST_CASE("a Reservation becomes a pod that holds what its template requests", "[kube][reservations]") {
+  const manifests all = read_all(reservation(
+      ", labels: {scheduling.koordinator.sh/reservation-order: \"3\", tier: gold}, creationTimestamp: "
+      "\"2026-01-01T00:00:00Z\", "
+      "annotations: {scheduling.koordinator.sh/reservation-restricted-options: '{\"resources\": [\"cpu\"]}'}",
+      "owners: [{object: {name: p, namespace: x}}, {controller: {kind: ReplicaSet, name: web, namespace: z}}, "
+      "{labelSelector: {matchLabels: {app: z}}}], ttl: 1h, allocateOnce: false, allocatePolicy: Restricted, "
+      "unschedulable: true, "
+      "taints: [{key: k, effect: NoSchedule}]"));
+  REQUIRE(all.pods.size() == 1);
+  const pod_spec& made = all.pods[0].spec;
+  CHECK(made.name == "r");
+  CHECK(made.labels == label_map{{"a", "b"}, {"scheduling.koordinator.sh/reservation-order", "3"}, {"tier", "gold"}});
+  CHECK(made.priority == 2147483647);
+  REQUIRE(made.reservation);
+  const reservation_spec& held = *made.reservation;
+  REQUIRE(held.owners.size() == 3);
+  CHECK(held.owners[0].pod == "p");
+  CHECK(held.owners[0].ns == "x");
+  CHECK(held.owners[1].controller.kind == controller_kind::replica_set);
+  CHECK(held.owners[1].controller.name == "web");
+  CHECK(held.owners[1].ns == "z");
+  CHECK(held.owners[2].labels->match_labels == label_map{{"app", "z"}});
+  CHECK(!held.once);
+  CHECK(held.policy == allocate_policy::restricted);
+  CHECK(held.restricted == std::vector<std::string>{"cpu"});
+  CHECK(held.order == 3);
+  CHECK(held.unschedulable);
+  CHECK(held.expires == instant{std::chrono::seconds{1767225600 + 3600}});
+  REQUIRE(held.taints.size() == 1);
+  CHECK(held.taints[0].key == "k");
+}
+
+TEST_CASE("a Reservation is where its status says, or is to be where its template says", "[kube][reservations]") {
+  const std::string any = "owners: [{}]";
+  manifests all = read_all(reservation("", any));
+  CHECK(all.pods[0].spec.reservation->once);
+  CHECK(all.pods[0].spec.reservation->expires == instant{std::chrono::hours{24}});
+  all = read_all(reservation("", any + ", ttl: 0s"));
+  CHECK(!all.pods[0].spec.reservation->expires);
+  all = read_all(node + reservation("", any, "phase: Available, nodeName: n1"));
+  CHECK(all.pods[0].node == "n1");
+  CHECK(read_all(reservation("", any + ", preAllocation: true")).pods[0].spec.reservation->pre_allocation ==
+        pre_allocation::if_needed);
+  CHECK(read_all(reservation(", labels: {scheduling.koordinator.sh/pre-allocation-required: \"true\"}",
+                             any + ", preAllocation: true"))
+            .pods[0]
+            .spec.reservation->pre_allocation == pre_allocation::required);
+  CHECK(read_all(reservation("", any, "phase: Succeeded, nodeName: n1")).pods.empty());
+  CHECK(read_all(reservation("", any, "phase: Failed")).pods.empty());
+  CHECK(reading_refusal(reservation("", "owners: []")) == "a.yaml:1: Reservation r: needs spec.owners");
+  CHECK(reading_refusal(reservation("", any + ", allocatePolicy: Some"))
+            .starts_with("a.yaml:1: Reservation r: spec.allocatePolicy: \"Some\" is not one of"));
+}
+
+TEST_CASE("pods say which reservations they use, and which they were allocated from", "[kube][reservations]") {
+  const std::string affinity =
+      "annotations: {scheduling.koordinator.sh/reservation-affinity: '{\"reservationSelector\": {\"tier\": \"gold\"}, "
+      "\"requiredDuringSchedulingIgnoredDuringExecution\": {\"reservationSelectorTerms\": [{\"matchExpressions\": "
+      "[{\"key\": "
+      "\"a\", \"operator\": \"Exists\"}]}]}, \"tolerations\": [{\"key\": \"k\", \"operator\": \"Exists\"}]}'}";
+  const manifests all = read_all(
+      node +
+      pod("mine", "annotations: {scheduling.koordinator.sh/reservation-allocated: '{\"name\": \"r\", \"uid\": \"u\"}'}",
+          ", nodeName: n1") +
+      reservation("", "owners: [{}], allocateOnce: false", "phase: Available, nodeName: n1") + pod("in", affinity) +
+      pod("greedy", "labels: {scheduling.koordinator.sh/reservation-ignored: \"true\"}"));
+  CHECK(all.warnings.empty());
+  cluster on;
+  const result<void> applied = apply(on, all);
+  INFO((applied ? std::string{} : applied.error().message()));
+  REQUIRE(applied.has_value());
+  const pod_id r = *on.find_reservation("r");
+  CHECK(on.reservation_of(*on.find_pod("default", "mine")) == r);
+  CHECK(on.left_of(r, "cpu") == 3000);
+  REQUIRE(all.pods.size() == 4);
+  REQUIRE(all.pods[2].spec.room_in);
+  const reservation_affinity& in = *all.pods[2].spec.room_in;
+  CHECK(in.selector == label_map{{"tier", "gold"}});
+  CHECK(in.tolerations.size() == 1);
+  REQUIRE(in.required);
+  CHECK(in.required->front().match_expressions[0].key == "a");
+  CHECK(all.pods[3].spec.ignores_reservations);
+  CHECK(reading_refusal(pod("bad", "annotations: {scheduling.koordinator.sh/reservation-affinity: '[1]'}")) ==
+        "a.yaml:1: Pod default/bad: metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]: has to "
+        "be an "
+        "object, not a list");
+}
+
+}  // namespace gangsched::testing::reservation_manifests_test
