@@ -9,8 +9,8 @@ GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
   const pod_volumes& volumes = spec.volumes;
   return spec.device_constraints.empty() && spec.resource_claims.empty() && !volumes.unbound_claims && !volumes.nodes &&
          volumes.zones.empty() && volumes.disks.empty() && volumes.exclusive_claims.empty() &&
-         volumes.attachments.empty() && !volumes.bindable_nodes && volumes.claim_problem.empty() &&
-         !spec.reservation && !spec.room_in && !spec.ignores_reservations;
+         volumes.attachments.empty() && !volumes.bindable_nodes && volumes.claim_problem.empty() && !spec.reservation &&
+         !spec.room_in && !spec.ignores_reservations;
 }
 
 // The names before each comparison are all the fields there are: who adds one has to think of it here.

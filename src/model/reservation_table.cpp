@@ -43,7 +43,8 @@ struct labelled_reservation {
   const model::node_record& node;
 
   [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {
-    if (const auto own = pod.details->labels.find(key); own != pod.details->labels.end()) return std::string_view{own->second};
+    if (const auto own = pod.details->labels.find(key); own != pod.details->labels.end())
+      return std::string_view{own->second};
     const std::optional<symbol> known = state.names.find(key);
     const std::optional<symbol> value = known ? node.label(*known) : std::nullopt;
     return value ? std::optional{state.names.text(*value)} : std::nullopt;
