@@ -152,12 +152,6 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
          (!aligned || same_containers(a, b)) && std::equal(counted(a), a.requests.end(), counted(b), b.requests.end());
 }
 
-/// Whether nothing of what pods that are otherwise alike differ in is there to be checked, but for the name.
-GANGSCHED_INLINE bool says_nothing_of_its_own(const pod_spec& spec) noexcept {
-  return spec.queue.empty() && spec.max_wait == instant{0} && spec.scheduling_gates.empty() &&
-         spec.held_devices.empty() && spec.expected_run_time == instant{0} && !spec.node;
-}
-
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
 GANGSCHED_INLINE bool adds_words(const model::cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
   return !spec.node && !state.undo.recording() && !spec.reservation &&

@@ -132,7 +132,7 @@ TEST_CASE("who was rejected and is gone leaves nothing behind with those who wai
                                    [&](const churn_kind& one) { return one.name == name; });
     REQUIRE(kind != churn_kinds().end());
     churned world;
-    constexpr std::uint64_t half = 8'000;
+    constexpr std::uint64_t half = 12'000;  // by then the memory of specs is as large as it gets
     std::size_t first = 0, second = 0;
     for (std::uint64_t i = 0; i < 2 * half; ++i) {
       world.step(*kind, i);

@@ -14,6 +14,12 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 [[nodiscard]] GANGSCHED_API std::unique_ptr<const model::pod_record> make_pod_record(
     const pod_spec& spec, symbol ns, row_t queue, std::shared_ptr<const model::pod_details> details);
 
+/// Whether nothing of what pods that are otherwise alike differ in is there to be checked, but for the name.
+[[nodiscard]] inline bool says_nothing_of_its_own(const pod_spec& spec) noexcept {
+  return spec.queue.empty() && spec.max_wait == instant{0} && spec.scheduling_gates.empty() &&
+         spec.held_devices.empty() && spec.expected_run_time == instant{0} && !spec.node;
+}
+
 /// What is known of pods like @p spec, if it holds still. Until the next `pod_templates::keep`. O(size of the spec).
 [[nodiscard]] GANGSCHED_API model::pod_templates::known* known_alike(model::cluster_state& state,
                                                                      const pod_spec& spec) noexcept;
