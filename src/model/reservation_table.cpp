@@ -73,8 +73,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE reservation_table::reservation_table(undo_log& undo, node_table& nodes, pod_table& pods,
                                                       class_table& classes)
-    : undo_(undo),
-      nodes_(nodes),
+    : nodes_(nodes),
       pods_(pods),
       classes_(classes),
       rows_(undo),

@@ -137,7 +137,7 @@ class GANGSCHED_API reservation_table {
   /// The pod runs: the reservation that it draws from is over if it was for once.
   void runs(row_t pod);
 
-  /// A reservation that counts for nothing at the moment; no state.
+  /// Whether nodes are asked about as they are at the moment, and nobody looks into reservations (`reservation_pass`). No state.
   [[nodiscard]] bool aside() const noexcept { return aside_; }
   void set_aside(bool now) noexcept { aside_ = now; }
 
@@ -145,14 +145,12 @@ class GANGSCHED_API reservation_table {
 
  private:
   [[nodiscard]] bool is_on(row_t row, row_t node) const noexcept;
-  [[nodiscard]] std::int64_t left_of(row_t row, resource_kind kind) const noexcept;
   void count(row_t pod, row_t node, std::int64_t sign);
   void draw(row_t row, row_t pod, row_t node, std::int64_t sign);
   [[nodiscard]] std::uint32_t newcomers(row_t row) const noexcept { return owners_[row] - there_before_[row]; }
   [[nodiscard]] row_t find_set(const std::vector<reservation_owner>& owners, bool& fresh);
   void point(row_t pod, row_t at);
 
-  undo_log& undo_;
   node_table& nodes_;
   pod_table& pods_;
   class_table& classes_;
