@@ -103,16 +103,17 @@ GANGSCHED_INLINE row_t assigned_pods::open_devices(row_t pod, row_t node) {
 
 GANGSCHED_INLINE void assigned_pods::close_devices(row_t reservation, row_t node, row_t comes, row_t goes) {
   std::vector<const device_claim*> taken;
-  bool drawn = false;
+  bool drawn = false, by_newcomer = false;
   const auto add = [&](row_t owner) {
     drawn = true;
+    by_newcomer = by_newcomer || !reserved_.was_there(owner);
     if (pods_.claim[owner] != nullptr) taken.push_back(pods_.claim[owner]);
   };
   for (row_t other = nodes_.first_pod[node]; other != no_row; other = pods_.next_on_node[other])
     if (other != goes && reserved_.drawn_by(other) == reservation) add(other);
   if (comes != no_row) add(comes);
   const bool once = classes_[pods_.cls[reservation]].reserves->spec.once;
-  const bool spent = once && (drawn || reserved_.used_up(reservation));
+  const bool spent = once && (by_newcomer || reserved_.used_up(reservation));
   devices_.close_reservation(reservation, node, spent ? nullptr : reserved_.devices(reservation), taken);
   if (!drawn && !spent) reserved_.forget_devices(reservation);
 }
@@ -172,8 +173,6 @@ GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   }
 }
 
-/// To readers of the log: of a node, where a pod that is a reservation or draws from one came or went, more or other things are free than
-/// its requests say.
 GANGSCHED_INLINE void assigned_pods::log_reserved(row_t pod, row_t node) {
   if (reserved_.involves(pod)) log_.write({.kind = change_kind::node_updated, .facets = reads::usage, .row = node});
 }

@@ -73,6 +73,32 @@ TEST_CASE("a reservation's devices are its owners', and it has again what they l
   CHECK(w.run(true) == words{"bind last n"});
 }
 
+TEST_CASE("a reservation for once that is allocated around a pod holds the devices beside it, and then all",
+          "[engine][reservations][devices]") {
+  world w;
+  node_spec machine = a_node{"n"}.cpu(64).gpus(4);
+  machine.devices = gpu_devices(4);
+  const node_id n = w.add(machine);
+  pod_spec there = a_pod{"there"}.gpus(2).label("app", "a");
+  there.node = n;
+  w.add(there);
+  pod_spec held = a_pod{"r"}.gpus(3);
+  held.reservation =
+      reservation_spec{.owners = {{.labels = app("a")}}, .once = true, .pre_allocation = pre_allocation::if_needed};
+  const pod_id r = w.add(held);
+  CHECK(w.run(true) == words{"bind r n"});
+  CHECK(w.cluster.reservation_of(w.pod("there")) == r);
+  CHECK(w.cluster.left_of(r, "nvidia.com/gpu") == 1);
+  CHECK(!gpus_of(w, r).empty());  // it is not over: nobody came after it
+  const std::vector<std::uint16_t> beside = gpus_of(w, r);
+  w.remove(w.pod("there"));
+  CHECK(w.cluster.left_of(r, "nvidia.com/gpu") == 3);
+  CHECK(gpus_of(w, r).size() == 3);
+  for (const std::uint16_t one : beside) CHECK(is_among(one, gpus_of(w, r)));
+  w.add(a_pod{"stranger"}.gpus(2));
+  CHECK(w.run(true) == words{"reject stranger"});
+}
+
 TEST_CASE("a reservation is over when its time is, or when an owner has what was there for once",
           "[engine][reservations]") {
   world w;

@@ -54,6 +54,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   claim_table claims;
   std::uint64_t attempts_after = 0;  ///< attempts are numbered from there
 
+  /// To readers of the log, if the pod is a reservation or draws from one, and comes on the node or leaves it: more or other things are
+  /// free there than its requests say.
   void log_reserved(row_t pod, row_t node);
   void assume(row_t pod, row_t node);
   void bind(row_t pod);
