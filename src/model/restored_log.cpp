@@ -1,22 +1,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "gangsched/model/make_class.hpp"
+#include "gangsched/model/node_records.hpp"
+#include "gangsched/model/pod_records.hpp"
 #include "gangsched/model/restored_cluster.hpp"
 #include "gangsched/model/validate.hpp"
 
 // The log, and objects as they were once.
-namespace gangsched::inline GANGSCHED_ABI::detail {
-
-// What calls of `cluster` do once they have checked what the host says.
-[[nodiscard]] std::unique_ptr<const model::node_record> make_node_record(model::cluster_state& state,
-                                                                         const node_spec& spec,
-                                                                         const integer_resources& allocatable,
-                                                                         std::optional<device_inventory> devices);
-[[nodiscard]] std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_state& state, const pod_spec& spec);
-
-}  // namespace gangsched::inline GANGSCHED_ABI::detail
-
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Whether its rows are within their tables.

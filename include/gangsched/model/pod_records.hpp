@@ -6,6 +6,9 @@
 /// What a cluster keeps of a pod's spec, which was checked.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
+/// Null if the pod mounts nothing that counts.
+[[nodiscard]] GANGSCHED_API std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_state& state,
+                                                                            const pod_spec& spec);
 /// What the spec says beside its class: that of a pod made alike, @p like, if its times, gates and role are the same, too. @p like is null,
 /// or has the labels, the controller and the priority class of the spec, and no volumes, as the spec. O(size of the spec).
 [[nodiscard]] GANGSCHED_API std::shared_ptr<const model::pod_details> make_pod_details(
