@@ -27,15 +27,15 @@ HOST = {"devices/" + name + ".hpp" for name in (
             "cpu_assignment", "cpu_bind_policy", "cpu_binding", "cpu_manager", "device_grant", "device_spec", "fixed_set", "gpu_machines", "gpu_partitions", "links", "mig",
             "numa_hints", "numa_topology")} | {
         "model/" + name + ".hpp" for name in (
-            "affinity_spec", "call_listener", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "fwd", "group_spec", "node_load", "queue_spec", "reservation_spec", "saved_cluster", "saved_tables", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
+            "affinity_spec", "call_listener", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "colocation", "fwd", "group_spec", "node_load", "queue_spec", "reservation_spec", "saved_cluster", "saved_tables", "service_class", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
         "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing", "saved_scheduler")} | {"what_if/autoscaling.hpp"}
 # A component may include these as well.
 COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
                   "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp", "model/name_rules.hpp", "model/node_selector.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
-FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"],
-            "volumes": ["documents", "core"], "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues", "volumes"]}
+FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"], "colocation": ["documents", "core"],
+            "volumes": ["documents", "core"], "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues", "colocation", "volumes"]}
 # A binding (bindings/) stands on what hosts include, on components, and on framework/, whose hooks it fills from another language.
 BINDING_ALSO = {"devices/device_inventory.hpp", "devices/gpu_outlook.hpp"}
 MAX_LINES = 600

@@ -199,6 +199,13 @@ func (c *Cluster) QueueUsed(queue QueueID, resource string) int64 {
 	return int64(used)
 }
 
+// SetAllocatable says how much a node has of resources that its spec does not name, like what is worked out of how loaded it is; 0: none.
+// Each stays through UpdateNode, unless a new spec names it, until it is said again.
+func (c *Cluster) SetAllocatable(node NodeID, amounts []Amount) error {
+	a := c.hand()
+	return c.done(C.gangsched_cluster_set_allocatable(c.c, cNode(node), a.amounts(amounts), c.call.failure))
+}
+
 // SetNamespace adds a namespace or replaces its labels.
 func (c *Cluster) SetNamespace(name string, labels map[string]string) error {
 	a := c.hand()

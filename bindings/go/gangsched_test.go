@@ -354,6 +354,18 @@ func (*hot) Filter(_ gangsched.PodView, nodes gangsched.NodesView, verdicts []ga
 
 // --- what is forgotten goes
 
+func TestAmountsBesideTheSpec(t *testing.T) {
+	w := newWorld(t, gangsched.Options{}, 1)
+	node := w.cluster.FindNode("n0")
+	if err := w.cluster.SetAllocatable(node, []gangsched.Amount{{Resource: "kubernetes.io/batch-cpu", Value: 2500}}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.cluster.Allocatable(node, "kubernetes.io/batch-cpu"), int64(2500))
+	if err := w.cluster.SetAllocatable(node, []gangsched.Amount{{Resource: "cpu", Value: 1}}); err == nil {
+		t.Fatal("the spec says how much CPU there is")
+	}
+}
+
 func TestWhatNobodyClosesIsCollected(t *testing.T) {
 	plugin := &collected{gone: make(chan struct{})}
 	func() {

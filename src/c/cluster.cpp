@@ -145,6 +145,14 @@ gangsched_code gangsched_cluster_remove_group(gangsched_cluster* on, gangsched_g
                                               gangsched_error* error) noexcept {
   return c::change(on, error, [&](cluster& model) { return model.remove_group(c::of(group)); });
 }
+gangsched_code gangsched_cluster_set_allocatable(gangsched_cluster* on, gangsched_node_id node,
+                                                 gangsched_amounts amounts, gangsched_error* error) noexcept {
+  return c::change(on, error, [&](cluster& model) -> result<void> {
+    const auto read = c::read_allocatable(model.name_of(c::of(node)), amounts);
+    if (!read) return read.error();
+    return model.set_allocatable(c::of(node), *read);
+  });
+}
 gangsched_code gangsched_cluster_set_namespace(gangsched_cluster* on, const char* name, gangsched_pairs labels,
                                                gangsched_error* error) noexcept {
   return c::change(on, error, [&](cluster& model) -> result<void> {

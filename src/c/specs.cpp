@@ -224,6 +224,12 @@ result<resource_claim_spec> read_spec(const gangsched_resource_claim_spec& given
   return copy.done(std::move(made));
 }
 
+result<resource_list> read_allocatable(std::string_view node, const gangsched_amounts& amounts) {
+  const std::string name{node};
+  copier copy{"node", nullptr, name.c_str()};
+  return copy.done(copy.amounts(amounts, "allocatable"));
+}
+
 result<namespace_spec> read_namespace(const char* name, const gangsched_pairs& labels) {
   copier copy{"namespace", nullptr, name};
   return copy.done(namespace_spec{std::string{text(name)}, copy.pairs(labels, "labels")});

@@ -16,6 +16,8 @@ namespace gangsched::inline GANGSCHED_ABI::c {
 [[nodiscard]] result<flavor_spec> read_spec(const gangsched_flavor_spec& from);
 [[nodiscard]] result<priority_class_spec> read_spec(const gangsched_priority_class_spec& from);
 [[nodiscard]] result<resource_claim_spec> read_spec(const gangsched_resource_claim_spec& from);
+/// Of the node of that name, for what is wrong.
+[[nodiscard]] result<resource_list> read_allocatable(std::string_view node, const gangsched_amounts& amounts);
 [[nodiscard]] result<namespace_spec> read_namespace(const char* name, const gangsched_pairs& labels);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::c

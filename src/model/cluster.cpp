@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/cluster_checks.hpp"
@@ -118,6 +119,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   auto devices = detail::read_devices(state, spec, object);
   if (!devices) return std::move(devices).error();
   auto record = detail::make_node_record(state, spec, *allocatable, std::move(*devices));
+  detail::keep_beside_spec(state.kinds, *state.nodes.record[node.row], *record);
   const reads facets = detail::difference(*state.nodes.record[node.row], *record);
   detail::set_allocatable(state, node.row, record->allocatable);
   if (any(facets & reads::labels)) state.nodes.tree.update(node.row, record->labels);
@@ -135,6 +137,34 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
       if (state.reserved.row_of(pod) != no_row) state.reserved.forget_devices(pod);
   }
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
+  whole.keep();
+  return {};
+}
+
+GANGSCHED_INLINE result<void> cluster::set_allocatable(node_id node, const resource_list& amounts) {
+  GANGSCHED_TELL(set_allocatable, set_allocatable(node, amounts), node, amounts);
+  model::cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "node");
+  call_mark whole{state};
+  if (!contains(node)) return detail::unknown_id("node");
+  const model::node_record& before = *state.nodes.record[node.row];
+  if (auto wrong = check(node_spec{.name = before.name_text, .allocatable = amounts})) return std::move(*wrong);
+  const std::string object = detail::object_name("node", "", before.name_text);
+  const auto integers = to_integers(amounts, object, "allocatable");
+  if (!integers) return integers.error();
+  auto record = std::make_unique<model::node_record>(before);
+  for (const auto& [name, has] : *integers) {
+    const resource_kind kind = state.kinds.number(name);
+    if (detail::amount_of(before, kind) != 0 && !is_among(kind, before.beside_spec))
+      return error{errc::wrong_state, object, "allocatable[\"" + std::string{name} + "\"]",
+                   "is said by the node's spec"};
+    detail::set_beside_spec(state.kinds, *record, {kind, has});
+    state.nodes.allocatable.set(node.row, kind, has);
+  }
+  if (record->allocatable != before.allocatable) {
+    state.nodes.set_record(node.row, std::move(record));
+    state.changed({.kind = change_kind::node_updated, .facets = reads::allocatable, .row = node.row});
+  }
   whole.keep();
   return {};
 }

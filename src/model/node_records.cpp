@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/make_class.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -64,10 +65,10 @@ GANGSCHED_INLINE bool same_devices(const std::shared_ptr<const device_record>& a
   return !a || (a->inventory == b->inventory && a->ids == b->ids && a->unhealthy == b->unhealthy);
 }
 
-GANGSCHED_INLINE std::unique_ptr<const model::node_record> make_node_record(model::cluster_state& state,
-                                                                            const node_spec& spec,
-                                                                            const integer_resources& allocatable,
-                                                                            std::optional<device_inventory> devices) {
+GANGSCHED_INLINE std::unique_ptr<model::node_record> make_node_record(model::cluster_state& state,
+                                                                      const node_spec& spec,
+                                                                      const integer_resources& allocatable,
+                                                                      std::optional<device_inventory> devices) {
   auto made = std::make_unique<model::node_record>();
   made->name_text = spec.name;
   made->name = state.names.intern(spec.name);
@@ -95,6 +96,35 @@ GANGSCHED_INLINE std::unique_ptr<const model::node_record> make_node_record(mode
   made->cookie = spec.cookie;
   if (state.keeps_specs) made->spec = std::make_shared<const node_spec>(spec);
   return made;
+}
+
+GANGSCHED_INLINE std::int64_t amount_of(const model::node_record& record, resource_kind kind) noexcept {
+  for (const amount& one : record.allocatable)
+    if (one.kind == kind) return one.value;
+  return 0;
+}
+
+GANGSCHED_INLINE void set_beside_spec(const model::resource_kinds& kinds, model::node_record& record, amount has) {
+  std::erase_if(record.allocatable, [&](const amount& one) { return one.kind == has.kind; });
+  std::erase(record.beside_spec, has.kind);
+  if (has.value == 0) return;
+  // Kept as if the spec named it too, so that nothing tells in which order that was said.
+  const auto order = [&](resource_kind kind) {
+    return std::pair{std::min(kind, gangsched::kinds::first_other), kinds.name(kind)};
+  };
+  const auto by_name = [&](resource_kind a, resource_kind b) { return order(a) < order(b); };
+  auto& all = record.allocatable;
+  all.insert(std::lower_bound(all.begin(), all.end(), has,
+                              [&](const amount& a, const amount& b) { return by_name(a.kind, b.kind); }),
+             has);
+  auto& beside = record.beside_spec;
+  beside.insert(std::lower_bound(beside.begin(), beside.end(), has.kind, by_name), has.kind);
+}
+
+GANGSCHED_INLINE void keep_beside_spec(const model::resource_kinds& kinds, const model::node_record& before,
+                                       model::node_record& record) {
+  for (const resource_kind kind : before.beside_spec)
+    if (amount_of(record, kind) == 0) set_beside_spec(kinds, record, {kind, amount_of(before, kind)});
 }
 
 GANGSCHED_INLINE reads difference(const model::node_record& before, const model::node_record& after) {

@@ -40,6 +40,7 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   }
   canonical::put(text, unschedulable);
   canonical::put(text, cookie);
+  for (const resource_kind kind : beside_spec) canonical::put(text, kind);
   out.add(text.bytes);
 }
 

@@ -6,6 +6,7 @@
 #include "gangsched/devices/device_grants.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/make_class.hpp"
+#include "gangsched/model/node_records.hpp"
 #include "gangsched/model/pod_records.hpp"
 #include "gangsched/model/validate.hpp"
 
@@ -229,10 +230,18 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_nodes() {
     auto made = cluster_.add_node(spec);
     if (!made) return std::move(made).error();
     state().nodes.arrival.set(one.row, one.arrival);
-    if (!one.kept) continue;
-    if (auto wrong = check(*one.kept)) return std::move(*wrong);
+    if (!one.kept && one.beside_spec.empty()) continue;
     auto record = std::make_unique<node_record>(*state().nodes.record[one.row]);
-    record->spec = std::make_shared<const node_spec>(*one.kept);
+    if (one.kept) {
+      if (auto wrong = check(*one.kept)) return std::move(*wrong);
+      record->spec = std::make_shared<const node_spec>(*one.kept);
+    }
+    for (const std::string& name : one.beside_spec) {
+      const auto kind = state().kinds.find(name);
+      const std::int64_t has = kind ? gangsched::detail::amount_of(*record, *kind) : 0;
+      if (has == 0) return damaged("nodes");
+      gangsched::detail::set_beside_spec(state().kinds, *record, {*kind, has});
+    }
     state().nodes.record.set(one.row, std::move(record));
   }
   return {};

@@ -75,6 +75,7 @@ GANGSCHED_INLINE void cluster_saver::save_nodes() {
     one.spec = spec_of(record);
     one.arrival = nodes.arrival[row];
     if (record.spec != nullptr) one.kept = *record.spec;
+    for (const resource_kind kind : record.beside_spec) one.beside_spec.emplace_back(state_->kinds.name(kind));
     if (record.devices == nullptr) return;
     const device_inventory* const its = record.devices->inventory.get();
     const auto known = std::find(machines.begin(), machines.end(), its);

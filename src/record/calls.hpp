@@ -33,6 +33,7 @@ bool with_call(told what, Visit&& visit) {
     GANGSCHED_CALL(reserve, &cluster::reserve);
     GANGSCHED_CALL(add_node, &cluster::add_node);
     GANGSCHED_CALL(update_node, &cluster::update_node);
+    GANGSCHED_CALL(set_allocatable, &cluster::set_allocatable);
     GANGSCHED_CALL(set_device_health, &cluster::set_device_health);
     GANGSCHED_CALL(remove_node, &cluster::remove_node);
     GANGSCHED_CALL(add_pod, &cluster::add_pod);

@@ -24,7 +24,7 @@ void visit_fields(Archive&& archive, Value& of) {
 GANGSCHED_FIELDS(model::saved_rows, generations, free);
 GANGSCHED_FIELDS(model::saved_grant, kind, request, device, milli, mig_start, mig_profile, amount);
 GANGSCHED_FIELDS(model::saved_devices, grants, link_points);
-GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arrival, kept);
+GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arrival, kept, beside_spec);
 GANGSCHED_FIELDS(model::saved_class, spec, queue);
 GANGSCHED_FIELDS(model::saved_disks, disks, exclusive_claims, attachments);
 GANGSCHED_FIELDS(model::saved_times, start_time, expected_run_time, deadline, max_wait, started, reserved_from);

@@ -278,6 +278,14 @@ TEST_CASE("namespaces, priority classes, flavors and columns come and go", "[c]"
   flavor.name = "spot";
   world.must(gangsched_cluster_set_flavor(world.cluster, &flavor, world.error));
   world.must(gangsched_cluster_remove_flavor(world.cluster, "spot", world.error));
+  gangsched_amount lent[] = {{}, {}};
+  lent[0].resource = "kubernetes.io/batch-cpu", lent[0].quantity = "2500";
+  lent[1].resource = "cpu", lent[1].quantity = "1";
+  world.must(gangsched_cluster_set_allocatable(world.cluster, node, {lent, 1}, world.error));
+  CHECK(gangsched_cluster_allocatable(world.cluster, node, "kubernetes.io/batch-cpu") == 2500);
+  CHECK(gangsched_cluster_set_allocatable(world.cluster, node, {lent, 2}, world.error) == GANGSCHED_WRONG_STATE);
+  lent[1].resource = "kubernetes.io/batch-cpu";
+  CHECK(gangsched_cluster_set_allocatable(world.cluster, node, {lent, 2}, world.error) == GANGSCHED_DUPLICATE);
   CHECK(gangsched_cluster_set_node_column(world.cluster, node, "heat", 3, world.error) == GANGSCHED_UNKNOWN);
   world.must(gangsched_cluster_add_node_column(world.cluster, "heat", world.error));
   world.must(gangsched_cluster_set_node_column(world.cluster, node, "heat", 3, world.error));

@@ -80,6 +80,8 @@ void host::check_columns() const {
     const auto set = known_.heat.find(at);
     if (cluster_.column_of(node.id, "heat") != (set == known_.heat.end() ? 0 : set->second))
       wrong("a column is not what the host set", node.spec.name);
+    if (cluster_.allocatable(node.id, "example.com/lent") != node.lent)
+      wrong("an amount beside the spec is not what the host set", node.spec.name);
   }
   called<"cluster::find_scope_row">();
   called<"cluster::column_of(scope_row_id)">();

@@ -127,6 +127,10 @@ void host::set_column(const step& one) {
     called<"cluster::set_column(node_id)">();
     must(cluster_.set_column(node->second.id, "heat", value), "set_column of a node");
     known_.heat[one.node] = value;
+    called<"cluster::set_allocatable">();
+    node->second.lent = value < 0 ? 0 : value % 7;
+    must(cluster_.set_allocatable(node->second.id, {{"example.com/lent", quantity{node->second.lent}}}),
+         "set_allocatable");
   } else if (const auto group = known_.groups.find(one.group); group != known_.groups.end() && any.percent(40)) {
     called<"cluster::set_column(group_id)">();
     called<"cluster::column_of(group_id)">();

@@ -37,6 +37,7 @@ void host::rebuild() {
     const node_id id = told(fresh.add_node(node.spec), "add_node");
     to.nodes[node.id] = id;
     node.id = id;
+    node.lent = 0;
   }
   for (const auto& [name, flavor] : known_.flavors) told(fresh.queues().set_flavor(flavor), "set_flavor");
   for (const auto& [name, queue] : known_.queues) told(fresh.queues().add(queue), "add of a queue");

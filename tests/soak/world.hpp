@@ -28,6 +28,7 @@ struct known_node {
   step made;  ///< what described it last
   node_spec spec;
   amounts allocatable{};
+  std::int64_t lent = 0;  ///< "example.com/lent", which is beside the spec
 };
 
 struct known_pod {

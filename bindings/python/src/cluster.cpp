@@ -373,6 +373,17 @@ void add_claims(class_of_cluster& to) {
           },
           "name"_a, "namespace"_a = "default")
       .def(
+          "set_allocatable",
+          [](py_cluster& of, const node_ref& node, nb::handle amounts) {
+            gangsched::cluster& in = of.open();
+            const gangsched::node_id id = find(in, node);
+            must(in.set_allocatable(id, to_allocatable(amounts, in.name_of(id))));
+          },
+          "node"_a, "amounts"_a,
+          "How much the node has of resources that its spec does not name; 0: none. Each stays when the node is "
+          "updated, "
+          "unless its new spec names it.")
+      .def(
           "set_device_health",
           [](py_cluster& of, const node_ref& node, const std::string& device, bool healthy) {
             return must(of.open().set_device_health(find(of.open(), node), device, healthy));

@@ -95,6 +95,8 @@ using claim_ref = std::variant<gangsched::resource_claim_id, std::string>;
 
 // Dataclasses of _specs.py, of nodes and pods also dicts of Kubernetes' shape.
 [[nodiscard]] gangsched::node_spec to_node_spec(nb::handle from);
+/// A mapping of amounts of the node of that name.
+[[nodiscard]] gangsched::resource_list to_allocatable(nb::handle from, std::string_view node);
 /// Groups that are named and not there are expected from then on.
 [[nodiscard]] gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from);
 [[nodiscard]] gangsched::group_spec to_group_spec(cluster& in, nb::handle from);

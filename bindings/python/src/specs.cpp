@@ -119,6 +119,10 @@ bool has_some(nb::handle of) { return !of.is_none() && PyObject_Size(of.ptr()) >
 
 }  // namespace
 
+gangsched::resource_list to_allocatable(nb::handle from, std::string_view node) {
+  return to_amounts(from, "node " + std::string{node}, "allocatable");
+}
+
 gangsched::node_spec to_node_spec(nb::handle from) {
   if (PyMapping_Check(from.ptr())) return must(gangsched::kube::read_node(to_value(from), "python")).spec;
   gangsched::node_spec made{.name = field<std::string>(from, "name")};

@@ -22,6 +22,17 @@ def test_amounts_are_kubernetes_quantities():
     assert cluster.allocatable("n", "nobody.com/has") == 0
 
 
+def test_amounts_beside_the_spec_stay_with_the_node():
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("n", cpu=4))
+    cluster.set_allocatable("n", {"kubernetes.io/batch-cpu": 2500})
+    cluster.update_node("n", gs.Node("n", cpu=8))
+    assert cluster.allocatable("n", "kubernetes.io/batch-cpu") == 2500
+    with pytest.raises(gs.Error) as refused:
+        cluster.set_allocatable("n", {"cpu": 1})
+    assert (refused.value.code, refused.value.object) == ("wrong_state", "node n")
+
+
 @pytest.mark.parametrize(
     "amount, code",
     [("4x", "malformed"), (True, "malformed"), (float("nan"), "malformed"), ([1], "malformed"), (1 << 70, "out_of_range"),

@@ -36,6 +36,12 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_add_node(gangsched_cluster* clu
 GANGSCHED_C_API gangsched_code gangsched_cluster_update_node(gangsched_cluster* cluster, gangsched_node_id node,
                                                              const gangsched_node_spec* spec,
                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// How much the node has of resources that its spec does not name; 0: none. Each stays through update_node, unless a new spec names it,
+/// until it is said again. Pods stay, even if they no longer fit. Errors: unknown, malformed, wrong_state (the spec names one).
+/// O(size of the node's spec).
+GANGSCHED_C_API gangsched_code gangsched_cluster_set_allocatable(gangsched_cluster* cluster, gangsched_node_id node,
+                                                                 gangsched_amounts amounts,
+                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// Removes the node and every pod bound to it. The cookies of those pods are written to @p cookies, up to @p capacity of them, and how
 /// many they are to @p count (both may be null). What was assumed there is pending again, and revoked by the scheduler's next call.
 GANGSCHED_C_API gangsched_code gangsched_cluster_remove_node(gangsched_cluster* cluster, gangsched_node_id node,

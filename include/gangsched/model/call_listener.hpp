@@ -61,6 +61,7 @@ enum class told : std::uint8_t {
   begin_transaction,
   commit,
   roll_back,
+  set_allocatable,
   add_queue = 64,
   update_queue,
   remove_queue,

@@ -68,6 +68,10 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit. As add_node; where its labels change
   /// O(nodes) more, where its domains or devices do O(pods on it · selectors that they match).
   result<void> update_node(node_id node, const node_spec& spec);
+  /// How much the node has of resources that its spec does not name, like what is worked out of how loaded it is (model/colocation.hpp);
+  /// 0: none. Each stays through update_node, unless a new spec names it, until it is said again. Pods stay, even if they no longer fit.
+  /// Error: wrong_state, if the spec names one. O(size of the node's spec).
+  result<void> set_allocatable(node_id node, const resource_list& amounts);
   /// One device, by id, is healthy or not: an unhealthy one is hidden at once. Returns the pods that have some of it, by row, which
   /// keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
   result<std::vector<pod_id>> set_device_health(node_id node, std::string_view device, bool healthy);

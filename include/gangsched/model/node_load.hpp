@@ -49,6 +49,10 @@ inline constexpr std::string_view memory_deviation = "load.memory.deviation";
 /// Of nodes, what the shares of CPU are of where it is not what is allocatable, as where kubelet keeps some for itself (a count:
 /// thousandths).
 inline constexpr std::string_view cpu_capacity = "load.cpu.capacity";
+/// Of nodes: what there is of memory with what kubelet keeps for itself, and what is reserved of both beside that (counts).
+inline constexpr std::string_view memory_capacity = "load.memory.capacity";
+inline constexpr std::string_view cpu_reserved = "load.cpu.reserved";
+inline constexpr std::string_view memory_reserved = "load.memory.reserved";
 
 /// Of nodes: how long ago that was, in seconds (a count). A host that hears no more of a node goes on setting it, as often as it likes.
 inline constexpr std::string_view age = "load.age";
@@ -61,6 +65,11 @@ inline constexpr std::string_view memory_used = "load.memory.used";
 /// Of nodes: the part of it that is no pod's (counts).
 inline constexpr std::string_view cpu_system = "load.cpu.system";
 inline constexpr std::string_view memory_system = "load.memory.system";
+/// Of nodes: what pods of production have requested and are not expected to use (counts).
+inline constexpr std::string_view cpu_reclaimable = "load.cpu.reclaimable";
+inline constexpr std::string_view memory_reclaimable = "load.memory.reclaimable";
+/// Of nodes: how much faster a CPU is than the one that requests are meant for (a count: percent).
+inline constexpr std::string_view cpu_normalization = "load.cpu.normalization";
 /// Of nodes: what there is in truth, where allocatable says more (counts).
 inline constexpr std::string_view cpu_raw = "load.cpu.raw";
 inline constexpr std::string_view memory_raw = "load.memory.raw";

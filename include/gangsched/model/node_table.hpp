@@ -36,10 +36,11 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 struct node_record {
   std::string name_text;
   symbol name;
-  std::vector<label_symbols> labels;  ///< by key symbol
-  std::vector<taint_symbols> taints;  ///< in the host's order
-  std::vector<image_symbols> images;  ///< by name symbol, each name once
-  std::vector<amount> allocatable;
+  std::vector<label_symbols> labels;       ///< by key symbol
+  std::vector<taint_symbols> taints;       ///< in the host's order
+  std::vector<image_symbols> images;       ///< by name symbol, each name once
+  std::vector<amount> allocatable;         ///< as `to_amounts` has them
+  std::vector<resource_kind> beside_spec;  ///< those of `cluster::set_allocatable`, which the spec does not name
   std::vector<volume_limit> volume_limits;
   std::shared_ptr<const device_record> devices;  ///< null: it has none
   bool unschedulable = false;

@@ -50,7 +50,8 @@ struct saved_node {
   std::vector<std::string> devices = {};     ///< ids of its GPUs, then of the others
   std::vector<std::uint8_t> unhealthy = {};  ///< the same
   std::uint64_t arrival = 0;
-  std::optional<node_spec> kept = {};  ///< what the host said, if that is kept
+  std::optional<node_spec> kept = {};         ///< what the host said, if that is kept
+  std::vector<std::string> beside_spec = {};  ///< of the resources in `spec`: said by `cluster::set_allocatable`
 };
 
 /// A class of pods: what the first of them said, without what is a pod's own.

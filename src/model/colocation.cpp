@@ -1,0 +1,208 @@
+#include "gangsched/model/colocation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "gangsched/core/saturating_add.hpp"
+#include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/inside.hpp"
+#include "gangsched/model/node_load.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI {
+
+namespace detail {
+
+GANGSCHED_INLINE std::int64_t share_of(std::int64_t amount, double ratio) noexcept {
+  return saturating_cast(static_cast<double>(amount) * ratio);
+}
+GANGSCHED_INLINE double ratio_of(std::int64_t percent) noexcept { return static_cast<double>(percent) / 100.0; }
+
+/// A count that the host said, else @p otherwise.
+template <class Object>
+std::int64_t count_of(const cluster_questions& on, Object of, std::string_view column, std::int64_t otherwise = 0) {
+  return node_load::count(on.column_of(of, column).value_or(0)).value_or(otherwise);
+}
+
+/// Of CPU and of memory.
+struct load_columns {
+  const char* resource;
+  std::string_view capacity, reserved, used, system, reclaimable;
+};
+inline constexpr std::array<load_columns, 2> all_load_columns{
+    load_columns{"cpu", node_load::cpu_capacity, node_load::cpu_reserved, node_load::cpu_used, node_load::cpu_system,
+                 node_load::cpu_reclaimable},
+    load_columns{"memory", node_load::memory_capacity, node_load::memory_reserved, node_load::memory_used,
+                 node_load::memory_system, node_load::memory_reclaimable}};
+using both_loads = std::array<colocation_load, all_load_columns.size()>;
+
+/// Calls visit(pod) for those that run on the node, or will: what reservations hold nobody uses.
+template <class Visit>
+void each_pod_on(const model::cluster_state& state, row_t node, const Visit& visit) {
+  for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod])
+    if (state.reserved.row_of(pod) == no_row) visit(pod_id{pod, state.pods.rows.generation(pod)});
+}
+
+GANGSCHED_INLINE void count_pod(const cluster& on, pod_id pod, both_loads& sums) {
+  const priority_band band = band_of(on, pod);
+  if (band == priority_band::batch || band == priority_band::free) return;
+  const model::cluster_state& state = inside(on);
+  const pod_class& cls = state.classes[state.pods.cls[pod.row]];
+  const bool measured = std::any_of(all_load_columns.begin(), all_load_columns.end(), [&](const load_columns& one) {
+    return on.column_of(pod, one.used).value_or(0) != 0;
+  });
+  // (Whoever has CPUs of his own lends none of them. What an unmeasured pod requests is not in `larger`, in Koordinator either.)
+  const bool keeps_cpus = measured && qos_of(on, pod) == qos_class::lse;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const std::int64_t requested = cls.request(i == 0 ? kinds::cpu : kinds::memory);
+    const std::int64_t used = count_of(on, pod, all_load_columns[i].used);
+    const bool by_request = !measured || (keeps_cpus && i == 0);
+    colocation_load& sum = sums[i];
+    sum.requested = saturating_add(sum.requested, requested);
+    sum.used = saturating_add(sum.used, by_request ? requested : used);
+    if (measured) sum.larger = saturating_add(sum.larger, std::max(requested, used));
+    if (band != priority_band::mid) sum.prod_requested = saturating_add(sum.prod_requested, requested);
+  }
+}
+
+GANGSCHED_INLINE both_loads load_of(const cluster& on, node_id node) {
+  both_loads made{};
+  bool measured = true;  // unused is 0 where nobody says what is used
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const load_columns& columns = all_load_columns[i];
+    const std::int64_t allocatable = on.allocatable(node, columns.resource);
+    colocation_load& one = made[i];
+    one.capacity = count_of(on, node, columns.capacity, allocatable);
+    one.reserved = std::max({std::int64_t{0}, one.capacity - allocatable, count_of(on, node, columns.reserved)});
+    one.system_used = count_of(on, node, columns.system);
+    one.reclaimable = count_of(on, node, columns.reclaimable);
+    one.unused = one.capacity - count_of(on, node, columns.used);
+    measured = measured && on.column_of(node, columns.used).value_or(0) != 0;
+  }
+  if (!measured) made[0].unused = made[1].unused = 0;
+  each_pod_on(inside(on), node.row, [&](pod_id pod) { count_pod(on, pod, made); });
+  return made;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE std::int64_t batch_amount(const colocation_strategy::of_resource& by,
+                                           const colocation_load& of) noexcept {
+  using policy = colocation_strategy::policy;
+  const std::int64_t margin = detail::share_of(of.capacity, detail::ratio_of(100 - by.reclaim_percent));
+  const std::int64_t system = by.by == policy::request ? of.reserved : std::max(of.system_used, of.reserved);
+  const std::int64_t pods = by.by == policy::request ? of.requested : by.by == policy::usage ? of.used : of.larger;
+  const std::int64_t left =
+      std::max<std::int64_t>(0, saturating_add(saturating_add(saturating_add(of.capacity, -margin), -system), -pods));
+  return by.batch_percent ? std::min(left, detail::share_of(of.capacity, detail::ratio_of(*by.batch_percent))) : left;
+}
+
+GANGSCHED_INLINE std::int64_t mid_amount(const colocation_strategy::of_resource& by, std::int64_t unallocated_percent,
+                                         const colocation_load& of) noexcept {
+  const std::int64_t most = detail::share_of(of.capacity, detail::ratio_of(by.mid_percent));
+  const std::int64_t reclaimed = std::max<std::int64_t>(0, std::min({of.reclaimable, most, of.unused}));
+  const std::int64_t taken = saturating_add(std::max(of.system_used, of.reserved), of.prod_requested);
+  const std::int64_t unallocated = std::max<std::int64_t>(0, saturating_add(of.capacity, -taken));
+  return saturating_add(reclaimed, detail::share_of(unallocated, detail::ratio_of(unallocated_percent)));
+}
+
+GANGSCHED_INLINE result<void> colocation::make_columns(cluster& on) {
+  for (const std::string_view name : {node_load::measured, node_load::cpu_normalization})
+    if (auto made = on.add_node_column(name); !made) return made;
+  for (const detail::load_columns& one : detail::all_load_columns) {
+    for (const std::string_view name : {one.capacity, one.reserved, one.used, one.system, one.reclaimable})
+      if (auto made = on.add_node_column(name); !made) return made;
+    if (auto made = on.add_pod_column(one.used); !made) return made;
+  }
+  return {};
+}
+
+GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, node_id node, instant now) {
+  if (!on.contains(node)) return detail::unknown_id("node");
+  if (told_.size() <= node.row) told_.resize(node.row + std::size_t{1});
+  const auto measured = node_load::when(on.column_of(node, node_load::measured).value_or(0));
+  const bool known = measured && now <= later_by(*measured, strategy_.degrade_after);
+  const detail::both_loads load = known ? detail::load_of(on, node) : detail::both_loads{};
+  // A faster CPU does more of what batch requests.
+  const std::int64_t faster = detail::count_of(on, node, node_load::cpu_normalization, 100);
+  const auto batch_cpu = [&](std::int64_t milli) {
+    if (faster <= 100) return milli;
+    return saturating_cast(
+        std::ceil(std::trunc(static_cast<double>(milli) * 1000.0 * detail::ratio_of(faster)) / 1000.0));
+  };
+  const band_resources batch = resources_of(priority_band::batch), mid = resources_of(priority_band::mid);
+  const std::array<std::pair<std::string_view, std::int64_t>, 4> amounts{
+      {{batch.cpu, batch_cpu(batch_amount(strategy_.cpu, load[0]))},
+       {batch.memory, batch_amount(strategy_.memory, load[1])},
+       {mid.cpu, mid_amount(strategy_.cpu, strategy_.mid_unallocated_percent, load[0])},
+       {mid.memory, mid_amount(strategy_.memory, strategy_.mid_unallocated_percent, load[1])}}};
+  told& last = told_[node.row];
+  const auto differs = [&](const std::pair<std::string_view, std::int64_t>& one) {
+    const std::int64_t had = on.allocatable(node, one.first);
+    return std::abs(static_cast<double>(one.second) - static_cast<double>(had)) >
+           static_cast<double>(had) * strategy_.least_change;
+  };
+  if (last.node == node && now <= later_by(last.at, strategy_.update_after) &&
+      std::none_of(amounts.begin(), amounts.end(), differs) && known)
+    return {};
+  resource_list said;
+  for (const auto& [name, amount] : amounts) said.emplace(std::string{name}, quantity{amount});
+  if (auto done = on.set_allocatable(node, said); !done) return done;
+  last = {node, now};
+  return {};
+}
+
+GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, instant now) {
+  for (const node_id node : on.nodes())
+    if (auto done = refresh(on, node, now); !done) return done;
+  return {};
+}
+
+GANGSCHED_INLINE std::vector<pod_id> colocation::in_excess(const cluster& on, node_id node) {
+  std::vector<pod_id> leave;
+  if (!on.contains(node)) return leave;
+  const model::cluster_state& state = detail::inside(on);
+  for (const priority_band band : {priority_band::batch, priority_band::mid}) {
+    const band_resources names = resources_of(band);
+    std::array<std::int64_t, 2> over{};  // of CPU and memory
+    std::array<std::optional<resource_kind>, 2> of{state.kinds.find(names.cpu), state.kinds.find(names.memory)};
+    for (std::size_t i = 0; i < of.size(); ++i)
+      if (of[i]) over[i] = state.nodes.used.at(node.row, *of[i]) - state.nodes.allocatable.at(node.row, *of[i]);
+    if (std::max(over[0], over[1]) <= 0) continue;
+    const std::size_t short_of = over[1] > 0 ? 1 : 0;
+    struct candidate {
+      pod_id pod;
+      std::int64_t used;
+    };
+    std::vector<candidate> all;
+    const auto requested = [&](pod_id pod, std::size_t i) {
+      return of[i] ? state.classes[state.pods.cls[pod.row]].request(*of[i]) : 0;
+    };
+    detail::each_pod_on(state, node.row, [&](pod_id pod) {
+      const bool holds = requested(pod, 0) > 0 || requested(pod, 1) > 0;
+      if (!holds) return;
+      // Whoever goes already gives back what he has.
+      if (!state.pods.terminating[pod.row])
+        return all.push_back({pod, detail::count_of(on, pod, detail::all_load_columns[short_of].used)});
+      for (std::size_t i = 0; i < over.size(); ++i) over[i] -= requested(pod, i);
+    });
+    std::sort(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
+      const auto order = [&](const candidate& one) {
+        return std::pair{static_cast<std::int64_t>(on.priority_of(one.pod)), -one.used};
+      };
+      if (order(a) != order(b)) return order(a) < order(b);
+      return state.pods.arrival[a.pod.row] > state.pods.arrival[b.pod.row];
+    });
+    for (const candidate& one : all) {
+      const bool helps = (over[0] > 0 && requested(one.pod, 0) > 0) || (over[1] > 0 && requested(one.pod, 1) > 0);
+      if (!helps) continue;
+      leave.push_back(one.pod);
+      for (std::size_t i = 0; i < over.size(); ++i) over[i] -= requested(one.pod, i);
+    }
+  }
+  return leave;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI
