@@ -2,6 +2,7 @@
 
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
@@ -69,6 +70,7 @@ class applier {
           return told(added.error(), reservations ? "Reservation" : "Pod", one.spec.ns, one.spec.name, one.from);
       }
     }
+    if (auto wrong = apply_measurements(*on_, *what_)) return *std::move(wrong);
     return {};
   }
 

@@ -13,6 +13,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
@@ -95,6 +96,7 @@ class collector {
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
     if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return *std::move(bad);
     if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
+    apply_profiles(made_, colocation_, read_pods, how_->defaulting);
     if (auto bad = form_applications(made_, queues_)) return *std::move(bad);
     if (auto bad = form_affinity_groups(made_, queues_)) return *std::move(bad);
     if (auto bad = add_yunikorn_queues(made_, queues_)) return *std::move(bad);
@@ -253,6 +255,7 @@ class collector {
     if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
     if (const auto known = read_volume_family(read, of, group, kind, here(of), made_, volumes_)) return *known;
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
+    if (const auto known = read_colocation_object(read, of, group, kind, here(of), colocation_, made_)) return *known;
     if (const auto known = read_queue_object(read, of, group, kind, here(of), queues_)) return *known;
     if (const auto known = read_group_object(read, of, group, kind, here(of), groups_, *how_)) return *known;
     if (never_matters(group, kind)) return ++ignored_[std::string{kind}], true;
@@ -428,6 +431,7 @@ class collector {
   std::vector<controller_of_pods> controllers_;
   group_objects groups_;
   queue_objects queues_;
+  colocation_objects colocation_;
   device_objects devices_;
   volume_objects volumes_;
   std::map<std::string, std::size_t> ignored_;                 // objects that no scheduler reads, by kind

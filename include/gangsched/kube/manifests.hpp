@@ -10,6 +10,7 @@
 #include "gangsched/kube/queues.hpp"
 #include "gangsched/kube/volume_objects.hpp"
 #include "gangsched/model/cluster.hpp"
+#include "gangsched/model/colocation.hpp"
 #include "gangsched/model/queue_spec.hpp"
 
 /// Kubernetes objects as the library's specs. Nothing is resolved while reading: names become ids when manifests are
@@ -126,6 +127,37 @@ struct resource_claim_manifest {
   origin from = {};
 };
 
+/// What Koordinator's agent measured of a node: a NodeMetric.
+struct node_metric_manifest {
+  /// Thousandths of CPUs, bytes.
+  struct use {
+    std::optional<std::int64_t> cpu = {}, memory = {};
+  };
+  struct pod_use {
+    std::string ns, name;
+    use used = {};
+    std::string band = {};  ///< as of which priority class it was measured
+  };
+  std::string node;
+  std::optional<instant> measured = {};
+  std::optional<std::int64_t> interval_seconds = {};
+  use used = {}, system = {}, reclaimable = {};
+  std::vector<std::pair<std::string, use>> aggregated = {};  ///< by how, and over how many seconds: "p95.300"
+  std::vector<pod_use> pods = {};
+  origin from = {};
+};
+
+/// What nodes lend to pods of batch and mid: Koordinator's slo-controller-config.
+struct colocation_manifest {
+  struct choice {
+    std::optional<label_selector> nodes = {};  ///< absent: all of which none before is
+    bool enabled = false;
+    colocation_strategy strategy = {};
+  };
+  std::vector<choice> choices = {};
+  origin from = {};
+};
+
 /// A Service: what spreading by default goes by. An empty selector selects nothing.
 struct service_manifest {
   std::string ns, name;
@@ -178,6 +210,8 @@ struct manifests {
   std::vector<disruption_budget_manifest> budgets;
   std::optional<yunikorn_queues> yunikorn;  ///< what `queues` have no words for
   std::optional<hived_cells> hived;         ///< the same
+  std::vector<node_metric_manifest> node_metrics;
+  std::optional<colocation_manifest> colocation;
   std::vector<warning> warnings;
 };
 
@@ -225,7 +259,8 @@ struct read_options {
 /// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), services, selectors of controllers,
 /// flavors, queues, nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error;
 /// namespaces, priority classes, services, selectors and flavors are replaced. Groups that pods or groups name and that are not there are
-/// expected: who is in them waits. O(size).
+/// expected: who is in them waits. Measurements are set as columns (model/node_load.hpp), and nodes lend what follows from them, as of when
+/// they were measured. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,

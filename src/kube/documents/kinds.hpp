@@ -37,7 +37,9 @@ inline bool is_cluster_scoped(std::string_view kind) {
                                              "CSINode",
                                              "CSIDriver",
                                              "VolumeAttachment",
-                                             "Reservation"};
+                                             "Reservation",
+                                             "NodeMetric",
+                                             "ClusterColocationProfile"};
   return std::ranges::find(all, kind) != std::end(all);
 }
 /// Whether no scheduler reads objects of the kind, and nothing makes pods of them either.

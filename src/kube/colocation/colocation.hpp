@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gangsched/src/kube/core/objects.hpp"
+
+/// Koordinator's colocation: what nodes lend, as its controller and its agent have it, and which pods are made to borrow.
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+
+/// A ClusterColocationProfile: what its webhook writes into new pods.
+struct colocation_profile {
+  std::string name;
+  std::optional<label_selector> namespaces = {}, pods = {};  ///< absent: all
+  label_map labels = {}, annotations = {};
+  label_map label_keys = {}, annotation_keys = {};  ///< from which key to which a value is copied
+  label_map label_suffixes = {};
+  std::string scheduler_name = {}, qos = {}, priority_class = {};
+  std::optional<std::int32_t> sub_priority = {};
+  bool keeps_resources = false;  ///< its pods go on requesting cpu and memory
+  bool of_nobody = false;        ///< a probability of 0
+  origin from = {};
+};
+
+struct colocation_objects {
+  std::vector<colocation_profile> profiles;
+};
+
+/// Reads a ClusterColocationProfile, a NodeMetric, or the ConfigMap slo-controller-config; nothing if it is none.
+std::optional<bool> read_colocation_object(reader& read, const place& of, std::string_view api_group,
+                                           std::string_view kind, origin from, colocation_objects& out,
+                                           manifests& made);
+bool read_profile(reader& read, const place& of, colocation_profile& out);
+bool read_node_metric(reader& read, const place& of, node_metric_manifest& out);
+bool read_strategies(reader& read, const place& of, colocation_manifest& out);
+
+/// New pods become what the profiles make of them, in the order of the profiles' names: those from @p new_from on, made of templates, and
+/// of the others, which were read, those without a node if @p read_ones. A profile that names a priority class which is in no file
+/// is left out with a warning. O(pods · profiles).
+void apply_profiles(manifests& into, const colocation_objects& all, std::size_t new_from, bool read_ones);
+/// Sets what was measured as columns, and what nodes lend. O(nodes · choices + pods measured).
+std::optional<error> apply_measurements(cluster& on, const manifests& what);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

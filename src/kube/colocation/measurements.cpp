@@ -1,0 +1,303 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "gangsched/core/saturating_add.hpp"
+#include "gangsched/model/label_selector.hpp"
+#include "gangsched/model/node_load.hpp"
+#include "gangsched/src/kube/colocation/colocation.hpp"
+#include "gangsched/src/kube/documents/annotations.hpp"
+
+// NodeMetric (slo.koordinator.sh/v1alpha1) and the ConfigMap slo-controller-config.
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+namespace {
+
+using use = node_metric_manifest::use;
+
+/// The sum of two, where one of them is known.
+void add(std::optional<std::int64_t>& to, const std::optional<std::int64_t>& more) {
+  if (more) to = saturating_add(to.value_or(0), *more);
+}
+
+/// A ResourceMap.
+bool read_use(reader& read, const place& of, use& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key != "resources") return read.ignore(key, v, {"devices"});
+    resource_list amounts;
+    if (!read.amounts(v, amounts)) return false;
+    std::int64_t units = 0;
+    if (const auto cpu = amounts.find("cpu"); cpu != amounts.end() && cpu->second.milli_value(units)) out.cpu = units;
+    if (const auto memory = amounts.find("memory"); memory != amounts.end() && memory->second.value(units))
+      out.memory = units;
+    return true;
+  });
+}
+
+bool read_aggregated(reader& read, const place& of, node_metric_manifest& out) {
+  return read.items(of, [&](const place& item) {
+    instant over{0};
+    std::vector<std::pair<std::string, use>> found;
+    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "duration") return read_duration(read, v, "5m0s", over);
+      if (key != "usage") return read.ignore(key, v, {});
+      return read.fields(v, [&](std::string_view type, const place& w) {
+        return read_use(read, w, found.emplace_back(std::string{type}, use{}).second);
+      });
+    });
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(over).count();
+    for (auto& [type, uses] : found) out.aggregated.emplace_back(fmt::format("{}.{}", type, seconds), uses);
+    return fine;
+  });
+}
+
+bool read_pod_use(reader& read, const place& of, node_metric_manifest::pod_use& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "name") return read.text(v, out.name);
+    if (key == "namespace") return read.text(v, out.ns);
+    if (key == "priority") return read.text(v, out.band);
+    if (key == "podUsage") return read_use(read, v, out.used);
+    return read.ignore(key, v, {"qos", "extensions"});
+  });
+}
+
+/// What applications beside all pods use is the system's, if they are more important than batch.
+bool read_host_application(reader& read, const place& of, node_metric_manifest& out) {
+  std::string band;
+  use used;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "priority") return read.text(v, band);
+    if (key == "usage") return read_use(read, v, used);
+    return read.ignore(key, v, {"name", "qos"});
+  });
+  if (const priority_band of_what = band_of(band); of_what == priority_band::prod || of_what == priority_band::mid)
+    add(out.system.cpu, used.cpu), add(out.system.memory, used.memory);
+  return fine;
+}
+
+bool read_metric_status(reader& read, const place& of, node_metric_manifest& out) {
+  return read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "updateTime") return read.time(v, out.measured.emplace());
+    if (key == "podsMetric")
+      return read.list(v, out.pods, [&](const place& item, auto& one) { return read_pod_use(read, item, one); });
+    if (key == "hostApplicationMetric")
+      return read.items(v, [&](const place& item) { return read_host_application(read, item, out); });
+    const bool reclaimable = key == "prodReclaimableMetric";
+    if (!reclaimable && key != "nodeMetric") return read.ignore(key, v, {});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (reclaimable) return field == "resource" ? read_use(read, w, out.reclaimable) : read.ignore(field, w, {});
+      if (field == "nodeUsage") return read_use(read, w, out.used);
+      if (field == "aggregatedNodeUsages") return read_aggregated(read, w, out);
+      if (field != "systemUsage") return read.ignore(field, w, {"aggregatedSystemUsages"});
+      use own;  // (host applications may have come before)
+      if (!read_use(read, w, own)) return false;
+      add(out.system.cpu, own.cpu), add(out.system.memory, own.memory);
+      return true;
+    });
+  });
+}
+
+/// Fields that are not there stay as they are.
+bool read_strategy_field(reader& read, std::string_view key, const place& v, colocation_manifest::choice& out) {
+  using policy = colocation_strategy::policy;
+  colocation_strategy& to = out.strategy;
+  constexpr std::int64_t most_percent = 1'000'000, most_seconds = 1'000'000'000;
+  const auto percent = [&](std::int64_t& into) { return read.integer(v, into, 0, most_percent); };
+  const auto limit = [&](std::optional<std::int64_t>& into) {
+    return read.integer(v, into.emplace(), 0, most_percent);
+  };
+  const auto by = [&](policy& into) {
+    return read.word(
+        v, into,
+        {{"usage", policy::usage}, {"request", policy::request}, {"maxUsageRequest", policy::max_usage_request}});
+  };
+  const auto duration = [&](instant& into, std::chrono::seconds unit) {
+    std::int64_t count = 0;
+    if (!read.integer(v, count, 1, most_seconds / unit.count())) return false;
+    return into = count * unit, true;
+  };
+  if (key == "enable") return read.boolean(v, out.enabled);
+  if (key == "cpuReclaimThresholdPercent") return percent(to.cpu.reclaim_percent);
+  if (key == "memoryReclaimThresholdPercent") return percent(to.memory.reclaim_percent);
+  if (key == "cpuCalculatePolicy") return by(to.cpu.by);
+  if (key == "memoryCalculatePolicy") return by(to.memory.by);
+  if (key == "batchCPUThresholdPercent") return limit(to.cpu.batch_percent);
+  if (key == "batchMemoryThresholdPercent") return limit(to.memory.batch_percent);
+  if (key == "midCPUThresholdPercent") return percent(to.cpu.mid_percent);
+  if (key == "midMemoryThresholdPercent") return percent(to.memory.mid_percent);
+  if (key == "midUnallocatedPercent") return percent(to.mid_unallocated_percent);
+  if (key == "degradeTimeMinutes") return duration(to.degrade_after, std::chrono::minutes{1});
+  if (key == "updateTimeThresholdSeconds") return duration(to.update_after, std::chrono::seconds{1});
+  if (key == "resourceDiffThreshold") {
+    quantity share;
+    if (!read.amount(v, share)) return false;
+    to.least_change = static_cast<double>(share.nanos()) / 1e9;
+    return true;
+  }
+  return read.ignore(key, v,
+                     {"name", "metricAggregateDurationSeconds", "metricReportIntervalSeconds", "metricAggregatePolicy",
+                      "metricMemoryCollectPolicy", "extensions"});
+}
+
+/// Sets what is known of a node or a pod, as counts.
+template <class Object>
+std::optional<error> set_counts(cluster& on, Object of, const use& amounts, std::string_view cpu,
+                                std::string_view memory) {
+  for (const auto& [column, amount] : {std::pair{cpu, amounts.cpu}, std::pair{memory, amounts.memory}}) {
+    if (!amount || *amount < 0) continue;
+    if (auto set = on.set_column(of, column, node_load::count_word(*amount)); !set) return std::move(set).error();
+  }
+  return std::nullopt;
+}
+
+/// Koordinator counts those that it measured and that are gone by what they used; here that is the system's.
+std::optional<error> set_pods(cluster& on, const node_metric_manifest& from, node_id node, use& system) {
+  for (const node_metric_manifest::pod_use& one : from.pods) {
+    const auto pod = on.find_pod(one.ns.empty() ? "default" : one.ns, one.name);
+    const priority_band band = band_of(one.band);
+    if (!pod || on.node_of(*pod) != node) {
+      const bool counts = band != priority_band::batch && band != priority_band::free;
+      if (counts) add(system.cpu, one.used.cpu), add(system.memory, one.used.memory);
+      continue;
+    }
+    if (auto wrong = set_counts(on, *pod, one.used, node_load::cpu_used, node_load::memory_used)) return wrong;
+    const bool other = band != priority_band::none && band != band_of(on, *pod);
+    if (auto set = on.set_column(*pod, node_load::other_class, other ? 1 : 0); !set) return std::move(set).error();
+  }
+  return std::nullopt;
+}
+
+std::optional<error> set_node(cluster& on, const node_metric_manifest& from, node_id node) {
+  use system = from.system;
+  if (auto wrong = set_pods(on, from, node, system)) return wrong;
+  if (auto wrong = set_counts(on, node, from.used, node_load::cpu_used, node_load::memory_used)) return wrong;
+  if (auto wrong = set_counts(on, node, system, node_load::cpu_system, node_load::memory_system)) return wrong;
+  if (auto wrong = set_counts(on, node, from.reclaimable, node_load::cpu_reclaimable, node_load::memory_reclaimable))
+    return wrong;
+  for (const auto& [how, amounts] : from.aggregated) {
+    const std::string cpu = "load.cpu." + how, memory = "load.memory." + how;
+    for (const std::string& column : {cpu, memory})
+      if (auto made = on.add_node_column(column); !made) return std::move(made).error();
+    if (auto wrong = set_counts(on, node, amounts, cpu, memory)) return wrong;
+  }
+  std::vector<std::pair<std::string_view, std::int64_t>> words;
+  if (from.interval_seconds) words.emplace_back(node_load::interval, node_load::count_word(*from.interval_seconds));
+  if (from.measured) words.emplace_back(node_load::measured, node_load::word(*from.measured));
+  for (const auto& [column, word] : words)
+    if (auto set = on.set_column(node, column, word); !set) return std::move(set).error();
+  return std::nullopt;
+}
+
+/// Without kubelet's part.
+std::optional<error> set_capacity(cluster& on, const node_manifest& from, node_id node) {
+  use capacity;
+  std::int64_t units = 0;
+  const auto& all = from.spec.capacity;
+  if (const auto cpu = all.find("cpu"); cpu != all.end() && cpu->second.milli_value(units)) capacity.cpu = units;
+  if (const auto memory = all.find("memory"); memory != all.end() && memory->second.value(units))
+    capacity.memory = units;
+  return set_counts(on, node, capacity, node_load::cpu_capacity, node_load::memory_capacity);
+}
+
+std::optional<error> lend(cluster& on, const colocation_manifest& by, const node_manifest& of, node_id node,
+                          instant measured) {
+  const auto chosen = std::find_if(by.choices.begin(), by.choices.end(), [&](const colocation_manifest::choice& one) {
+    return !one.nodes || matches(*one.nodes, of.spec.labels);
+  });
+  if (chosen == by.choices.end() || !chosen->enabled) return std::nullopt;
+  for (const priority_band band : {priority_band::batch, priority_band::mid}) {
+    const band_resources names = resources_of(band);
+    for (const std::string_view name : {names.cpu, names.memory})
+      if (of.spec.allocatable.contains(name)) return std::nullopt;  // Koordinator said it already
+  }
+  colocation shares{chosen->strategy};
+  if (auto done = shares.refresh(on, node, measured); !done) return std::move(done).error();
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool read_node_metric(reader& read, const place& of, node_metric_manifest& out) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") return read_name(read, v, out.node);
+    if (key == "status") return read_metric_status(read, v, out);
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (field != "metricCollectPolicy") return read.ignore(field, w, {});
+      return read.fields(w, [&](std::string_view one, const place& x) {
+        if (one == "reportIntervalSeconds")
+          return read.integer(x, out.interval_seconds.emplace(), 0, std::int64_t{1'000'000'000});
+        return read.ignore(one, x, {"aggregateDurationSeconds", "nodeAggregatePolicy", "nodeMemoryCollectPolicy"});
+      });
+    });
+  });
+  return fine && (!out.node.empty() || read.fail(errc::malformed, of, "needs metadata.name"));
+}
+
+bool read_strategies(reader& read, const place& of, colocation_manifest& out) {
+  colocation_manifest::choice all;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    return key == "nodeConfigs" || read_strategy_field(read, key, v, all);
+  });
+  if (!fine) return false;
+  if (const value* const own = of.at->find("nodeConfigs"); own != nullptr && own->kind != value_kind::null) {
+    const bool read_all = read.items(place{own, &of, "nodeConfigs"}, [&](const place& item) {
+      colocation_manifest::choice one = all;
+      const bool known = read.fields(item, [&](std::string_view key, const place& v) {
+        return key == "nodeSelector" ? read_label_selector(read, v, one.nodes.emplace())
+                                     : read_strategy_field(read, key, v, one);
+      });
+      if (one.nodes) out.choices.push_back(std::move(one));  // without a selector it is about no node
+      return known;
+    });
+    if (!read_all) return false;
+  }
+  // What a cluster's strategy does not enable is off, whatever is said of some nodes.
+  for (colocation_manifest::choice& one : out.choices) one.enabled = one.enabled && all.enabled;
+  out.choices.push_back(std::move(all));
+  return true;
+}
+
+std::optional<bool> read_colocation_object(reader& read, const place& of, std::string_view api_group,
+                                           std::string_view kind, origin from, colocation_objects& out,
+                                           manifests& made) {
+  if (api_group == "config.koordinator.sh" && kind == "ClusterColocationProfile") {
+    out.profiles.emplace_back().from = from;
+    return read_profile(read, of, out.profiles.back());
+  }
+  if (api_group == "slo.koordinator.sh" && kind == "NodeMetric") {
+    made.node_metrics.emplace_back().from = from;
+    return read_node_metric(read, of, made.node_metrics.back());
+  }
+  const value* const data = api_group.empty() && kind == "ConfigMap" ? of.at->find("data") : nullptr;
+  const value* const text = data == nullptr ? nullptr : data->find("colocation-config");
+  if (text == nullptr || text->kind != value_kind::text) return std::nullopt;
+  if (made.colocation) return read.fail(errc::duplicate, of, "there is a colocation-config already");
+  made.colocation.emplace().from = from;
+  return read_inside(read, find_spot(of, {"data", "colocation-config"}), std::string{text->text},
+                     [&](reader& inner, const place& at) { return read_strategies(inner, at, *made.colocation); });
+}
+
+std::optional<error> apply_measurements(cluster& on, const manifests& what) {
+  if (what.node_metrics.empty()) return std::nullopt;
+  if (auto made = colocation::make_columns(on); !made) return std::move(made).error();
+  if (auto made = on.add_node_column(node_load::interval); !made) return std::move(made).error();
+  if (auto made = on.add_pod_column(node_load::other_class); !made) return std::move(made).error();
+  sorted_map<const node_metric_manifest*> by_node;
+  for (const node_metric_manifest& one : what.node_metrics) by_node.insert_or_assign(one.node, &one);
+  for (const node_manifest& of : what.nodes) {
+    const auto found = by_node.find(of.spec.name);
+    const auto node = on.find_node(of.spec.name);
+    if (found == by_node.end() || !node) continue;
+    const node_metric_manifest& metric = *found->second;
+    auto wrong = set_capacity(on, of, *node);
+    if (!wrong) wrong = set_node(on, metric, *node);
+    if (!wrong && what.colocation && metric.measured) wrong = lend(on, *what.colocation, of, *node, *metric.measured);
+    if (!wrong) continue;
+    wrong->object = where(what, metric.from, "NodeMetric", {}, metric.node);
+    return wrong;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/model/label_selector.hpp"
+#include "gangsched/model/service_class.hpp"
+#include "gangsched/src/kube/colocation/colocation.hpp"
+
+// ClusterColocationProfile (config.koordinator.sh/v1alpha1), and what its webhook does to pods (pkg/webhook/pod/mutating, 1.7.0).
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+namespace {
+
+constexpr std::string_view keep_resources = "config.koordinator.sh/skip-update-resources";
+constexpr const char* sub_priority_label = "koordinator.sh/priority";
+
+/// A number of a hundred, or a percentage.
+bool read_probability(reader& read, const place& of, colocation_profile& out) {
+  std::string text;
+  std::int64_t percent = 0;
+  if (of.at->kind == value_kind::text && of.at->text.ends_with('%')) {
+    if (!read.text(of, text)) return false;
+    text.pop_back();
+    if (text != "0" && text != "100") return read.warn(of, "is taken for 100%");
+    return out.of_nobody = text == "0", true;
+  }
+  if (!read.integer(of, percent, 0, 100)) return false;
+  out.of_nobody = percent == 0;
+  return percent == 0 || percent == 100 || read.warn(of, "is taken for 100");
+}
+
+/// Copies the values of some keys to others; one that is not there gives "".
+void copy_keys(const label_map& keys, label_map& in) {
+  for (const auto& [from, to] : keys) {
+    const auto found = in.find(from);
+    std::string copied = found == in.end() ? std::string{} : found->second;
+    in.insert_or_assign(to, std::move(copied));
+  }
+}
+
+class profile_writer {
+ public:
+  profile_writer(manifests& into, const colocation_objects& all) : into_(&into) {
+    for (const colocation_profile& one : all.profiles) profiles_.push_back(&one);
+    std::sort(profiles_.begin(), profiles_.end(),
+              [](const colocation_profile* a, const colocation_profile* b) { return a->name < b->name; });
+    std::erase_if(profiles_, [&](const colocation_profile* one) {
+      if (one->priority_class.empty() || class_of(one->priority_class) != nullptr) return false;
+      into_->warnings.push_back(
+          {where(*into_, one->from, "ClusterColocationProfile", {}, one->name), "spec.priorityClassName",
+           fmt::format("there is no priority class \"{}\": the profile is left out", one->priority_class)});
+      return true;
+    });
+    for (const priority_class_spec& one : into_->priority_classes)
+      if (one.global_default) default_priority_ = one.value;
+  }
+
+  void write(pod_manifest& pod) const {
+    std::vector<const colocation_profile*> matching;
+    for (const colocation_profile* const one : profiles_)
+      if (applies(*one, pod)) matching.push_back(one);
+    if (matching.empty()) return;
+    bool keeps = false;
+    for (const colocation_profile* const one : matching) {
+      keeps = keeps || one->keeps_resources;
+      if (!one->of_nobody) write(*one, pod);
+    }
+    if (!keeps) borrow(pod);
+  }
+
+ private:
+  [[nodiscard]] const priority_class_spec* class_of(std::string_view name) const {
+    for (const priority_class_spec& one : into_->priority_classes)
+      if (one.name == name) return &one;
+    return nullptr;
+  }
+
+  [[nodiscard]] bool applies(const colocation_profile& one, const pod_manifest& pod) const {
+    if (one.pods && !matches(*one.pods, pod.spec.labels)) return false;
+    if (!one.namespaces) return true;
+    const auto found = std::find_if(into_->namespaces.begin(), into_->namespaces.end(),
+                                    [&](const namespace_spec& ns) { return ns.name == pod.spec.ns; });
+    return matches(*one.namespaces, found == into_->namespaces.end() ? label_map{} : found->labels);
+  }
+
+  void write(const colocation_profile& from, pod_manifest& pod) const {
+    label_map& labels = pod.spec.labels;
+    for (const auto& [key, text] : from.labels) labels.insert_or_assign(key, text);
+    for (const auto& [key, text] : from.annotations) pod.annotations.insert_or_assign(key, text);
+    copy_keys(from.label_keys, labels);
+    copy_keys(from.annotation_keys, pod.annotations);
+    for (const auto& [key, suffix] : from.label_suffixes)
+      if (const auto found = labels.find(key); found != labels.end()) found->second += suffix;
+    if (!from.scheduler_name.empty()) pod.spec.scheduler_name = from.scheduler_name;
+    if (!from.qos.empty()) labels.insert_or_assign(std::string{qos_label}, from.qos);
+    if (!from.priority_class.empty()) {
+      const priority_class_spec& its = *class_of(from.priority_class);
+      pod.spec.priority_class = its.name;
+      pod.spec.priority = its.value;
+      pod.spec.preemption = its.preemption;
+    }
+    if (from.sub_priority) labels.insert_or_assign(sub_priority_label, std::to_string(*from.sub_priority));
+  }
+
+  /// A pod of batch or mid requests what nodes lend. (Its class of service is that of its containers before.)
+  void borrow(pod_manifest& pod) const {
+    pod_spec& spec = pod.spec;
+    const auto each_limit = [&](const auto& visit) {
+      for (std::size_t i = 0; i < pod.limits.size(); ++i) {
+        const std::size_t apps = spec.containers.size();
+        visit(i < apps ? spec.containers[i] : spec.init_containers[i - apps], pod.limits[i]);
+      }
+    };
+    each_limit([](container& in, resource_list& limits) { in.limits = std::move(limits); });
+    const priority_class_spec* const named = class_of(spec.priority_class);
+    const std::int32_t priority = spec.priority.value_or(named != nullptr ? named->value : default_priority_);
+    request_resources_of(band_of(spec, priority), spec);
+    each_limit([](container& in, resource_list& limits) { limits = std::exchange(in.limits, {}); });
+  }
+
+  manifests* into_;
+  std::vector<const colocation_profile*> profiles_;  ///< by name
+  std::int32_t default_priority_ = 0;
+};
+
+}  // namespace
+
+bool read_profile(reader& read, const place& of, colocation_profile& out) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") {
+      const value* const all = v.at->find("annotations");
+      out.keeps_resources = all != nullptr && all->find(keep_resources) != nullptr;
+      return read_name(read, v, out.name);
+    }
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (field == "namespaceSelector") return read_label_selector(read, w, out.namespaces.emplace());
+      if (field == "selector") return read_label_selector(read, w, out.pods.emplace());
+      if (field == "labels") return read.texts_by_name(w, out.labels);
+      if (field == "annotations") return read.texts_by_name(w, out.annotations);
+      if (field == "labelKeysMapping") return read.texts_by_name(w, out.label_keys);
+      if (field == "annotationKeysMapping") return read.texts_by_name(w, out.annotation_keys);
+      if (field == "labelSuffixes") return read.texts_by_name(w, out.label_suffixes);
+      if (field == "schedulerName") return read.text(w, out.scheduler_name);
+      if (field == "priorityClassName") return read.text(w, out.priority_class);
+      if (field == "koordinatorPriority") return read.integer(w, out.sub_priority.emplace());
+      if (field == "probability") return read_probability(read, w, out);
+      if (field == "patch") return read.warn(w, "is not applied to pods");
+      if (field == "qosClass") {
+        return read.word(w, out.qos,
+                         {{"LSE", std::string{"LSE"}},
+                          {"LSR", std::string{"LSR"}},
+                          {"LS", std::string{"LS"}},
+                          {"BE", std::string{"BE"}},
+                          {"SYSTEM", std::string{"SYSTEM"}}});
+      }
+      return read.ignore(field, w, {});
+    });
+  });
+  return fine && (!out.name.empty() || read.fail(errc::malformed, of, "needs metadata.name"));
+}
+
+void apply_profiles(manifests& into, const colocation_objects& all, std::size_t new_from, bool read_ones) {
+  if (all.profiles.empty()) return;
+  const profile_writer writer{into, all};
+  for (std::size_t i = read_ones ? 0 : new_from; i < into.pods.size(); ++i) {
+    pod_manifest& pod = into.pods[i];
+    const bool was_made_before = i < new_from && !pod.node.empty();
+    if (!was_made_before && !pod.spec.reservation) writer.write(pod);
+  }
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -1,0 +1,202 @@
+#include "gangsched/kube/manifests.hpp"
+#include "gangsched/model/node_load.hpp"
+#include "kube/group_reading.hpp"
+
+// Koordinator's colocation: what nodes lend, and which pods borrow it.
+namespace gangsched::testing::colocation_manifests_test {
+
+using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
+
+namespace {
+
+manifests read_all(const std::string& text, const read_options& how = {}) {
+  auto made = read(source{"a.yaml", text}, how);
+  INFO((made ? std::string{} : made.error().message()));
+  REQUIRE(made.has_value());
+  return *std::move(made);
+}
+error refused(const std::string& text) {
+  const auto made = read(source{"a.yaml", text});
+  REQUIRE_FALSE(made.has_value());
+  return made.error();
+}
+
+std::string object(const std::string& api, const std::string& kind, const std::string& name, const std::string& rest) {
+  return "{apiVersion: " + api + ", kind: " + kind + ", metadata: {name: " + name + rest + "}\n---\n";
+}
+std::string node(const std::string& name, const std::string& more = "", const std::string& amounts = "") {
+  const std::string has = "{cpu: 10, memory: 100Gi, pods: 9" + amounts + "}";
+  return object("v1", "Node", name, more + "}, status: {allocatable: " + has + ", capacity: " + has + "}");
+}
+std::string pod(const std::string& name, const std::string& metadata, const std::string& spec = "") {
+  return object(
+      "v1", "Pod", name,
+      metadata + "}, spec: {containers: [{name: c, resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 4}}}]" +
+          spec + "}");
+}
+std::string profile(const std::string& name, const std::string& spec, const std::string& metadata = "") {
+  return object("config.koordinator.sh/v1alpha1", "ClusterColocationProfile", name,
+                metadata + "}, spec: {" + spec + "}");
+}
+std::string metric(const std::string& of, const std::string& status) {
+  return object("slo.koordinator.sh/v1alpha1", "NodeMetric", of,
+                "}, status: {updateTime: \"2026-01-01T00:00:00Z\", " + status + "}");
+}
+std::string config(const std::string& json, const std::string& name = "slo-controller-config") {
+  return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata:\n  colocation-config: '" + json +
+         "'\n---\n";
+}
+const std::string classes = object("scheduling.k8s.io/v1", "PriorityClass", "koord-batch", "}, value: 5000") +
+                            object("scheduling.k8s.io/v1", "PriorityClass", "koord-mid", "}, value: 7000");
+
+const pod_manifest& of(const manifests& all, std::string_view name) {
+  const auto found =
+      std::find_if(all.pods.begin(), all.pods.end(), [&](const pod_manifest& one) { return one.spec.name == name; });
+  REQUIRE(found != all.pods.end());
+  return *found;
+}
+const resource_list batch{{"kubernetes.io/batch-cpu", quantity{2000}},
+                          {"kubernetes.io/batch-memory", quantity{std::int64_t{1} << 30}}};
+const resource_list own{{"cpu", quantity{2}}, {"memory", quantity{std::int64_t{1} << 30}}};
+
+}  // namespace
+
+TEST_CASE("a profile makes new pods that it selects borrow what nodes lend", "[kube][colocation]") {
+  const manifests all =
+      read_all(classes + node("n1") + object("v1", "Namespace", "offline", ", labels: {lend: \"yes\"}}") +
+               profile("b",
+                       "selector: {matchLabels: {app: crawl}}, namespaceSelector: {matchLabels: {lend: \"yes\"}}, "
+                       "qosClass: BE, priorityClassName: koord-batch, koordinatorPriority: 7, schedulerName: other, "
+                       "labels: {x: w}, labelKeysMapping: {app: copied, none: empty}, labelSuffixes: {app: -x}, "
+                       "annotations: {scheduling.koordinator.sh/a: b}") +
+               pod("borrows", ", namespace: offline, labels: {app: crawl}") +
+               pod("elsewhere", ", labels: {app: crawl}") + pod("other", ", namespace: offline") +
+               pod("runs", ", namespace: offline, labels: {app: crawl}", ", nodeName: n1"));
+  const pod_manifest& made = of(all, "borrows");
+  CHECK(made.spec.containers[0].requests == batch);
+  REQUIRE(made.limits.size() == 1);
+  CHECK(made.limits[0] == resource_list{{"kubernetes.io/batch-cpu", quantity{4000}}});
+  CHECK(made.spec.containers[0].limits.empty());
+  CHECK(made.spec.labels == label_map{{"app", "crawl-x"},
+                                      {"copied", "crawl"},
+                                      {"empty", ""},
+                                      {"koordinator.sh/priority", "7"},
+                                      {"koordinator.sh/qosClass", "BE"},
+                                      {"x", "w"}});
+  CHECK(made.spec.priority == 5000);
+  CHECK(made.spec.priority_class == "koord-batch");
+  CHECK(made.spec.scheduler_name == "other");
+  CHECK(made.annotations.at("scheduling.koordinator.sh/a") == "b");
+  for (const char* const name : {"elsewhere", "other", "runs"}) {
+    CHECK(of(all, name).spec.containers[0].requests == own);
+    CHECK_FALSE(of(all, name).spec.labels.contains("x"));
+  }
+}
+
+TEST_CASE("profiles are applied in the order of their names, to pods of templates too", "[kube][colocation]") {
+  const manifests all =
+      read_all(classes + profile("b", "priorityClassName: koord-batch, labels: {x: b}") +
+               profile("a", "priorityClassName: koord-mid, labels: {x: a, v: a}") +
+               profile("c", "labels: {z: c}, probability: 0%") +
+               object("apps/v1", "ReplicaSet", "web",
+                      "}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, "
+                      "spec: {containers: [{name: c, resources: {requests: {cpu: 2, memory: 1Gi}}}]}}}"));
+  REQUIRE(all.pods.size() == 2);
+  for (const pod_manifest& one : all.pods) {
+    CHECK(one.spec.labels.at("x") == "b");
+    CHECK(one.spec.labels.at("v") == "a");
+    CHECK_FALSE(one.spec.labels.contains("z"));
+    CHECK(one.spec.containers[0].requests == batch);
+  }
+}
+
+TEST_CASE("which resources a pod requests follows from its band", "[kube][colocation]") {
+  const std::string every = profile("all", "labels: {x: w}");
+  const auto requests = [&](const std::string& metadata, const std::string& spec = "", const std::string& more = "") {
+    return of(read_all(classes + every + more + pod("p", metadata, spec)), "p").spec.containers[0].requests;
+  };
+  CHECK(requests("") == own);
+  CHECK(requests(", labels: {koordinator.sh/qosClass: BE}") == batch);
+  CHECK(requests("", ", priorityClassName: koord-batch") == batch);
+  CHECK(requests(", labels: {koordinator.sh/priority-class: koord-batch}", ", priority: 9000") == batch);
+  CHECK(requests("", ", priorityClassName: koord-mid").contains("kubernetes.io/mid-cpu"));
+  CHECK(requests("", ", priority: 3500") == own);  // free has no resources of its own
+  CHECK(requests("", ", priority: 5500",
+                 profile("kept", "labels: {z: z}",
+                         ", annotations: {config.koordinator.sh/skip-update-resources: \"\"}")) == own);
+}
+
+TEST_CASE("what of profiles cannot be had is said", "[kube][colocation]") {
+  const manifests all = read_all(profile("a", "priorityClassName: nobody, labels: {x: w}") +
+                                 profile("b", "probability: 30, patch: {spec: {}}, unknown: 1") + pod("p", ""));
+  CHECK(of(all, "p").spec.labels.empty());
+  std::vector<std::string> fields;
+  for (const warning& one : all.warnings) fields.push_back(one.field);
+  for (const char* const field : {"spec.priorityClassName", "spec.probability", "spec.patch", "spec.unknown"})
+    CHECK(std::count(fields.begin(), fields.end(), field) == 1);
+  CHECK(refused(profile("a", "qosClass: best")).field == "spec.qosClass");
+  CHECK(refused(profile("a", "probability: 101")).field == "spec.probability");
+}
+
+TEST_CASE("measurements become columns, and nodes lend what follows", "[kube][colocation]") {
+  const std::string used =
+      "nodeMetric: {nodeUsage: {resources: {cpu: 5, memory: 30Gi}}, "
+      "systemUsage: {resources: {cpu: 1500m, memory: 4Gi}}, "
+      "aggregatedNodeUsages: [{duration: 5m0s, usage: {p95: {resources: {cpu: 6}}}}]}, "
+      "podsMetric: [{name: web, namespace: default, priority: koord-mid, podUsage: {resources: {cpu: 2, memory: "
+      "8Gi}}}, "
+      "{name: gone, namespace: default, podUsage: {resources: {cpu: 500m, memory: 1Gi}}}, "
+      "{name: old, namespace: default, priority: koord-batch, podUsage: {resources: {cpu: 3}}}], "
+      "hostApplicationMetric: [{name: h, priority: koord-prod, usage: {resources: {memory: 1Gi}}}], "
+      "prodReclaimableMetric: {resource: {resources: {cpu: 1, memory: 2Gi}}}";
+  const std::string text =
+      node("n1") + node("n2") + node("n3", ", labels: {pool: mute}") + node("n4", "", ", kubernetes.io/batch-cpu: 77") +
+      pod("web", "", ", nodeName: n1, priority: 9000") + metric("n1", used) + metric("n3", used) + metric("n4", used);
+  const auto make = [&](const std::string& more) {
+    cluster made;
+    const auto done = apply(made, read_all(text + more));
+    INFO((done ? std::string{} : done.error().message()));
+    REQUIRE(done.has_value());
+    return made;
+  };
+  const auto lent = [](const cluster& on, const char* name) {
+    const node_id n = *on.find_node(name);
+    return std::vector<std::int64_t>{
+        on.allocatable(n, "kubernetes.io/batch-cpu"), on.allocatable(n, "kubernetes.io/batch-memory") >> 30,
+        on.allocatable(n, "kubernetes.io/mid-cpu"), on.allocatable(n, "kubernetes.io/mid-memory") >> 30};
+  };
+  using amounts = std::vector<std::int64_t>;
+
+  const cluster measured = make("");
+  const node_id n1 = *measured.find_node("n1");
+  const auto count = [&](auto id, std::string_view column) {
+    return node_load::count(measured.column_of(id, column).value());
+  };
+  CHECK(count(n1, node_load::cpu_used) == 5000);
+  CHECK(count(n1, node_load::cpu_system) == 2000);  // with whom nobody knows any more
+  CHECK(count(n1, node_load::memory_system) == std::int64_t{6} << 30);
+  CHECK(count(n1, node_load::cpu_reclaimable) == 1000);
+  CHECK(count(n1, "load.cpu.p95.300") == 6000);
+  CHECK(count(n1, node_load::memory_capacity) == std::int64_t{100} << 30);
+  const pod_id web = *measured.find_pod("default", "web");
+  CHECK(count(web, node_load::memory_used) == std::int64_t{8} << 30);
+  CHECK(measured.column_of(web, node_load::other_class) == 1);
+  CHECK(measured.column_of(*measured.find_node("n2"), node_load::measured) == 0);
+  CHECK(lent(measured, "n1") == amounts{0, 0, 0, 0});  // nothing says that anything is to be lent
+
+  const cluster lending = make(config(
+      R"({"enable": true, "cpuReclaimThresholdPercent": 70, "memoryReclaimThresholdPercent": 80, "memoryCalculatePolicy": "request", )"
+      R"("nodeConfigs": [{"name": "none", "enable": false}, {"nodeSelector": {"matchLabels": {"pool": "mute"}}, "enable": false}]})"));
+  CHECK(lent(lending, "n1") == amounts{3000, 79, 1000, 2});  // 10 - 3 - 2 - 2; 100 - 20 - 0 - 1
+  CHECK(lent(lending, "n2") == amounts{0, 0, 0, 0});
+  CHECK(lent(lending, "n3") == amounts{0, 0, 0, 0});
+  CHECK(lent(lending, "n4") == amounts{77, 0, 0, 0});  // what the API server says counts
+  const cluster off = make(config(R"({"enable": false, "nodeConfigs": [{"nodeSelector": {}, "enable": true}]})"));
+  CHECK(lent(off, "n1") == amounts{0, 0, 0, 0});
+
+  CHECK(refused(config(R"({"cpuCalculatePolicy": "most"})")).field == "data.colocation-config.cpuCalculatePolicy");
+  CHECK(refused(config("{}") + config("{}", "other")).code == errc::duplicate);
+}
+
+}  // namespace gangsched::testing::colocation_manifests_test
