@@ -54,6 +54,7 @@ type Options struct {
 	EventsKept           int  // that wait to be taken, at most, then the oldest go; 0: there are no events
 	CountReasons         bool // rejects say how many nodes gave which reason, in notes of events, without asking again
 	Backfill             BackfillRule
+	EvictionNotice       int64 // nanoseconds that victims of preemption may stay after a Notice; 0: they are evicted at once
 	MaxOvertake          int64 // who has waited longer than these nanoseconds gets nodes reserved at once; 0: nobody does
 }
 
@@ -76,9 +77,11 @@ const (
 	Evict    DecisionKind = C.GANGSCHED_EVICT    // delete this running pod, then remove it from the cluster
 	Reject   DecisionKind = C.GANGSCHED_REJECT   // no node; why: Explain
 	Revoke   DecisionKind = C.GANGSCHED_REVOKE   // a wait or bind that is not confirmed is void
+	Notice   DecisionKind = C.GANGSCHED_NOTICE   // this running pod is evicted when EvictionNotice is over, if that is still of use then
+	Withdraw DecisionKind = C.GANGSCHED_WITHDRAW // it is not: a pod that had notice may stay
 )
 
-var kindNames = [...]string{"bind", "wait", "nominate", "evict", "reject", "revoke"}
+var kindNames = [...]string{"bind", "wait", "nominate", "evict", "reject", "revoke", "notice", "withdraw"}
 
 func (k DecisionKind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {
@@ -170,6 +173,7 @@ func NewScheduler(on *Cluster, options Options) (*Scheduler, error) {
 	given.initial_backoff, given.max_backoff = C.int64_t(options.InitialBackoff), C.int64_t(options.MaxBackoff)
 	given.unschedulable_timeout = C.int64_t(options.UnschedulableTimeout)
 	given.check_hooks = C.bool(options.CheckHooks)
+	given.eviction_notice = C.int64_t(options.EvictionNotice)
 	given.backfill, given.max_overtake = C.int32_t(options.Backfill), C.int64_t(options.MaxOvertake)
 	on.own.mu.Lock()
 	defer on.own.mu.Unlock()

@@ -393,7 +393,9 @@ void host::execute(const decision& d) {
     case decision_kind::wait: return placed(index, task_state::reserved, d.node);
     case decision_kind::revoke: return taken_back(index);
     case decision_kind::reject: return rejected(index, d.reason);
-    case decision_kind::nominate: return;
+    case decision_kind::nominate:
+    case decision_kind::notice:
+    case decision_kind::withdraw: return;
     case decision_kind::evict: evicted_.insert(tasks_[index].job); return;
   }
   throw std::runtime_error{fmt::format("unexpected decision: {}", to_string(d.kind))};

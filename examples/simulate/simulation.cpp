@@ -305,7 +305,9 @@ void host::note(const decision& one) {
     case decision_kind::revoke: return timeline_->leaves_node(pod, now_);
     case decision_kind::nominate:
     case decision_kind::reject: return timeline_->is_rejected(pod, *scheduler_, one.pod, now_);
-    case decision_kind::evict: return;
+    case decision_kind::evict:
+    case decision_kind::notice:
+    case decision_kind::withdraw: return;
   }
 }
 
@@ -339,6 +341,8 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       of.tried_in = changes_;
       if (!keeps_volumes_) volumes_.release(pod), volumes_back_ = true;
       break;
+    case decision_kind::notice:
+    case decision_kind::withdraw: break;  // it gives none
     case decision_kind::nominate: to.nominated_node = cluster_.name_of(one.node); [[fallthrough]];
     case decision_kind::reject:
       ++to.attempts;

@@ -7,7 +7,7 @@
 
 using namespace gangsched;
 
-static_assert(static_cast<int>(decision_kind::revoke) == GANGSCHED_REVOKE);
+static_assert(static_cast<int>(decision_kind::withdraw) == GANGSCHED_WITHDRAW);
 static_assert(static_cast<int>(tie_rule::kube_heap) == GANGSCHED_TIES_KUBE_HEAP);
 static_assert(static_cast<int>(wake_rule::hints) == GANGSCHED_WAKE_HINTS);
 static_assert(static_cast<int>(timer_rule::by_host) == GANGSCHED_TIMERS_BY_HOST);
@@ -81,7 +81,7 @@ const char* gangsched_scheduler::describe(const gangsched_decision& one) {
   const std::string_view ns = model->namespace_of(pod), node = model->name_of(c::of(one.node));
   std::string made = ns == "default" ? "" : std::string{ns} + "/";
   made.append(model->name_of(pod)).append(": ").append(gangsched_decision_kind_name(one.kind));
-  const bool leaves = one.kind == GANGSCHED_EVICT || one.kind == GANGSCHED_REVOKE;
+  const bool leaves = one.kind == GANGSCHED_EVICT || one.kind >= GANGSCHED_REVOKE;
   if (!node.empty()) made.append(leaves ? " from " : " to ").append(node);
   if (one.reason != nullptr) {
     made.append(", ").append(one.reason);
@@ -169,6 +169,7 @@ bool read_options(const gangsched_scheduler_options& from, scheduler_options& in
   set_time(from.backoff_window, into.backoff_window);
   set_time(from.unschedulable_timeout, into.unschedulable_timeout);
   set_time(from.max_overtake, into.max_overtake);
+  set_time(from.eviction_notice, into.eviction_notice);
   return true;
 }
 
@@ -266,7 +267,7 @@ gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched
 void gangsched_scheduler_destroy(gangsched_scheduler* on) noexcept { delete on; }
 
 const char* gangsched_decision_kind_name(gangsched_decision_kind kind) noexcept {
-  if (kind < GANGSCHED_BIND || kind > GANGSCHED_REVOKE) return "";
+  if (kind < GANGSCHED_BIND || kind > GANGSCHED_WITHDRAW) return "";
   return to_string(static_cast<decision_kind>(kind)).data();  // of a literal
 }
 

@@ -150,6 +150,14 @@ GANGSCHED_INLINE void binding_cycle::evict(pod_id victim, const char* reason) {
     send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
 }
 
+GANGSCHED_INLINE void binding_cycle::preempt(pod_id victim, const char* reason, entity for_whom) {
+  const bool runs = gangsched::detail::names_pod(*state_, victim) &&
+                    state_->pods.state[victim.row] == pod_state::bound && !state_->pods.terminating[victim.row];
+  if (!notices_.in_use() || !runs) return evict(victim, reason);
+  if (notices_.give(victim, reason, for_whom, *now_))
+    decisions_->add(decision_kind::notice, victim.row).reason = notices_.reason_of(victim);
+}
+
 GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
   const gang* policy = group == no_row ? nullptr : std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   if (policy == nullptr || !policy->strict || state_->groups.satisfied[group]) return;
@@ -176,6 +184,9 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
     evict({pod, state_->pods.rows.generation(pod)}, "its gang has had fewer members than its minimum for too long");
   });
   leaving_.recheck(*now_, [&](row_t pod, const char* why) { evict({pod, state_->pods.rows.generation(pod)}, why); });
+  notices_.recheck(
+      *now_, [&](pod_id pod, const char* why) { evict(pod, why); },
+      [&](row_t pod) { decisions_->add(decision_kind::withdraw, pod); });
 }
 
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
@@ -336,6 +347,7 @@ GANGSCHED_INLINE void binding_cycle::start_over() {
   waiting_.all_groups_changed();
   reported_.look_again();
   leaving_.start_over();
+  notices_.start_over();
   for (row_t group = 0; group < state_->groups.rows.count(); ++group) {
     if (state_->groups.alive(group)) stale_.group_changed(group);
   }
@@ -343,7 +355,7 @@ GANGSCHED_INLINE void binding_cycle::start_over() {
 
 GANGSCHED_INLINE std::optional<instant> binding_cycle::next_deadline() const {
   std::optional<instant> next = waiting_.next_deadline();
-  for (const std::optional<instant>& due : {stale_.next_due(), leaving_.next_due()})
+  for (const std::optional<instant>& due : {stale_.next_due(), leaving_.next_due(), notices_.next_due()})
     if (due) next = std::min(next.value_or(*due), *due);
   return next;
 }
@@ -352,6 +364,7 @@ GANGSCHED_INLINE void binding_cycle::remember() {
   waiting_.remember();
   stale_.remember();
   leaving_.remember();
+  notices_.remember();
   reported_.remember();
 }
 
@@ -359,11 +372,12 @@ GANGSCHED_INLINE void binding_cycle::recall() noexcept {
   waiting_.recall();
   stale_.recall();
   leaving_.recall();
+  notices_.recall();
   reported_.recall();
 }
 
 GANGSCHED_INLINE saved_binding binding_cycle::save() const {
-  return {waiting_.save(), reported_.save(), stale_.save(), leaving_.save()};
+  return {waiting_.save(), reported_.save(), stale_.save(), leaving_.save(), notices_.save()};
 }
 
 GANGSCHED_INLINE std::optional<error> binding_cycle::restore(const saved_binding& from) {
@@ -374,7 +388,8 @@ GANGSCHED_INLINE std::optional<error> binding_cycle::restore(const saved_binding
   if (auto wrong = waiting_.restore(from.waiting)) return wrong;
   if (auto wrong = reported_.restore(from.reported)) return wrong;
   if (auto wrong = stale_.restore(from.stale)) return wrong;
-  return leaving_.restore(from.leaving);
+  if (auto wrong = leaving_.restore(from.leaving)) return wrong;
+  return notices_.restore(from.notices);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -49,7 +49,7 @@ GANGSCHED_INLINE core::core(model::cluster_state& on, profile_set profiles, cons
                 statistics_, now_),
       explainer_(*state_, entities_, queue_.admission(), gates_, limits_, parts_, search_, picker_,
                  queue_.unschedulable()),
-      binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_),
+      binding_(*state_, entities_, reservations_, queue_, decisions_, error_, now_, options_.eviction_notice),
       holdings_(*state_, entities_, picker_, parts_, search_, queue_, binding_, options_, statistics_, now_),
       cycles_{
           {{*state_, entities_, reservations_, preemption_, backfill_, queue_, binding_, holdings_, decisions_, error_},

@@ -42,6 +42,7 @@ GANGSCHED_INLINE void event_handlers::read(bool only_one) {
     const change record = log[position];
     const bool own = is_own(record);
     binding_->leaving().on_change(record);
+    binding_->notices().on_change(record);
     if (!own) handle(record);
     requeue_by(record, position);
     if (own) own_record(record);

@@ -85,6 +85,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
 
 /// Victims go for the group, which tries again when they are gone. False if it was not helped; @p broken: why, if that is an error.
 GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
+  if (with_.binding.awaits_victims({group, true})) return false;
   const preemption_result found = with_.makes_room.for_group(group);
   if (found.broken.code == code::error) {
     with_.error.set({group, true}, found.broken.reason);
@@ -96,7 +97,7 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
     with_.queue.retry_group(group, false, false);
   else if (found.helped)
     with_.queue.park_group(group, unknown_rejectors);
-  for (const auto& [victim, why] : found.victims) with_.binding.evict(victim, why);
+  for (const auto& [victim, why] : found.victims) with_.binding.preempt(victim, why, {group, true});
   found.add_moves_to(with_.decisions);
   return found.helped;
 }
@@ -135,7 +136,8 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
   status verdict = why.verdict;
   if (verdict.code != code::error && preempt_for(group, verdict)) return;
   refusal late;
-  if (verdict.code != code::error && with_.backfilling.on()) late = with_.backfilling.reserve({group, true});
+  if (verdict.code != code::error && with_.backfilling.on() && !with_.binding.awaits_victims({group, true}))
+    late = with_.backfilling.reserve({group, true});
   if (late)
     tell(whole.all_members(), late);
   else

@@ -102,7 +102,8 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
   const entity e = with_.entities.entity_of(pod);
   // (Hooks are asked, and may throw: before anything is said.)
   refusal late;
-  if (why.said.code != code::error && !e.group && with_.backfilling.on()) late = with_.backfilling.reserve(e);
+  if (why.said.code != code::error && !e.group && with_.backfilling.on() && !with_.binding.awaits_victims(e))
+    late = with_.backfilling.reserve(e);
   if (late) with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), late.by, late.said);
   const bool error = tell(pod, late ? late.said : why.said);
   if (e.group) return;  // a member: its group decides when it comes back
@@ -116,6 +117,8 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
 /// The result only nominates. False if nobody was helped.
 GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors) {
   const row_t group = with_.state.pods.group[pod];
+  const entity whom = with_.entities.incomplete(group) ? entity{group, true} : entity{pod, false};
+  if (with_.binding.awaits_victims(whom)) return false;
   std::vector<row_t> held;
   if (with_.entities.incomplete(group)) held = with_.binding.waiting().members_of(group);
   const preemption_result found = with_.makes_room.for_pod(pod, rejectors, held);
@@ -138,7 +141,7 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
   }
   for (const auto& [waiting, by] : found.waits)
     with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
-  for (const auto& [victim, why] : found.victims) with_.binding.evict(victim, why);
+  for (const auto& [victim, why] : found.victims) with_.binding.preempt(victim, why, whom);
   found.add_moves_to(with_.decisions);
   return found.helped;
 }

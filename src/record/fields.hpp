@@ -125,8 +125,8 @@ GANGSCHED_FIELDS(waiting_pod::holder, plugin, until);
 GANGSCHED_FIELDS(waiting_pod, pod, node, attempt, score, holders, allowed, rejected);
 GANGSCHED_FIELDS(attempt, pod, group, number, from_backoff);
 GANGSCHED_FIELDS(scheduler_options, seed, ties, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
-                 timers, wake, holds, search_budget, backfill, max_overtake, indexed_classes, count_reasons,
-                 check_hooks);
+                 timers, wake, holds, search_budget, backfill, max_overtake, eviction_notice, indexed_classes,
+                 count_reasons, check_hooks);
 
 /// The last value of each enumeration: what is read is not beyond it.
 template <class Enum>

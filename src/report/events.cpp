@@ -41,6 +41,18 @@ void events::called(const observed_call& what) {
         case decision_kind::nominate:
           if (!step.evicts(one.pod)) tell_failed(one, what);
           break;
+        case decision_kind::notice:
+        case decision_kind::withdraw: {
+          const bool goes = one.kind == decision_kind::notice;
+          sink_({"Normal",
+                 goes ? "PreemptionNotice" : "PreemptionWithdrawn",
+                 "Preempting",
+                 goes ? "Its room is needed: it is evicted when its notice is over" : "Nobody needs its room any more",
+                 one.pod,
+                 {},
+                 what.now});
+          break;
+        }
         case decision_kind::evict: {
           const bool preempted = step.victims != 0;
           const auto helped = std::find_if(step.decisions.begin(), step.decisions.end(), [&](const decision& other) {

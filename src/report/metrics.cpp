@@ -155,7 +155,9 @@ void metrics::state::read_attempt(const observed_step& step) {
 void metrics::state::read_decisions(const observed_step& step, instant now) {
   const bool attempt = step.kind == step_kind::attempt;
   for (const decision& one : step.decisions) {
-    if (one.kind == decision_kind::evict || (one.kind == decision_kind::nominate && step.evicts(one.pod))) continue;
+    if (one.kind == decision_kind::evict || one.kind >= decision_kind::notice ||
+        (one.kind == decision_kind::nominate && step.evicts(one.pod)))
+      continue;
     detail::pod_facts& of = facts_of(one.pod);
     if (attempt && one.kind != decision_kind::revoke) of.begin_attempt(step);
     switch (one.kind) {
@@ -169,7 +171,9 @@ void metrics::state::read_decisions(const observed_step& step, instant now) {
         end_wait(of, "Unschedulable", now);
         if (of.known) count_attempt("unschedulable", of.profile, step.took.end - of.began);
         break;
-      case decision_kind::evict: break;
+      case decision_kind::evict:
+      case decision_kind::notice:
+      case decision_kind::withdraw: break;
     }
   }
 }

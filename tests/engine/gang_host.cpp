@@ -173,7 +173,9 @@ void gang_host::take(const decision& one) {
       --jobs_[who.job].arrived;  // its controller makes a new one
       members_.erase(found);
       break;
-    case decision_kind::nominate: expect(false); break;
+    case decision_kind::nominate:
+    case decision_kind::notice:
+    case decision_kind::withdraw: expect(false); break;
   }
 }
 

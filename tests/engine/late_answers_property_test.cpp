@@ -219,6 +219,8 @@ class slow_host {
         world::must(cluster_->remove_pod(one.pod));
         forget(name);
         break;
+      case decision_kind::notice:
+      case decision_kind::withdraw:
       case decision_kind::reject:
       case decision_kind::nominate: break;
     }

@@ -133,6 +133,8 @@ struct process {
           break;
         case decision_kind::wait:
         case decision_kind::nominate:
+        case decision_kind::notice:
+        case decision_kind::withdraw:
         case decision_kind::reject: break;
       }
     }

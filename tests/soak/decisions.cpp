@@ -183,6 +183,15 @@ void host::take_one(const decision& one, from whom) {
       if (pod.state != pod_state::pending) wrong("nominate of a pod that is not pending", text_of(at));
       if (node == nobody) wrong("nominate without a node", text_of(at));
       return;
+    case decision_kind::notice:
+      if (pod.state != pod_state::bound || pod.terminating) wrong("notice of a pod that does not run", text_of(at));
+      if (pod.noticed || on_.scheduler.eviction_notice == instant{0}) wrong("a notice too many", text_of(at));
+      pod.noticed = now_;
+      return;
+    case decision_kind::withdraw:
+      if (!pod.noticed) wrong("a notice is withdrawn that nobody had", text_of(at));
+      pod.noticed.reset();
+      return;
     case decision_kind::evict:
       if (pod.state != pod_state::bound) wrong("evict of a pod that does not run", text_of(at));
       if (pod.terminating) wrong("evict of a pod that terminates", text_of(at));
@@ -304,7 +313,14 @@ void host::check_victims(std::span<const decision> all) const {
     best = std::max(best.value_or(priority), priority);
   }
   for (const decision& one : all) {
-    if (one.kind != decision_kind::evict || one.reason != nullptr) continue;
+    if (one.reason != nullptr) continue;
+    if (on_.scheduler.eviction_notice != instant{0} && one.kind == decision_kind::evict) {
+      const known_pod& pod = known_.pods.at(number_of(one.pod));
+      if (!pod.noticed || now_ < later_by(*pod.noticed, on_.scheduler.eviction_notice))
+        wrong("a victim goes before its time", pod.spec.name);
+      continue;
+    }
+    if (one.kind != decision_kind::evict && one.kind != decision_kind::notice) continue;
     if (!best && !groups) continue;  // groups of these releases nominate nobody
     if (!best) wrong("somebody is evicted for nobody", std::string{cluster_.name_of(one.pod)});
     const known_pod& pod = known_.pods.at(number_of(one.pod));

@@ -124,6 +124,7 @@ setting make_setting(std::uint64_t seed) {
   made.reservations = dice{mix64(~seed)}.percent(25);
   if (any.percent(20)) made.scheduler.backfill = any.percent(50) ? backfill_rule::easy : backfill_rule::conservative;
   if (any.percent(10)) made.scheduler.max_overtake = 20s;
+  if (dice{mix64(seed + 1)}.percent(15)) made.scheduler.eviction_notice = 4s;
   return made;
 }
 
@@ -169,6 +170,7 @@ std::string describe(const setting& of) {
   if (of.scheduler.backfill == backfill_rule::easy) text += ", backfill easy";
   if (of.scheduler.backfill == backfill_rule::conservative) text += ", backfill conservative";
   if (of.scheduler.max_overtake == 20s) text += ", max_overtake 20 s";
+  if (of.scheduler.eviction_notice == 4s) text += ", eviction_notice 4 s";
   return text;
 }
 

@@ -325,6 +325,7 @@ void host::restart() {
   called<"scheduler::observe">();
   must(scheduler_->observe(&watcher_), "observe");
   owed_.clear();  // what was not said nobody says any more
+  for (auto& [at, pod] : known_.pods) pod.noticed.reset();
   handled_ = 0;
   for (auto& [at, pod] : known_.pods) {
     if (pod.state == pod_state::assumed) pod.decided = true, pod.attempt = cluster_.attempt_of(pod.id);

@@ -46,13 +46,14 @@ struct known_pod {
   bool decided = false;                       ///< a bind decision that the host has not answered
   bool terminating = false;
   bool evicted = false;
-  bool by_others = false;              ///< its place was never the scheduler's to decide
-  bool in_flight = false;              ///< popped by the host
-  bool refused = false;                ///< the host tried it and said no: it waits for a change
-  bool given_up = false;               ///< `done`: in no queue until it is updated
-  bool overruled = false;              ///< the host let it go, whatever its group lacks, for as long as it waits
-  bool used_up = false;                ///< an owner ran that it was there for once
-  std::set<std::string> holders = {};  ///< the plugins that make it wait, as was seen last
+  std::optional<instant> noticed = {};  ///< since when it has notice
+  bool by_others = false;               ///< its place was never the scheduler's to decide
+  bool in_flight = false;               ///< popped by the host
+  bool refused = false;                 ///< the host tried it and said no: it waits for a change
+  bool given_up = false;                ///< `done`: in no queue until it is updated
+  bool overruled = false;               ///< the host let it go, whatever its group lacks, for as long as it waits
+  bool used_up = false;                 ///< an owner ran that it was there for once
+  std::set<std::string> holders = {};   ///< the plugins that make it wait, as was seen last
   instant wait_since{}, wait_most{};
 
   [[nodiscard]] bool placed() const noexcept { return state == pod_state::assumed || state == pod_state::bound; }

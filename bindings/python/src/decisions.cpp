@@ -55,7 +55,7 @@ void add_decisions(nb::module_& to) {
   nb::class_<decision_seen>(to, "Decision", "What the host is to do")
       .def_prop_ro(
           "kind", [](const decision_seen& of) { return kind_of(row_of(of)); },
-          "bind, wait, nominate, evict, reject or revoke")
+          "bind, wait, nominate, evict, reject, revoke, notice or withdraw")
       .def_prop_ro("pod",
                    [](const decision_seen& of) {
                      return pod_id{row_of(of).pod, row_of(of).pod_generation};
@@ -75,7 +75,7 @@ void add_decisions(nb::module_& to) {
           "code", [](const decision_seen& of) { return code_name(static_cast<code>(row_of(of).code)); }, "Of a reject")
       .def_prop_ro(
           "reason", [](const decision_seen& of) { return batch_of(of).reasons[of.at]; },
-          "Of a reject, revoke or evict, if one text says it; `Scheduler.explain` says more")
+          "Of a reject, revoke, notice or evict, if one text says it; `Scheduler.explain` says more")
       .def_prop_ro(
           "attempt", [](const decision_seen& of) { return row_of(of).attempt; },
           "The reservation that this is about; 0: none")
@@ -116,7 +116,7 @@ void add_decisions(nb::module_& to) {
           "count",
           [](const decision_batch& of) {
             nb::dict made;
-            for (unsigned kind = 0; kind <= static_cast<unsigned>(decision_kind::revoke); ++kind) {
+            for (unsigned kind = 0; kind <= static_cast<unsigned>(decision_kind::withdraw); ++kind) {
               std::size_t number = 0;
               for (const decision_row& row : of.rows) number += row.kind == kind;
               const std::string_view word = to_string(static_cast<decision_kind>(kind));

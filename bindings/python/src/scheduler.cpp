@@ -104,8 +104,8 @@ decision_batch run(py_scheduler& of, nb::handle now, bool confirm, std::size_t m
 scheduler_options to_options(std::uint64_t seed, const std::string& ties, const std::string& wake,
                              const std::string& timers, nb::handle initial_backoff, nb::handle max_backoff,
                              nb::handle backoff_window, nb::handle unschedulable_timeout, std::size_t indexed_classes,
-                             bool check_hooks, bool count_reasons, const std::string& backfill,
-                             nb::handle max_overtake) {
+                             bool check_hooks, bool count_reasons, const std::string& backfill, nb::handle max_overtake,
+                             nb::handle eviction_notice) {
   scheduler_options made;
   made.seed = seed;
   made.ties = choice(tie_words, ties, "ties");
@@ -120,6 +120,7 @@ scheduler_options to_options(std::uint64_t seed, const std::string& ties, const 
   made.count_reasons = count_reasons;
   made.backfill = choice(backfill_words, backfill, "backfill");
   if (!max_overtake.is_none()) made.max_overtake = to_instant(max_overtake);
+  made.eviction_notice = to_instant(eviction_notice);
   return made;
 }
 
@@ -371,19 +372,19 @@ void add_scheduler(nb::module_& to) {
       [](py_scheduler* self, shared_cluster on, nb::object profile, std::uint64_t seed, const std::string& ties,
          const std::string& wake, const std::string& timers, nb::object initial_backoff, nb::object max_backoff,
          nb::object backoff_window, nb::object unschedulable_timeout, std::size_t indexed_classes, bool check_hooks,
-         bool count_reasons, const std::string& backfill, nb::object max_overtake,
+         bool count_reasons, const std::string& backfill, nb::object max_overtake, nb::object eviction_notice,
          const std::optional<std::string>& metrics, const std::optional<std::string>& trace, std::size_t trace_records,
          std::size_t events) {
         make(self, std::move(on), profile,
              to_options(seed, ties, wake, timers, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
-                        indexed_classes, check_hooks, count_reasons, backfill, max_overtake),
+                        indexed_classes, check_hooks, count_reasons, backfill, max_overtake, eviction_notice),
              {metrics, trace, trace_records, events});
       },
       "cluster"_a, "profile"_a = nb::none(), nb::kw_only(), "seed"_a = 0, "ties"_a = "uniform",
       "wake"_a = "one_per_class", "timers"_a = "by_now", "initial_backoff"_a = 1, "max_backoff"_a = 10,
       "backoff_window"_a = 0, "unschedulable_timeout"_a = 300, "indexed_classes"_a = 0, "check_hooks"_a = false,
-      "count_reasons"_a = false, "backfill"_a = "none", "max_overtake"_a = nb::none(), "metrics"_a = nb::none(),
-      "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
+      "count_reasons"_a = false, "backfill"_a = "none", "max_overtake"_a = nb::none(), "eviction_notice"_a = 0,
+      "metrics"_a = nb::none(), "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
       nb::sig(
           "def __init__(self, cluster: ClusterBase, profile: Profile | collections.abc.Sequence[Profile] | None = "
           "None, *, seed: int = 0, "
@@ -391,13 +392,15 @@ void add_scheduler(nb::module_& to) {
           "max_backoff: float "
           "= 10, backoff_window: float = 0, unschedulable_timeout: float = 300, indexed_classes: int = 0, "
           "check_hooks: bool = False, count_reasons: bool = False, backfill: str = 'none', max_overtake: float | None "
-          "= None, metrics: str | None = None, trace: str | None = "
+          "= None, eviction_notice: float = 0, metrics: str | None = None, trace: str | None = "
           "None, trace_records: int = 32768, events: int = 0) -> None"),
       "One profile, or several with one queue. `ties`: uniform (by `seed`), lowest_row or kube_heap; `wake`: "
       "one_per_class, all or hints; "
       "`timers`: by_now or by_host. The options are `scheduler_options` of the library. `backfill`: "
       "none, easy or conservative, by `Pod.expected_run_time`: for whom nodes are reserved that have no room yet; who "
-      "has waited longer than `max_overtake` gets nodes reserved at once (None: nobody). `metrics`: counted (no clock "
+      "has waited longer than `max_overtake` gets nodes reserved at once (None: nobody). Victims of preemption may "
+      "stay for `eviction_notice` after a notice. "
+      "`metrics`: counted (no clock "
       "is "
       "read), or timed (by the machine's monotonic clock); `trace`: by_now or timed, of the last `trace_records`; "
       "`events`: how many are kept until they are taken.");

@@ -104,6 +104,8 @@ typedef struct gangsched_scheduler_options {
   int32_t backfill;      ///< GANGSCHED_BACKFILL_NONE …
   int64_t max_overtake;  ///< who has waited longer than this gets nodes reserved at once; 0: nobody does
   int32_t profile;       ///< GANGSCHED_PROFILE_DEFAULT …: what pods are scheduled by where no configuration says it
+  int64_t
+      eviction_notice;  ///< how long victims of preemption may stay after GANGSCHED_NOTICE; 0: they are evicted at once
 } gangsched_scheduler_options;
 
 /// Makes a scheduler on a cluster, which must outlive it. @p configuration null, or empty: the profile of the options; @p options may be
@@ -126,7 +128,9 @@ enum {
   GANGSCHED_NOMINATE = 2,  ///< the node is the pod's once its victims are gone
   GANGSCHED_EVICT = 3,     ///< delete this running pod, then remove it from the cluster
   GANGSCHED_REJECT = 4,    ///< no node; why: `gangsched_scheduler_explain`
-  GANGSCHED_REVOKE = 5     ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+  GANGSCHED_REVOKE = 5,    ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+  GANGSCHED_NOTICE = 6,    ///< this running pod is evicted when `eviction_notice` is over, if that is still of use then
+  GANGSCHED_WITHDRAW = 7   ///< it is not: a pod that had notice may stay
 };
 /// "bind"; "" for a number that is none. Static storage.
 GANGSCHED_C_API const char* gangsched_decision_kind_name(gangsched_decision_kind kind) GANGSCHED_NOEXCEPT;

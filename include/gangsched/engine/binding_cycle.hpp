@@ -8,6 +8,7 @@
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/cycle_error.hpp"
 #include "gangsched/engine/decision_list.hpp"
+#include "gangsched/engine/eviction_notices.hpp"
 #include "gangsched/engine/leaving_pods.hpp"
 #include "gangsched/engine/reported_reservations.hpp"
 #include "gangsched/engine/reservations.hpp"
@@ -23,9 +24,9 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// reservations end otherwise: timed out, rejected, preempted, failed.
 class GANGSCHED_API binding_cycle {
  public:
-  /// @p now: the scheduler's, read at each call.
+  /// @p now: the scheduler's, read at each call. @p notice: how long victims of preemption may stay.
   binding_cycle(model::cluster_state& state, const entity_view& entities, reservations& reserved, scheduling_queue& of,
-                decision_list& decisions, cycle_error& error, const instant& now)
+                decision_list& decisions, cycle_error& error, const instant& now, instant notice)
       : state_(&state),
         entities_(&entities),
         reservations_(&reserved),
@@ -36,20 +37,25 @@ class GANGSCHED_API binding_cycle {
         waiting_(state),
         reported_(state),
         stale_(state, entities),
-        leaving_(state, entities) {}
+        leaving_(state, entities),
+        notices_(state, notice) {}
 
   /// The pod has a node: asks permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
   bool begin(row_t pod, std::int64_t score);
   /// Decides `bind` for those that no hook holds any more.
   void finish_waiting();
-  /// Decides `revoke` for those that may not wait any longer, and `evict` for gangs that have been stale for too long and
-  /// for who runs in queues that drain.
+  /// Decides `revoke` for those that may not wait any longer, and `evict` for gangs that have been stale for too long, for who runs in
+  /// queues that drain, and for who has had notice for long enough.
   void expire_waits();
   /// A reservation is taken back and the host told; the pod is queued again as after a failure.
   void send_back(row_t pod, const char* reason, bool error);
   /// A running victim is the host's to evict, unless it goes already or has been told to in this call; one that is only assumed is taken
   /// back here and now.
   void evict(pod_id victim, const char* reason = nullptr);
+  /// The same of a victim of preemption, who may have notice first. @p for_whom: a pod or a group that needs its room.
+  void preempt(pod_id victim, const char* reason, entity for_whom);
+  /// Whether victims that were to make room for it run still, and have notice.
+  [[nodiscard]] bool awaits_victims(entity who) const { return notices_.in_use() && notices_.awaits(who); }
   /// A strict gang that has not had its minimum does not wait with some when another member failed (kueue-koordinator-hived 2.1).
   void revoke_strict_gang(row_t group);
 
@@ -78,6 +84,7 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] reported_reservations& reported() noexcept { return reported_; }
   [[nodiscard]] stale_gangs& stale() noexcept { return stale_; }
   [[nodiscard]] leaving_pods& leaving() noexcept { return leaving_; }
+  [[nodiscard]] eviction_notices& notices() noexcept { return notices_; }
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
   void remember();
@@ -105,6 +112,7 @@ class GANGSCHED_API binding_cycle {
   reported_reservations reported_;
   stale_gangs stale_;
   leaving_pods leaving_;
+  eviction_notices notices_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -16,6 +16,8 @@ enum class decision_kind : std::uint8_t {
   evict,   ///< delete this (running) pod, then remove it from the cluster
   reject,  ///< no node; why: scheduler::why
   revoke,  ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+  notice,  ///< this (running) pod is evicted when `scheduler_options::eviction_notice` is over, if that is still of use then
+  withdraw,  ///< it is not: a pod that had notice may stay
 };
 [[nodiscard]] constexpr std::string_view to_string(decision_kind kind) noexcept {
   switch (kind) {
@@ -25,6 +27,8 @@ enum class decision_kind : std::uint8_t {
     case decision_kind::evict: return "evict";
     case decision_kind::reject: return "reject";
     case decision_kind::revoke: return "revoke";
+    case decision_kind::notice: return "notice";
+    case decision_kind::withdraw: return "withdraw";
   }
   return "";
 }
@@ -33,7 +37,8 @@ enum class decision_kind : std::uint8_t {
 struct decision {
   decision_kind kind;
   gangsched::code code = gangsched::code::success;  ///< of a reject
-  const char* reason = nullptr;  ///< of a reject, revoke or evict, if one text says it; valid as the decision is
+  const char* reason =
+      nullptr;  ///< of a reject, revoke, notice or evict, if one text says it; valid as the decision is
   pod_id pod;
   node_id node;
   group_id group;

@@ -61,6 +61,10 @@ struct scheduler_options {
   /// Who has waited longer than this, and cannot be told when it will have room, gets nodes reserved at once, those from which least has
   /// to go: nobody enters them until it starts. For one at a time, the first in the order of the queue.
   instant max_overtake = instant::max();
+  /// How long victims of preemption may stay after they were told (`decision_kind::notice`), to end by themselves or to save what they have
+  /// done: then they are evicted, unless those they were to make room for have found other room, or gone (`decision_kind::withdraw`).
+  /// 0: they are evicted at once.
+  instant eviction_notice{0};
   /// Class indexes kept; the least recently used goes. Each takes about 21 bytes a node. 0: 64, and of fewer than 100,000 nodes as many
   /// more as take no more memory than those would, up to 512.
   std::size_t indexed_classes = 0;

@@ -226,12 +226,26 @@ struct saved_leaving {
   std::optional<instant> next, expires_next;
 };
 
+// --- `eviction_notices`
+struct saved_notice {
+  struct beneficiary {
+    row_t row = no_row;
+    std::uint32_t generation = 0;
+    bool is_group = false, nominated = false;
+  };
+  pod_id victim;
+  instant due{};
+  std::optional<std::string> reason;
+  std::vector<beneficiary> for_whom;
+};
+
 // --- `binding_cycle`
 struct saved_binding {
   saved_waiting waiting;
   saved_reported reported;
   saved_stale stale;
   saved_leaving leaving;
+  std::vector<saved_notice> notices;
 };
 
 // --- `object_cache`: of what has changed since the log was read, by row: past objects

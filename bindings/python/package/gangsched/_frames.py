@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 #: By the number in the field ``kind`` of a decision.
-DECISION_KINDS = ("bind", "wait", "nominate", "evict", "reject", "revoke")
+DECISION_KINDS = ("bind", "wait", "nominate", "evict", "reject", "revoke", "notice", "withdraw")
 #: By the number in the field ``state`` of a pod.
 POD_STATES = ("none", "pending", "assumed", "bound")
 
