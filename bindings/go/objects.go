@@ -25,8 +25,8 @@ func (c *Cluster) AddManifests(name string, text []byte) (warnings string, err e
 	return warnings, c.done(code)
 }
 
-// SetObject adds a Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet or PodDisruptionBudget as an API server
-// has it, in JSON, or updates the one of that name. It returns the id of a node, pod or group.
+// SetObject adds a Node, Pod, Reservation (of Koordinator), PodGroup, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet or
+// PodDisruptionBudget as an API server has it, in JSON, or updates the one of that name. It returns the id of a node, pod or group.
 func (c *Cluster) SetObject(text []byte, cookie uint64) (uint64, error) {
 	given := c.hand().document(text)
 	return made[uint64](c, C.binding_set_object(c.c, given, C.size_t(len(text)), C.uint64_t(cookie), c.call.failure))

@@ -21,7 +21,7 @@ std::string_view word(const kube::value* object, std::string_view key) noexcept 
 struct watched {
   kube::value object;
   std::string kind, ns, name;
-  bool ended = false;  ///< a pod that will not run again
+  bool ended = false;  ///< a pod that will not run again, a reservation that holds nothing any more
 };
 
 result<watched> read_object(const char* given, std::size_t size) {
@@ -34,16 +34,21 @@ result<watched> read_object(const char* given, std::size_t size) {
   made.ns = ns_of(std::string{word(meta, "namespace")}.c_str());
   made.name = word(meta, "name");
   const std::string_view phase = word(made.object.find("status"), "phase");
-  made.ended = made.kind == "Pod" && (phase == "Succeeded" || phase == "Failed");
+  made.ended = (made.kind == "Pod" || made.kind == "Reservation") && (phase == "Succeeded" || phase == "Failed");
   return made;
 }
 
 error other_kind(const watched& one) {
-  return {
-      errc::unknown, "object", "kind",
-      "\"" + one.kind +
-          "\" is none that comes alone: Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, "
-          "StatefulSet, PodDisruptionBudget"};
+  return {errc::unknown, "object", "kind",
+          "\"" + one.kind +
+              "\" is none that comes alone: Node, Pod, Reservation, PodGroup, Namespace, Service, "
+              "ReplicationController, ReplicaSet, "
+              "StatefulSet, PodDisruptionBudget"};
+}
+
+/// A Reservation is in no namespace; its pod is in that of its template.
+std::optional<pod_id> find_pod(const cluster& on, const watched& one) {
+  return one.kind == "Pod" ? on.find_pod(one.ns, one.name) : on.find_reservation(one.name);
 }
 
 bool is_controller(const watched& one) noexcept {
@@ -74,10 +79,11 @@ result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, g
     made.kind = GANGSCHED_OBJECT_NODE;
     return set(on.find_node(one.name), read->spec, on, &cluster::add_node, &cluster::update_node, made.id);
   }
-  if (one.kind == "Pod") {
-    const auto there = on.find_pod(one.ns, one.name);
+  if (one.kind == "Pod" || one.kind == "Reservation") {
+    const auto there = find_pod(on, one);
     if (one.ended) return there ? on.remove_pod(*there) : result<void>{};
-    const auto read = kube::read_pod(one.object, "object", nullptr, as_served);
+    const auto read =
+        (one.kind == "Pod" ? kube::read_pod : kube::read_reservation)(one.object, "object", nullptr, as_served);
     if (!read) return read.error();
     auto spec = kube::spec_for(on, *read);
     if (!spec) return std::move(spec).error();
@@ -136,8 +142,8 @@ result<void> remove_object(cluster& on, const watched& one) {
     const auto gone = on.remove_node(*there);
     return gone ? result<void>{} : gone.error();
   }
-  if (one.kind == "Pod") {
-    const auto there = on.find_pod(one.ns, one.name);
+  if (one.kind == "Pod" || one.kind == "Reservation") {
+    const auto there = find_pod(on, one);
     return there ? on.remove_pod(*there) : no();
   }
   if (one.kind == "PodGroup" || one.kind == "CompositePodGroup") {

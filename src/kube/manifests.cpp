@@ -517,6 +517,18 @@ result<pod_manifest> read_pod(const value& object, std::string_view file, std::v
   return detail::checked_alone(std::move(made), object, file, "Pod", true);
 }
 
+result<pod_manifest> read_reservation(const value& object, std::string_view file, std::vector<warning>* warnings,
+                                      const read_options& how) {
+  auto made =
+      detail::read_alone<pod_manifest>(object, file, detail::name_of_object(object, "Reservation", false), warnings,
+                                       [&](detail::reader& read, const detail::place& of, pod_manifest& out) {
+                                         out.from.line = object.line;
+                                         bool over = false;
+                                         return detail::read_reservation(read, of, out, over, how);
+                                       });
+  return detail::checked_alone(std::move(made), object, file, "Reservation", false);
+}
+
 result<namespace_spec> read_namespace(const value& object, std::string_view file, std::vector<warning>* warnings) {
   auto made = detail::read_alone<namespace_spec>(object, file, detail::name_of_object(object, "Namespace", false),
                                                  warnings, detail::read_namespace);

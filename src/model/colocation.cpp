@@ -75,7 +75,7 @@ GANGSCHED_INLINE both_loads load_of(const cluster& on, node_id node) {
     const std::int64_t allocatable = on.allocatable(node, columns.resource);
     colocation_load& one = made[i];
     one.capacity = count_of(on, node, columns.capacity, allocatable);
-    one.reserved = std::max({std::int64_t{0}, one.capacity - allocatable, count_of(on, node, columns.reserved)});
+    one.reserved = count_of(on, node, columns.reserved, std::max<std::int64_t>(0, one.capacity - allocatable));
     one.system_used = count_of(on, node, columns.system);
     one.reclaimable = count_of(on, node, columns.reclaimable);
     one.unused = one.capacity - count_of(on, node, columns.used);

@@ -343,6 +343,21 @@ TEST_CASE("Kubernetes' objects come as JSON, all or none, and are followed as a 
   CHECK(set(over, 0).kind == GANGSCHED_OBJECT_NONE);
   CHECK(gangsched_cluster_find_pod(world.cluster, "default", "p").value == 0);
 
+  // A Reservation is a pod in the namespace of its template, which holds what it requests until it has ended.
+  const auto reservation = [](const std::string& phase) {
+    return R"({"apiVersion": "scheduling.koordinator.sh/v1alpha1", "kind": "Reservation", "metadata": {"name": "held"}, "spec": )"
+           R"({"owners": [{"object": {"name": "q"}}], "ttl": "0s", "template": {"metadata": {"namespace": "x"}, "spec": )"
+           R"({"containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]}}}, "status": {"nodeName": "b", "phase": ")" +
+           phase + "\"}}";
+  };
+  const gangsched_object held = set(reservation("Available"), 0);
+  CHECK(held.kind == GANGSCHED_OBJECT_POD);
+  CHECK(held.id == gangsched_cluster_find_pod(world.cluster, "x", "held").value);
+  CHECK(gangsched_cluster_requested(world.cluster, {b.id}, "cpu") == 4000);
+  CHECK(set(reservation("Available"), 0).id == held.id);
+  CHECK(set(reservation("Succeeded"), 0).kind == GANGSCHED_OBJECT_NONE);
+  CHECK(gangsched_cluster_requested(world.cluster, {b.id}, "cpu") == 0);
+
   CHECK(set(R"({"kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "web"}}})", 0).kind ==
         GANGSCHED_OBJECT_SERVICE);
   CHECK(

@@ -139,6 +139,45 @@ TEST_CASE("what of profiles cannot be had is said", "[kube][colocation]") {
   CHECK(refused(profile("a", "probability: 101")).field == "spec.probability");
 }
 
+TEST_CASE("what a node's annotation reserves is no pod's, and is not lent", "[kube][colocation]") {
+  const auto reserving = [](const std::string& annotation, const std::string& capacity = "{cpu: 10, memory: 100Gi}") {
+    return object(
+        "v1", "Node", "n1",
+        ", annotations: {node.koordinator.sh/reservation: '" + annotation +
+            "'}}, status: {allocatable: {cpu: 10, memory: 100Gi, kubernetes.io/batch-cpu: 9, pods: 9}, capacity: " +
+            capacity + "}");
+  };
+  const auto has = [&](const std::string& annotation, const char* resource) {
+    cluster on;
+    REQUIRE(apply(on, read_all(reserving(annotation))).has_value());
+    return on.allocatable(*on.find_node("n1"), resource);
+  };
+  CHECK(has(R"({"resources": {"cpu": "1500m", "memory": "4Gi"}})", "cpu") == 8500);
+  CHECK(has(R"({"resources": {"cpu": "1500m", "memory": "4Gi"}})", "memory") >> 30 == 96);
+  CHECK(has(R"({"resources": {"cpu": "1500m"}, "reservedCPUs": "0-2"})", "cpu") == 7000);  // the list counts
+  CHECK(has(R"({"reservedCPUs": "0-2", "applyPolicy": "ReservedCPUsOnly"})", "cpu") == 10000);
+  CHECK(has(R"({"resources": {"cpu": "99"}})", "cpu") == 0);
+  CHECK(has(R"({"resources": {"kubernetes.io/batch-cpu": "5"}})", "kubernetes.io/batch-cpu") == 9);
+  CHECK(refused(reserving(R"({"reservedCPUs": "0-"})")).field ==
+        "metadata.annotations[\"node.koordinator.sh/reservation\"].reservedCPUs");
+
+  const auto kept = [&](const std::string& capacity) {
+    const manifests all = read_all(reserving(R"({"reservedCPUs": "0-1"})", capacity));
+    CHECK(all.nodes[0].reserved_cpus == std::vector<std::uint32_t>{0, 1});
+    return all.nodes[0].reserved.at("cpu");
+  };
+  CHECK(kept("{cpu: 11}") == quantity{2});
+  CHECK(kept("{cpu: 14}") == quantity{4});  // kubelet keeps more
+  const std::string config_of_all = config(R"({"enable": true, "cpuReclaimThresholdPercent": 100})");
+  const std::string used = metric("n1", "nodeMetric: {nodeUsage: {resources: {cpu: 1, memory: 1Gi}}}");
+  cluster on;
+  std::string node_text = reserving(R"({"resources": {"cpu": 3}})", "{cpu: 12, memory: 100Gi}");
+  node_text.replace(node_text.find("kubernetes.io/batch-cpu: 9, "), 28, "");
+  REQUIRE(apply(on, read_all(node_text + used + config_of_all)).has_value());
+  CHECK(on.allocatable(*on.find_node("n1"), "cpu") == 7000);
+  CHECK(on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-cpu") == 9000);  // 12 without 3
+}
+
 TEST_CASE("measurements become columns, and nodes lend what follows", "[kube][colocation]") {
   const std::string used =
       "nodeMetric: {nodeUsage: {resources: {cpu: 5, memory: 30Gi}}, "

@@ -39,11 +39,11 @@ enum {
   GANGSCHED_OBJECT_BUDGET = 7
 };
 
-/// Adds one Node, Pod, PodGroup, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet (of these three the selector: what
-/// spreading by default goes by) or PodDisruptionBudget (its selector and status) as an API server has it, or updates the one of that name:
-/// what a watch says of objects that came and changed. @p cookie is the host's own word on a node, pod or group; @p made may be null. A pod
-/// that has ended (phase Succeeded or Failed) is removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is
-/// not there). O(length).
+/// Adds one Node, Pod, Reservation (Koordinator's: a pod that holds room for others), PodGroup, Namespace, Service, ReplicationController,
+/// ReplicaSet, StatefulSet (of these three the selector: what spreading by default goes by) or PodDisruptionBudget (its selector and
+/// status) as an API server has it, or updates the one of that name: what a watch says of objects that came and changed. @p cookie is the
+/// host's own word on a node, pod or group; @p made may be null. A pod or reservation that has ended (phase Succeeded or Failed) is
+/// removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
                                                             uint64_t cookie, gangsched_object* made,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;

@@ -30,6 +30,10 @@ struct warning {
 struct node_manifest {
   node_spec spec;
   label_map annotations = {};  ///< those about devices
+  /// What is kept from pods, if its annotation node.koordinator.sh/reservation keeps something: of that, which `spec.allocatable` does not
+  /// have any more unless the annotation is about CPUs only, and of what kubelet keeps the larger; and which CPUs.
+  resource_list reserved = {};
+  std::vector<std::uint32_t> reserved_cpus = {};
   /// Of its CSINode: the labels that say where volumes of a driver can be reached, by driver, and in-tree plugins whose work drivers do.
   sorted_map<std::vector<std::string>> topology_keys = {};
   std::vector<std::string> migrated_plugins = {};
@@ -274,6 +278,10 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<pod_manifest> read_pod(const value& object, std::string_view file,
                                                           std::vector<warning>* warnings = nullptr,
                                                           const read_options& how = {});
+/// A Reservation of Koordinator: the pod that it is, in the namespace of its template.
+[[nodiscard]] GANGSCHED_API result<pod_manifest> read_reservation(const value& object, std::string_view file,
+                                                                  std::vector<warning>* warnings = nullptr,
+                                                                  const read_options& how = {});
 [[nodiscard]] GANGSCHED_API result<namespace_spec> read_namespace(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
 [[nodiscard]] GANGSCHED_API result<service_manifest> read_service(const value& object, std::string_view file,

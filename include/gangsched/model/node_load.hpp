@@ -49,7 +49,8 @@ inline constexpr std::string_view memory_deviation = "load.memory.deviation";
 /// Of nodes, what the shares of CPU are of where it is not what is allocatable, as where kubelet keeps some for itself (a count:
 /// thousandths).
 inline constexpr std::string_view cpu_capacity = "load.cpu.capacity";
-/// Of nodes: what there is of memory with what kubelet keeps for itself, and what is reserved of both beside that (counts).
+/// Of nodes: what there is of memory with what kubelet keeps for itself; and what is reserved of both, if that is not the difference to
+/// what is allocatable (counts).
 inline constexpr std::string_view memory_capacity = "load.memory.capacity";
 inline constexpr std::string_view cpu_reserved = "load.cpu.reserved";
 inline constexpr std::string_view memory_reserved = "load.memory.reserved";

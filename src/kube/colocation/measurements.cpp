@@ -20,16 +20,22 @@ void add(std::optional<std::int64_t>& to, const std::optional<std::int64_t>& mor
   if (more) to = saturating_add(to.value_or(0), *more);
 }
 
+use use_of(const resource_list& amounts) {
+  use made;
+  std::int64_t units = 0;
+  if (const auto cpu = amounts.find("cpu"); cpu != amounts.end() && cpu->second.milli_value(units)) made.cpu = units;
+  if (const auto memory = amounts.find("memory"); memory != amounts.end() && memory->second.value(units))
+    made.memory = units;
+  return made;
+}
+
 /// A ResourceMap.
 bool read_use(reader& read, const place& of, use& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key != "resources") return read.ignore(key, v, {"devices"});
     resource_list amounts;
     if (!read.amounts(v, amounts)) return false;
-    std::int64_t units = 0;
-    if (const auto cpu = amounts.find("cpu"); cpu != amounts.end() && cpu->second.milli_value(units)) out.cpu = units;
-    if (const auto memory = amounts.find("memory"); memory != amounts.end() && memory->second.value(units))
-      out.memory = units;
+    out = use_of(amounts);
     return true;
   });
 }
@@ -188,15 +194,12 @@ std::optional<error> set_node(cluster& on, const node_metric_manifest& from, nod
   return std::nullopt;
 }
 
-/// Without kubelet's part.
+/// With kubelet's part; and what is reserved.
 std::optional<error> set_capacity(cluster& on, const node_manifest& from, node_id node) {
-  use capacity;
-  std::int64_t units = 0;
-  const auto& all = from.spec.capacity;
-  if (const auto cpu = all.find("cpu"); cpu != all.end() && cpu->second.milli_value(units)) capacity.cpu = units;
-  if (const auto memory = all.find("memory"); memory != all.end() && memory->second.value(units))
-    capacity.memory = units;
-  return set_counts(on, node, capacity, node_load::cpu_capacity, node_load::memory_capacity);
+  if (auto wrong =
+          set_counts(on, node, use_of(from.spec.capacity), node_load::cpu_capacity, node_load::memory_capacity))
+    return wrong;
+  return set_counts(on, node, use_of(from.reserved), node_load::cpu_reserved, node_load::memory_reserved);
 }
 
 std::optional<error> lend(cluster& on, const colocation_manifest& by, const node_manifest& of, node_id node,

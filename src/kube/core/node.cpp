@@ -3,6 +3,7 @@
 #include "gangsched/model/name_rules.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/annotations.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
@@ -37,6 +38,45 @@ bool read_node_amounts(reader& read, const place& of, resource_list& out) {
     }
     read.warn(of, fmt::format("\"{}\" is no name of a resource; it is left out", one->first));
     one = out.erase(one);
+  }
+  return true;
+}
+
+/// What Koordinator keeps for others than pods (apis/extension/node_reservation.go, 1.7.0): its scheduler takes it off what is allocatable,
+/// but for what is lent to batch, which its controller has without.
+static bool read_node_reservation(reader& read, const place& of, node_manifest& out) {
+  constexpr const char* key = "node.koordinator.sh/reservation";
+  const auto text = out.annotations.find(key);
+  if (text == out.annotations.end() || text->second.empty()) return true;
+  bool amounts_count = true;
+  std::string cpus;
+  const bool fine = read_inside(
+      read, find_spot(of, {"metadata", "annotations", key}), text->second, [&](reader& in, const place& root) {
+        return in.fields(root, [&](std::string_view field, const place& v) {
+          if (field == "resources") return in.amounts(v, out.reserved);
+          if (field == "applyPolicy")
+            return in.word(v, amounts_count, {{"", true}, {"Default", true}, {"ReservedCPUsOnly", false}});
+          if (field != "reservedCPUs") return in.ignore(field, v, {});
+          if (!in.text(v, cpus)) return false;
+          const auto list = parse_cpu_list(cpus);
+          if (!list) return in.fail(errc::malformed, v, fmt::format("\"{}\" is no list of CPUs like 0-3,8", cpus));
+          out.reserved_cpus = *list;
+          return true;
+        });
+      });
+  if (!fine) return false;
+  if (!cpus.empty()) out.reserved["cpu"] = quantity{static_cast<std::int64_t>(out.reserved_cpus.size())};
+  for (auto& [name, has] : out.spec.allocatable) {
+    const auto kept = out.reserved.find(name);
+    if (kept == out.reserved.end()) continue;
+    const auto all = out.spec.capacity.find(name);
+    const auto less = [](const quantity& a, const quantity& b) {
+      return quantity::from_nanos(a.nanos() - b.nanos(), a.format());
+    };
+    const quantity by_kubelet = all == out.spec.capacity.end() ? quantity{} : less(all->second, has);
+    if (amounts_count && !name.starts_with("kubernetes.io/batch-"))
+      has = has > kept->second ? less(has, kept->second) : quantity{};
+    kept->second = std::max(kept->second, by_kubelet);
   }
   return true;
 }
@@ -82,7 +122,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
     return read.ignore(key, v, {"apiVersion", "kind"});
   });
   if (how.defaulting && !has_allocatable) spec.allocatable = spec.capacity;
-  return fine && read_gpu_labels(read, of, out.annotations, spec);
+  return fine && read_node_reservation(read, of, out) && read_gpu_labels(read, of, out.annotations, spec);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

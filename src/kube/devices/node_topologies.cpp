@@ -324,6 +324,8 @@ bool read_bind_policy(reader& read, const place& of, cpu_bind_policy& out) {
 
 std::optional<error> read_cpu_rules(const node_manifest& node, std::string object, node_numa& to) {
   std::optional<error> wrong;
+  for (const std::uint32_t cpu : node.reserved_cpus)
+    if (std::ranges::find(to.reserved_cpus, cpu) == to.reserved_cpus.end()) to.reserved_cpus.push_back(cpu);
   const auto label = [&](const char* key, auto& into, auto words) {
     const auto found = node.spec.labels.find(key);
     if (found == node.spec.labels.end() || wrong) return false;
