@@ -69,7 +69,7 @@ result<void> set(std::optional<Id> there, const Spec& spec, cluster& on, result<
   return {};
 }
 
-constexpr kube::read_options as_served{.defaulting = false, .expand = false};
+const kube::read_options as_served{.defaulting = false, .expand = false};
 
 result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, gangsched_object& made) {
   if (one.kind == "Node") {

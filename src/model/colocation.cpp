@@ -125,6 +125,8 @@ GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, node_id node, ins
   const auto measured = node_load::when(on.column_of(node, node_load::measured).value_or(0));
   const bool known = measured && now <= later_by(*measured, strategy_.degrade_after);
   const detail::both_loads load = known ? detail::load_of(on, node) : detail::both_loads{};
+  colocation_strategy::of_resource cpu = strategy_.cpu;
+  if (cpu.by == colocation_strategy::policy::request) cpu.by = colocation_strategy::policy::usage;
   // A faster CPU does more of what batch requests.
   const std::int64_t faster = detail::count_of(on, node, node_load::cpu_normalization, 100);
   const auto batch_cpu = [&](std::int64_t milli) {
@@ -134,7 +136,7 @@ GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, node_id node, ins
   };
   const band_resources batch = resources_of(priority_band::batch), mid = resources_of(priority_band::mid);
   const std::array<std::pair<std::string_view, std::int64_t>, 4> amounts{
-      {{batch.cpu, batch_cpu(batch_amount(strategy_.cpu, load[0]))},
+      {{batch.cpu, batch_cpu(batch_amount(cpu, load[0]))},
        {batch.memory, batch_amount(strategy_.memory, load[1])},
        {mid.cpu, mid_amount(strategy_.cpu, strategy_.mid_unallocated_percent, load[0])},
        {mid.memory, mid_amount(strategy_.memory, strategy_.mid_unallocated_percent, load[1])}}};

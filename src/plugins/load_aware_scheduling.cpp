@@ -5,17 +5,17 @@
 
 #include "gangsched/core/percent.hpp"
 #include "gangsched/framework/argument_reader.hpp"
+#include "gangsched/model/service_class.hpp"
 #include "gangsched/policies/pod_bounds.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-enum class load_class { prod, mid, batch };
-
-GANGSCHED_INLINE load_class load_class_of(std::int32_t priority) noexcept {
-  if (priority >= 7000 && priority <= 7999) return load_class::mid;
-  return priority >= 5000 && priority <= 5999 ? load_class::batch : load_class::prod;
+/// Those in no band, or free, are prod here.
+GANGSCHED_INLINE priority_band load_band_of(std::int32_t priority) noexcept {
+  const priority_band band = band_of(priority);
+  return band == priority_band::mid || band == priority_band::batch ? band : priority_band::prod;
 }
 
 /// Go's: "1h5m30s", to the second.
@@ -134,19 +134,19 @@ GANGSCHED_INLINE void load_aware_scheduling::attach(column_maker& columns) {
 }
 
 GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::estimate(const pod_view& pod) const {
-  constexpr std::string_view names[3][2] = {{"cpu", "memory"},
-                                            {"kubernetes.io/mid-cpu", "kubernetes.io/mid-memory"},
-                                            {"kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"}};
   constexpr pair of_nothing{250, 200 << 20};
-  const detail::load_class cls = detail::load_class_of(pod.priority());
+  const priority_band band = detail::load_band_of(pod.priority());
+  const band_resources borrowed = resources_of(band);
+  const std::array<std::string_view, 2> names = borrowed.cpu.empty() ? std::array<std::string_view, 2>{"cpu", "memory"}
+                                                                     : std::array{borrowed.cpu, borrowed.memory};
   pair made{};
   for (std::size_t i = 0; i < made.size(); ++i) {
-    const auto kind = pod.find_kind(names[static_cast<std::size_t>(cls)][i]);
+    const auto kind = pod.find_kind(names[i]);
     const std::int64_t limit = kind ? limit_of(pod.spec(), *kind) : 0;
     const std::int64_t most = std::max(limit, kind ? pod.request(*kind) : 0);
     made[i] = saturating_cast(std::round(static_cast<double>(most) * static_cast<double>(options_.factors[i]) / 100));
     if (limit != 0) made[i] = std::min(made[i], limit);
-    if (most == 0) made[i] = cls == detail::load_class::mid ? 0 : of_nothing[i];
+    if (most == 0) made[i] = band == priority_band::mid ? 0 : of_nothing[i];
   }
   return made;
 }
@@ -187,7 +187,7 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::used(room no
     sum = words(used_);
   }
   node.each_pod([&](const pod_info& pod) {
-    if (what == by::prod && detail::load_class_of(pod.priority()) != detail::load_class::prod) return;
+    if (what == by::prod && detail::load_band_of(pod.priority()) != priority_band::prod) return;
     const bool measured = (pod.own(pods_[0]) != 0 || pod.own(pods_[1]) != 0) && !estimates_alone &&
                           !(what == by::prod && pod.own(other_class_) != 0);
     const bool estimated = !measured || settling(pod, node);
@@ -212,7 +212,7 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
     for (std::size_t i = 0; i < of.size(); ++i) of[i] = node_load::count(node.own(columns[i])).value_or(of[i]);
     return of;
   };
-  const bool is_prod = detail::load_class_of(pod.priority()) == detail::load_class::prod;
+  const bool is_prod = detail::load_band_of(pod.priority()) == priority_band::prod;
   by what = by::prod;
   pair thresholds = is_prod ? own(options_.prod_thresholds, prod_thresholds_) : pair{};
   if (thresholds == pair{} && options_.percentile_thresholds != pair{})
@@ -239,7 +239,7 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
 
 GANGSCHED_INLINE std::int64_t load_aware_scheduling::score(const pod_view& pod, room node) const {
   if (node.own(measured_) == 0 || expired(node) || (node.own(used_[0]) == 0 && node.own(used_[1]) == 0)) return 0;
-  const bool is_prod = detail::load_class_of(pod.priority()) == detail::load_class::prod;
+  const bool is_prod = detail::load_band_of(pod.priority()) == priority_band::prod;
   const by what = options_.score_prod && is_prod ? by::prod : scored_.asked ? by::percentile : by::use;
   const pair sum = used(node, what, scored_, options_.scored), all = there(node), more = estimate(pod);
   std::int64_t total = 0, weights = options_.dominant_weight, least = max_node_score;

@@ -197,6 +197,14 @@ TEST_CASE("what a node lends follows from its pods, as in Koordinator's tests", 
     w.refresh();
     CHECK(w.lent() == amounts{12'000, 38, 0, 0});  // 140 - 49 - 20 - 33
   }
+  SECTION("CPU does not go by requests, memory may") {
+    colocation_strategy by_request = at_65();
+    by_request.cpu.by = by_request.memory.by = policy::request;
+    w.shares = colocation{by_request};
+    w.uses(w.runs(of("a", 40, "60G")), 33, 33);
+    w.refresh();
+    CHECK(w.lent() == amounts{25'000, 18, 0, 0});  // 120 - 42 - 60
+  }
   SECTION("a faster CPU does more") {
     w.uses(w.runs(of("a", 40, "60G")), 33, 33);
     w.set(node_load::cpu_normalization, 120);
