@@ -133,11 +133,30 @@ BENCHMARK(waiting_pods)
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
 
-/// By hints, a label of a node changes, of which who rejected them did not want to hear.
+/// The same where some are alike: pods, classes.
+void waiting_classes(benchmark::State& state) {
+  full_house house{20};
+  scheduler scheduler{house.nodes, profiles::kube_default()};
+  const int classes = static_cast<int>(state.range(1));
+  for (int i = 0; i < state.range(0); ++i)
+    bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i % classes)));
+  small_room(state, house, scheduler);
+}
+BENCHMARK(waiting_classes)
+    ->Name("Events/WaitingClasses")
+    ->ArgNames({"pods", "classes"})
+    ->Args({20000, 2000})
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// By hints, a label of a node changes, of which who rejected them did not want to hear. Pods, classes.
 void waiting_pods_by_hints(benchmark::State& state) {
   full_house house{20};
   scheduler scheduler{house.nodes, profiles::kube_default(), with_kube_queue()};
-  for (int i = 0; i < state.range(0); ++i) bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i)));
+  const int classes = static_cast<int>(state.range(1));
+  for (int i = 0; i < state.range(0); ++i)
+    bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i % classes)));
   int version = 0;
   time_events(state, scheduler, [&] {
     node_spec node = a_node(0);
@@ -147,8 +166,87 @@ void waiting_pods_by_hints(benchmark::State& state) {
 }
 BENCHMARK(waiting_pods_by_hints)
     ->Name("Events/WaitingPodsByHints")
-    ->Arg(200)
-    ->Arg(20000)
+    ->ArgNames({"pods", "classes"})
+    ->Args({200, 200})
+    ->Args({20000, 20000})
+    ->Args({20000, 2000})
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// By hints, what those who rejected them did ask for: a node's room grows, less than any of them needs.
+void too_little_room_by_hints(benchmark::State& state) {
+  full_house house{20};
+  scheduler scheduler{house.nodes, profiles::kube_default(), with_kube_queue()};
+  const int classes = static_cast<int>(state.range(1));
+  for (int i = 0; i < state.range(0); ++i)
+    bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i % classes)));
+  int version = 0;
+  time_events(state, scheduler, [&] {
+    node_spec node = a_node(0);
+    node.allocatable["cpu"] = 1;
+    node.allocatable["memory"] = bench::mebi(32768 + ++version % 2);
+    if (!house.nodes.update_node(house.all.front(), node)) std::abort();
+  });
+}
+BENCHMARK(too_little_room_by_hints)
+    ->Name("Events/TooLittleRoomByHints")
+    ->ArgNames({"pods", "classes"})
+    ->Args({20000, 2000})
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// A pod that runs ends, and the first that waits gets a place, in turns: an event, a decision. Nodes, classes of pods.
+void in_turns(benchmark::State& state) {
+  const int count = static_cast<int>(state.range(0)), classes = static_cast<int>(state.range(1));
+  constexpr int rounds = 200;
+  double best = std::numeric_limits<double>::infinity();
+  for (auto _ : state) {
+    cluster nodes;
+    std::vector<node_id> all;
+    std::vector<pod_id> running;
+    const auto a_kind = [&](int i) {
+      pod_spec pod;
+      pod.name = "pod-" + std::to_string(i);
+      pod.containers = {{.requests = {{"cpu", quantity::from_milli(100 + 10 * (i % classes))}}}};
+      return pod;
+    };
+    for (int i = 0; i < count; ++i) all.push_back(bench::must(nodes.add_node(a_node(i))));
+    int next = 0;
+    for (; next < 10 * count; ++next) {
+      pod_spec pod = a_kind(next);
+      pod.node = all[static_cast<std::size_t>(next * 7 % count)];
+      running.push_back(bench::must(nodes.add_pod(pod)));
+    }
+    scheduler scheduler{nodes, profiles::kube_default()};
+    double seconds = 0;
+    for (int round = -rounds / 4; round < rounds; ++round) {  // the first make the indexes
+      std::vector<pod_id> waiting;
+      const int first = next;
+      for (int i = 0; i < events; ++i) waiting.push_back(bench::must(nodes.add_pod(a_kind(next++))));
+      const double start = bench::cpu_seconds();
+      for (int i = 0; i < events; ++i) {
+        pod_id& ends = running[static_cast<std::size_t>(first + i) * 7919 % running.size()];
+        bench::must(nodes.remove_pod(ends));
+        const cycle made = scheduler.schedule_cycle(now);
+        bench::must(scheduler.confirm(made.begin()->pod, made.begin()->attempt));
+        ends = waiting[static_cast<std::size_t>(i)];
+      }
+      if (round >= 0) seconds += bench::cpu_seconds() - start;
+    }
+    state.SetIterationTime(seconds);
+    best = std::min(best, seconds * 1e6 / (rounds * events));
+  }
+  state.counters["us/turn"] = best;
+  state.counters["events/s"] = 1e6 / best;
+}
+BENCHMARK(in_turns)
+    ->Name("Events/InTurns")
+    ->ArgNames({"nodes", "classes"})
+    ->Args({1000, 1})
+    ->Args({1000, 10})
+    ->Args({5000, 10})
     ->UseManualTime()
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);

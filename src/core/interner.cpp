@@ -34,7 +34,7 @@ struct interner::impl {
   std::deque<std::string> texts;  // a deque, because the keys of `symbols` point into it
   std::vector<use> uses;          // by symbol
   std::vector<std::uint32_t> free;
-  hash_index<std::uint32_t> symbols;
+  hash_index<std::uint32_t, std::uint32_t> symbols;
 
   [[nodiscard]] const std::uint32_t* find(std::size_t hash, std::string_view text) const noexcept {
     return symbols.find(hash, [&](std::uint32_t name) { return texts[name] == text; });

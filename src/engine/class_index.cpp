@@ -207,7 +207,8 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
   class_index fresh{*state_, std::move(plan), unused};
   fresh.build();
   const auto at = [&](row_t row) {
-    return state_->nodes.alive(row) ? "node " + state_->nodes.record[row]->name_text : "row " + std::to_string(row);
+    return state_->nodes.alive(row) ? "node " + std::string{state_->names.text(state_->nodes.record[row]->name)}
+                                    : "row " + std::to_string(row);
   };
   if (row_count_ < fresh.row_count_) return "it knows " + std::to_string(row_count_) + " rows";
   for (row_t row = 0; row < fresh.row_count_; ++row) {

@@ -103,7 +103,7 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     rows.push_back(row);
     node_verdict& node = why.nodes.emplace_back();
     node.node = {row, state_->nodes.rows.generation(row)};
-    node.name = state_->nodes.record[row]->name_text;
+    node.name = state_->names.text(state_->nodes.record[row]->name);
   }
   if (!said.ok()) {
     why.rejected_by = by;

@@ -56,7 +56,7 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
   }
   std::string text;
   if (least) {
-    const std::string& name = state_->nodes.record[least->node]->name_text;
+    const std::string name{state_->names.text(state_->nodes.record[least->node]->name)};
     each_lack(least->node, least->mark, [&](resource_kind kind, std::int64_t missing, std::int64_t) {
       if (!text.empty()) text += ", ";
       text += std::to_string(missing);
@@ -68,7 +68,7 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
     return text + " short on " + name;
   }
   if (other_node == no_row) return rows.empty() ? "it has no node" : "";
-  const std::string& name = state_->nodes.record[other_node]->name_text;
+  const std::string name{state_->names.text(state_->nodes.record[other_node]->name)};
   text = other.reason != nullptr ? other.reason : "rejected";
   text += state_->names.text(other.detail);
   change = "make " + name + " pass: " + text;
@@ -143,7 +143,7 @@ GANGSCHED_INLINE void explainer::explain_group(row_t group, std::vector<group_ex
           const plugin_entry* const by = hook.ok() ? nullptr : there.refused_by();
           if (by != nullptr) lack.plugin = by->name;
           lack.missing = hook.ok() ? "the node's usage would not fit into 64 bits" : reason_text(state_->names, hook);
-          lack.missing += " (" + state_->nodes.record[found.node]->name_text + ")";
+          ((lack.missing += " (") += state_->names.text(state_->nodes.record[found.node]->name)) += ")";
         }
         if (verdict.missing.empty()) verdict.missing = lack.missing, its_change = this_change;
       }

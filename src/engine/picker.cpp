@@ -136,7 +136,7 @@ GANGSCHED_INLINE void picker::skip_idle(const class_plan& plan, row_t pod) {
 /// The text of an error that a hook caused: whose, and where. Lives until the next one.
 GANGSCHED_INLINE status picker::broken(const plugin_entry& plugin, const char* what, row_t node) {
   broken_ = "plugin " + plugin.name;
-  if (node != no_row) broken_ += ", node " + state_->nodes.record[node]->name_text;
+  if (node != no_row) (broken_ += ", node ") += state_->names.text(state_->nodes.record[node]->name);
   (broken_ += ": ") += what != nullptr ? what : "failed with an error";
   return status::error(broken_.c_str());
 }

@@ -26,7 +26,7 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
                                          bool sample) {
   std::vector<row_t> rows;
   for (const symbol name : plan.only) {
-    const row_t row = state_->nodes.by_name.find({}, state_->names.text(name));
+    const row_t row = state_->nodes.find(name);
     if (row == no_row) continue;
     if (within == nullptr || std::binary_search(within->begin(), within->end(), row)) rows.push_back(row);
   }

@@ -1,6 +1,7 @@
 #include "gangsched/model/cluster.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/call_mark.hpp"
@@ -38,7 +39,7 @@ GANGSCHED_INLINE cluster copy_of(const model::cluster_state& state) {
   return cluster{std::make_unique<model::cluster_state>(state)};
 }
 
-GANGSCHED_INLINE void set_allocatable(model::cluster_state& state, row_t row, const std::vector<amount>& amounts) {
+GANGSCHED_INLINE void set_allocatable(model::cluster_state& state, row_t row, std::span<const amount> amounts) {
   for (resource_kind kind = 0; kind < state.kinds.count(); ++kind) {
     const auto found = std::find_if(amounts.begin(), amounts.end(), [&](const amount& a) { return a.kind == kind; });
     const std::int64_t value = found == amounts.end() ? 0 : found->value;
@@ -74,7 +75,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const std::string object = detail::object_name("node", "", spec.name);
-  if (state.nodes.by_name.find({}, spec.name) != no_row)
+  if (state.nodes.find(state.names, spec.name) != no_row)
     return error{errc::duplicate, object, "name", "exists already"};
   auto allocatable = to_integers(spec.allocatable, object, "allocatable");
   if (!allocatable) return std::move(allocatable).error();
@@ -88,7 +89,7 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
   state.columns.grow(scope_number::nodes, row + 1);
   nodes.arrival.set(row, state.next_arrival());
   detail::set_allocatable(state, row, record->allocatable);
-  nodes.by_name.insert({}, spec.name, row);
+  nodes.by_name.insert(record->name, {}, row);
   state.nodes.tree.add(row, record->labels);
   nodes.total.set(0, nodes.total[0] + 1);
   state.nodes.images.add(record->images);
@@ -105,31 +106,44 @@ GANGSCHED_INLINE result<node_id> cluster::add_node(const node_spec& spec) {
 GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec& spec) {
   GANGSCHED_TELL(update_node, update_node(node, spec), node, spec);
   model::cluster_state& state = *state_;
-  const std::string object = detail::object_name("node", "", spec.name);
+  const detail::object_label object{"node", {}, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
-  call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
-  if (auto wrong = check(spec)) return std::move(*wrong);
-  if (state.nodes.record[node.row]->name_text != spec.name) {
+  const model::node_record& before = *state.nodes.record[node.row];
+  if (state.names.text(before.name) != spec.name) {
+    if (auto wrong = check(spec)) return std::move(*wrong);
     return error{errc::wrong_state, object, "name", "a node cannot be renamed"};
   }
-  auto allocatable = to_integers(spec.allocatable, object, "allocatable");
-  if (!allocatable) return std::move(allocatable).error();
-  auto devices = detail::read_devices(state, spec, object);
-  if (!devices) return std::move(devices).error();
-  auto record = detail::make_node_record(state, spec, *allocatable, std::move(*devices));
-  detail::keep_beside_spec(state.kinds, *state.nodes.record[node.row], *record);
-  const reads facets = detail::difference(*state.nodes.record[node.row], *record);
-  detail::set_allocatable(state, node.row, record->allocatable);
-  if (any(facets & reads::labels)) state.nodes.tree.update(node.row, record->labels);
-  if (any(facets & reads::images)) {
-    state.nodes.images.remove(state.nodes.record[node.row]->images);
-    state.nodes.images.add(record->images);
+  const detail::known_node known = detail::known_of(state, before, spec);
+  const auto changes = [&](reads part) { return !any(known.same & part); };
+  if (auto wrong = check(spec, known.right)) return std::move(*wrong);
+  if (known.same == detail::parts_of_a_node && before.cookie == spec.cookie && !state.keeps_specs) return {};
+  call_mark whole{state};
+  integer_resources allocatable;
+  if (changes(reads::allocatable)) {
+    auto read = to_integers(spec.allocatable, std::string{object}, "allocatable");
+    if (!read) return std::move(read).error();
+    allocatable = std::move(*read);
   }
+  std::optional<device_inventory> devices;
+  if (changes(reads::devices)) {
+    auto read = detail::read_devices(state, spec, object);
+    if (!read) return std::move(read).error();
+    devices = std::move(*read);
+  }
+  auto record = detail::changed_node_record(state, before, spec, known, allocatable, std::move(devices));
+  const reads facets = detail::difference(before, *record, known.same);
+  if (any(facets & reads::allocatable)) detail::set_allocatable(state, node.row, record->allocatable);
+  if (any(facets & reads::labels)) state.nodes.tree.update(node.row, record->labels);
+  if (any(facets & reads::images)) state.nodes.images.replace(before.images, record->images);
   const bool moves = any(facets & reads::devices);
   const model::node_claims held = moves ? state.devices.take_claims(node.row) : model::node_claims{};
-  state.counting.set_node_record(node.row, std::move(record));
+  if (any(facets & (reads::labels | reads::taints))) {
+    state.counting.set_node_record(node.row, std::move(record));
+  } else {
+    state.nodes.set_record(node.row, std::move(record));
+  }
   if (any(facets & reads::labels)) state.queued.node_changed(node.row);
   if (moves) {
     state.devices.give_claims(node.row, held);
@@ -148,8 +162,9 @@ GANGSCHED_INLINE result<void> cluster::set_allocatable(node_id node, const resou
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   const model::node_record& before = *state.nodes.record[node.row];
-  if (auto wrong = check(node_spec{.name = before.name_text, .allocatable = amounts})) return std::move(*wrong);
-  const std::string object = detail::object_name("node", "", before.name_text);
+  if (auto wrong = check(node_spec{.name = std::string{state.names.text(before.name)}, .allocatable = amounts}))
+    return std::move(*wrong);
+  const std::string object = detail::object_name("node", "", state.names.text(before.name));
   const auto integers = to_integers(amounts, object, "allocatable");
   if (!integers) return integers.error();
   auto record = std::make_unique<model::node_record>(before);
@@ -201,7 +216,7 @@ GANGSCHED_INLINE result<std::vector<removed_pod>> cluster::remove_node(node_id n
   static_cast<void>(
       state.devices.take_claims(node.row));  // of claims that pods share, which the host says run elsewhere too
   state.columns.clear(scope_number::nodes, node.row);
-  state.nodes.by_name.erase(state.nodes.by_name.key_of({}, state.nodes.record[node.row]->name_text), node.row);
+  state.nodes.by_name.erase(state.nodes.by_name.key_of(state.nodes.record[node.row]->name, {}), node.row);
   state.nodes.total.set(0, state.nodes.total[0] - 1);
   state.nodes.images.remove(state.nodes.record[node.row]->images);
   state.nodes.set_record(node.row, nullptr);

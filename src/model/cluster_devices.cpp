@@ -17,7 +17,7 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::set_device_health(node_id 
   const model::node_record& record = *state.nodes.record[node.row];
   const std::optional<std::uint32_t> index = record.devices ? record.devices->find(device) : std::nullopt;
   if (!index) {
-    return error{errc::unknown, detail::object_name("node", "", record.name_text), "devices",
+    return error{errc::unknown, detail::object_name("node", "", state.names.text(record.name)), "devices",
                  "no device \"" + std::string{device} + "\""};
   }
   const device_inventory& inventory = *record.devices->inventory;

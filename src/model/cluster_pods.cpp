@@ -154,7 +154,7 @@ GANGSCHED_INLINE bool ask_alike(const pod_class& a, const pod_class& b, bool ali
 
 /// Whether adding a pod that waits comes down to words: then `insert_pod` cannot fail once it has written one.
 GANGSCHED_INLINE bool adds_words(const model::cluster_state& state, const pod_spec& spec, class_id cls) noexcept {
-  return !spec.node && !state.undo.recording() && !spec.reservation &&
+  return !spec.node && !spec.nominated_node && !state.undo.recording() && !spec.reservation &&
          (state.classes.has_pods(cls) || state.classes[cls].counters.named.empty());
 }
 
@@ -507,7 +507,7 @@ GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods,
       if (left >= 0 || left >= was) continue;
       return error{errc::wrong_state, detail::object_name("pod", specs[i].ns, specs[i].name), "requests",
                    std::to_string(-left) + " of " + std::string{state.kinds.name(one.kind)} +
-                       " would be short on node " + state.nodes.record[node]->name_text};
+                       " would be short on node " + std::string{state.names.text(state.nodes.record[node]->name)}};
     }
   }
   whole.commit();

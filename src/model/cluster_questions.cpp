@@ -26,7 +26,7 @@ GANGSCHED_INLINE std::optional<std::int64_t> column_of(const model::cluster_stat
 }  // namespace detail
 
 GANGSCHED_INLINE std::optional<node_id> cluster_questions::find_node(std::string_view name) const {
-  const row_t row = state_->nodes.by_name.find({}, name);
+  const row_t row = state_->nodes.find(state_->names, name);
   if (row == no_row) return std::nullopt;
   return node_id{row, state_->nodes.rows.generation(row)};
 }
@@ -36,7 +36,7 @@ GANGSCHED_INLINE bool cluster_questions::contains(node_id node) const noexcept {
 }
 
 GANGSCHED_INLINE std::string_view cluster_questions::name_of(node_id node) const {
-  return contains(node) ? std::string_view{state_->nodes.record[node.row]->name_text} : std::string_view{};
+  return contains(node) ? state_->names.text(state_->nodes.record[node.row]->name) : std::string_view{};
 }
 
 GANGSCHED_INLINE std::uint64_t cluster_questions::cookie_of(node_id node) const {

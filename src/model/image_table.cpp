@@ -25,6 +25,23 @@ GANGSCHED_INLINE void image_table::remove(std::span<const image_symbols> images)
   }
 }
 
+GANGSCHED_INLINE void image_table::replace(std::span<const image_symbols> before,
+                                           std::span<const image_symbols> after) {
+  while (!before.empty() || !after.empty()) {
+    if (after.empty() || (!before.empty() && before.front().name < after.front().name)) {
+      remove(before.first(1));
+      before = before.subspan(1);
+    } else if (before.empty() || after.front().name < before.front().name) {
+      add(after.first(1));
+      after = after.subspan(1);
+    } else {  // it stays; who alone lists it says its size
+      const row_t row = after.front().name.value;
+      if (nodes_[row] == 1 && size_[row] != after.front().size_bytes) size_.set(row, after.front().size_bytes);
+      before = before.subspan(1), after = after.subspan(1);
+    }
+  }
+}
+
 GANGSCHED_INLINE void image_table::digest_into(digest& out) const {
   // Names without nodes count for nothing: a discarded trial may have made room for them.
   std::uint64_t sum = 0;

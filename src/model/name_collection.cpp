@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "gangsched/model/mark_names.hpp"
 #include "gangsched/model/state.hpp"
@@ -12,7 +13,7 @@ struct names_in_use {
   std::vector<bool> kinds;
 
   void mark(symbol name) noexcept { state.names.mark(name); }
-  void mark_kinds(const std::vector<amount>& amounts) noexcept {
+  void mark_kinds(std::span<const amount> amounts) noexcept {
     for (const amount& one : amounts) kinds[one.kind] = true;
   }
   void mark(const pod_class& cls) noexcept {
@@ -24,7 +25,8 @@ struct names_in_use {
   }
   void mark(const model::node_record& node) noexcept {
     mark(node.name);
-    detail::mark(state.names, node.labels), detail::mark(state.names, node.taints);
+    for (const label_symbols& one : node.labels) detail::mark(state.names, one);
+    for (const taint_symbols& one : node.taints) detail::mark(state.names, one);
     for (const image_symbols& one : node.images) mark(one.name);
     for (const volume_limit& one : node.volume_limits) mark(one.driver);
     mark_kinds(node.allocatable);

@@ -1,21 +1,28 @@
 #include "gangsched/model/node_records.hpp"
 
 #include <algorithm>
+#include <bitset>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/make_class.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Absent if the node has no devices that the host knows of.
+GANGSCHED_INLINE bool has_none(const node_devices& of) noexcept {
+  return of.gpus.empty() && of.others.empty() && of.counters.empty() && !of.numa;
+}
+
 GANGSCHED_INLINE result<std::optional<device_inventory>> read_devices(model::cluster_state& state,
                                                                       const node_spec& spec,
                                                                       const std::string& object) {
-  const node_devices& from = spec.devices;
-  if (from.gpus.empty() && from.others.empty() && from.counters.empty() && !from.numa)
-    return std::optional<device_inventory>{};
-  auto made = make_inventory(from, state.names, object);
+  if (has_none(spec.devices)) return std::optional<device_inventory>{};
+  auto made = make_inventory(spec.devices, state.names, object);
   if (!made) return std::move(made).error();
   return std::optional{std::move(*made)};
 }
@@ -65,36 +72,148 @@ GANGSCHED_INLINE bool same_devices(const std::shared_ptr<const device_record>& a
   return !a || (a->inventory == b->inventory && a->ids == b->ids && a->unhealthy == b->unhealthy);
 }
 
-GANGSCHED_INLINE std::unique_ptr<model::node_record> make_node_record(model::cluster_state& state,
-                                                                      const node_spec& spec,
-                                                                      const integer_resources& allocatable,
-                                                                      std::optional<device_inventory> devices) {
-  auto made = std::make_unique<model::node_record>();
-  made->name_text = spec.name;
-  made->name = state.names.intern(spec.name);
-  made->labels = to_symbols(state.names, spec.labels);
-  for (const taint& one : spec.taints) {
-    made->taints.push_back({state.names.intern(one.key), state.names.intern(one.value), one.effect});
+/// Those that @p known has are not interned again.
+GANGSCHED_INLINE std::vector<label_symbols> labels_of(interner& names, const label_map& said, const known_node& known) {
+  std::vector<label_symbols> made;
+  made.reserve(said.size());
+  std::uint64_t has = known.right.labels;
+  std::size_t i = 0;
+  for (const auto& [key, value] : said) {
+    made.push_back((has & 1) != 0 ? known.labels[i] : label_symbols{names.intern(key), names.intern(value)});
+    has >>= 1, ++i;
   }
-  for (const node_image& image : spec.images) {
+  std::sort(made.begin(), made.end(), [](const label_symbols& a, const label_symbols& b) { return a.key < b.key; });
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<taint_symbols> taints_of(interner& names, const std::vector<taint>& said) {
+  std::vector<taint_symbols> made;
+  made.reserve(said.size());
+  for (const taint& one : said) made.push_back({names.intern(one.key), names.intern(one.value), one.effect});
+  return made;
+}
+
+GANGSCHED_INLINE std::vector<volume_limit> limits_of(interner& names, const sorted_map<std::int32_t>& said) {
+  std::vector<volume_limit> made;
+  made.reserve(said.size());
+  for (const auto& [driver, most] : said) made.push_back({names.intern(driver), most});
+  return made;
+}
+
+/// What @p of has at @p at, if the symbol there is of that text; else where it has it, if it does. @return its place, the size if none.
+template <class List, class Symbol>
+std::size_t place_of(const interner& names, const List& of, std::size_t at, std::string_view text, Symbol symbol_of) {
+  if (at < of.size() && names.text(symbol_of(of[at])) == text) return at;
+  const std::optional<symbol> known = names.find(text);
+  if (!known) return of.size();
+  const auto found = std::lower_bound(of.begin(), of.end(), *known,
+                                      [&](const auto& one, symbol wanted) { return symbol_of(one) < wanted; });
+  if (found == of.end() || symbol_of(*found) != *known) return of.size();
+  return static_cast<std::size_t>(found - of.begin());
+}
+
+/// @p had: what its record has had; what of that stays is not looked up again.
+GANGSCHED_INLINE std::vector<image_symbols> images_of(interner& names, const std::vector<node_image>& said,
+                                                      std::span<const image_symbols> had) {
+  std::vector<image_symbols> made;
+  made.reserve(had.size() + 1);
+  std::size_t next = 0;
+  for (const node_image& image : said) {
     for (const std::string& name : image.names) {
-      made->images.push_back({state.names.intern(name), image.size_bytes});
+      const std::size_t at = place_of(names, had, next, name, [](const image_symbols& one) { return one.name; });
+      made.push_back({at != had.size() ? had[at].name : names.intern(name), image.size_bytes});
+      next = (at != had.size() ? at : next) + 1;  // another one mostly stands where the one before it did
+      if (next >= had.size()) next = 0;
     }
   }
   // A name that is listed twice has the size of its first place.
-  std::stable_sort(made->images.begin(), made->images.end(),
+  std::stable_sort(made.begin(), made.end(),
                    [](const image_symbols& a, const image_symbols& b) { return a.name < b.name; });
   const auto same = [](const image_symbols& a, const image_symbols& b) { return a.name == b.name; };
-  made->images.erase(std::unique(made->images.begin(), made->images.end(), same), made->images.end());
-  made->allocatable = to_amounts(state, allocatable);
-  for (const auto& [driver, most] : spec.volume_limits)
-    made->volume_limits.push_back({state.names.intern(driver), most});
-  if (devices)
-    made->devices =
-        std::make_shared<const device_record>(detail::make_device_record(state, spec.devices, std::move(*devices)));
-  made->unschedulable = spec.unschedulable;
-  made->cookie = spec.cookie;
-  if (state.keeps_specs) made->spec = std::make_shared<const node_spec>(spec);
+  made.erase(std::unique(made.begin(), made.end(), same), made.end());
+  return made;
+}
+
+/// Specs are in the order of names, records in that of symbols: where the last was found the next one mostly follows.
+GANGSCHED_INLINE bool know_labels(const interner& names, std::span<const label_symbols> of, const label_map& said,
+                                  known_node& to) {
+  std::size_t i = 0, next = 0, found = 0;
+  for (const auto& [key, value] : said) {
+    if (i == to.labels.size()) return false;
+    const std::size_t at = place_of(names, of, next, key, [](const label_symbols& one) { return one.key; });
+    if (at != of.size()) {
+      next = at + 1 == of.size() ? 0 : at + 1;
+      if (names.text(of[at].value) == value) {
+        to.labels[i] = of[at];
+        to.right.labels |= std::uint64_t{1} << i;
+        ++found;
+      }
+    }
+    ++i;
+  }
+  return found == said.size() && found == of.size();
+}
+
+GANGSCHED_INLINE bool same_taints(const interner& names, std::span<const taint_symbols> of,
+                                  const std::vector<taint>& said) {
+  return std::equal(of.begin(), of.end(), said.begin(), said.end(), [&](const taint_symbols& one, const taint& other) {
+    return one.effect == other.effect && names.text(one.key) == other.key && names.text(one.value) == other.value;
+  });
+}
+
+/// (To the last digit: what is rounded may be wrong where the rounded one is not.) What there is 0 of, no record has.
+GANGSCHED_INLINE bool same_amounts(const model::resource_kinds& kinds, const model::node_record& of,
+                                   const resource_list& said) {
+  const auto zeros = std::count_if(said.begin(), said.end(), [](const auto& one) { return one.second == quantity{}; });
+  const std::size_t by_spec = of.allocatable.size() - of.beside_spec.size();
+  if (by_spec + static_cast<std::size_t>(zeros) != said.size()) return false;
+  return std::all_of(of.allocatable.begin(), of.allocatable.end(), [&](const amount& one) {
+    if (is_among(one.kind, of.beside_spec)) return true;
+    const std::string_view name = kinds.name(one.kind);
+    const auto found = said.find(name);
+    return found != said.end() &&
+           found->second == (name == "cpu" ? quantity::from_milli(one.value) : quantity{one.value});
+  });
+}
+
+GANGSCHED_INLINE bool same_limits(const interner& names, std::span<const volume_limit> of,
+                                  const sorted_map<std::int32_t>& said) {
+  return std::equal(of.begin(), of.end(), said.begin(), said.end(), [&](const volume_limit& one, const auto& other) {
+    return one.most == other.second && names.text(one.driver) == other.first;
+  });
+}
+
+/// (Of more than that it does not say so.)
+GANGSCHED_INLINE bool same_images(const interner& names, std::span<const image_symbols> of,
+                                  const std::vector<node_image>& said) {
+  std::bitset<512> seen;  // a name may be listed twice
+  if (of.size() > seen.size()) return false;
+  std::size_t count = 0, next = 0;
+  for (const node_image& image : said) {
+    for (const std::string& name : image.names) {
+      const std::size_t at = place_of(names, of, next, name, [](const image_symbols& one) { return one.name; });
+      if (at == of.size() || of[at].size_bytes != image.size_bytes || seen[at]) return false;
+      seen[at] = true;
+      ++count;
+      next = at + 1 == of.size() ? 0 : at + 1;
+    }
+  }
+  return count == of.size();
+}
+
+GANGSCHED_INLINE known_node known_of(const model::cluster_state& state, const model::node_record& of,
+                                     const node_spec& spec) {
+  known_node made;
+  const auto note = [&](bool same, reads part) { made.same |= same ? part : reads::nothing; };
+  note(know_labels(state.names, of.labels, spec.labels, made), reads::labels);
+  note(same_taints(state.names, of.taints, spec.taints), reads::taints);
+  note(of.unschedulable == spec.unschedulable, reads::schedulable);
+  note(
+      same_amounts(state.kinds, of, spec.allocatable) && same_limits(state.names, of.volume_limits, spec.volume_limits),
+      reads::allocatable);
+  note(same_images(state.names, of.images, spec.images), reads::images);
+  note(of.devices == nullptr && has_none(spec.devices), reads::devices);
+  made.right.parts = made.same;
   return made;
 }
 
@@ -105,37 +224,71 @@ GANGSCHED_INLINE std::int64_t amount_of(const model::node_record& record, resour
 }
 
 GANGSCHED_INLINE void set_beside_spec(const model::resource_kinds& kinds, model::node_record& record, amount has) {
-  std::erase_if(record.allocatable, [&](const amount& one) { return one.kind == has.kind; });
-  std::erase(record.beside_spec, has.kind);
-  if (has.value == 0) return;
-  // Kept as if the spec named it too, so that nothing tells in which order that was said.
-  const auto order = [&](resource_kind kind) {
-    return std::pair{std::min(kind, gangsched::kinds::first_other), kinds.name(kind)};
-  };
-  const auto by_name = [&](resource_kind a, resource_kind b) { return order(a) < order(b); };
-  auto& all = record.allocatable;
-  all.insert(std::lower_bound(all.begin(), all.end(), has,
-                              [&](const amount& a, const amount& b) { return by_name(a.kind, b.kind); }),
-             has);
-  auto& beside = record.beside_spec;
-  beside.insert(std::lower_bound(beside.begin(), beside.end(), has.kind, by_name), has.kind);
+  std::vector<amount> all{record.allocatable.begin(), record.allocatable.end()};
+  std::vector<resource_kind> beside{record.beside_spec.begin(), record.beside_spec.end()};
+  std::erase_if(all, [&](const amount& one) { return one.kind == has.kind; });
+  std::erase(beside, has.kind);
+  if (has.value != 0) {
+    // Kept as if the spec named it too, so that nothing tells in which order that was said.
+    const auto order = [&](resource_kind kind) {
+      return std::pair{std::min(kind, gangsched::kinds::first_other), kinds.name(kind)};
+    };
+    const auto by_name = [&](resource_kind a, resource_kind b) { return order(a) < order(b); };
+    all.insert(std::lower_bound(all.begin(), all.end(), has,
+                                [&](const amount& a, const amount& b) { return by_name(a.kind, b.kind); }),
+               has);
+    beside.insert(std::lower_bound(beside.begin(), beside.end(), has.kind, by_name), has.kind);
+  }
+  record.allocatable = all, record.beside_spec = beside;
 }
 
-GANGSCHED_INLINE void keep_beside_spec(const model::resource_kinds& kinds, const model::node_record& before,
-                                       model::node_record& record) {
-  for (const resource_kind kind : before.beside_spec)
-    if (amount_of(record, kind) == 0) set_beside_spec(kinds, record, {kind, amount_of(before, kind)});
+GANGSCHED_INLINE std::unique_ptr<const model::node_record> changed_node_record(
+    model::cluster_state& state, const model::node_record& before, const node_spec& spec, const known_node& known,
+    const integer_resources& allocatable, std::optional<device_inventory> devices) {
+  auto made = std::make_unique<model::node_record>(before);
+  const auto changes = [&](reads part) { return !any(known.same & part); };
+  if (changes(reads::labels)) made->labels = labels_of(state.names, spec.labels, known);
+  if (changes(reads::taints)) made->taints = taints_of(state.names, spec.taints);
+  if (changes(reads::images)) made->images = images_of(state.names, spec.images, before.images);
+  if (changes(reads::allocatable)) {
+    made->allocatable = to_amounts(state, allocatable);
+    made->beside_spec = {};
+    for (const resource_kind kind : before.beside_spec)
+      if (amount_of(*made, kind) == 0) set_beside_spec(state.kinds, *made, {kind, amount_of(before, kind)});
+    made->volume_limits = limits_of(state.names, spec.volume_limits);
+  }
+  if (changes(reads::devices)) {
+    made->devices =
+        devices ? std::make_shared<const device_record>(make_device_record(state, spec.devices, std::move(*devices)))
+                : nullptr;
+  }
+  made->unschedulable = spec.unschedulable;
+  made->cookie = spec.cookie;
+  if (state.keeps_specs) made->spec = std::make_shared<const node_spec>(spec);
+  return made;
 }
 
-GANGSCHED_INLINE reads difference(const model::node_record& before, const model::node_record& after) {
+GANGSCHED_INLINE std::unique_ptr<const model::node_record> make_node_record(model::cluster_state& state,
+                                                                            const node_spec& spec,
+                                                                            const integer_resources& allocatable,
+                                                                            std::optional<device_inventory> devices) {
+  model::node_record empty;
+  empty.name = state.names.intern(spec.name);
+  return changed_node_record(state, empty, spec, {}, allocatable, std::move(devices));
+}
+
+GANGSCHED_INLINE reads difference(const model::node_record& before, const model::node_record& after, reads same) {
   reads changed = reads::nothing;
-  if (before.labels != after.labels) changed |= reads::labels;
-  if (before.taints != after.taints) changed |= reads::taints;
-  if (before.unschedulable != after.unschedulable) changed |= reads::schedulable;
-  if (before.allocatable != after.allocatable || before.volume_limits != after.volume_limits)
-    changed |= reads::allocatable;
-  if (before.images != after.images) changed |= reads::images;
-  if (!same_devices(before.devices, after.devices)) changed |= reads::devices;
+  const auto note = [&](reads part, auto differs) {
+    if (!any(same & part) && differs()) changed |= part;
+  };
+  note(reads::labels, [&] { return before.labels != after.labels; });
+  note(reads::taints, [&] { return before.taints != after.taints; });
+  note(reads::schedulable, [&] { return before.unschedulable != after.unschedulable; });
+  note(reads::allocatable,
+       [&] { return before.allocatable != after.allocatable || before.volume_limits != after.volume_limits; });
+  note(reads::images, [&] { return before.images != after.images; });
+  note(reads::devices, [&] { return !same_devices(before.devices, after.devices); });
   return changed;
 }
 

@@ -26,10 +26,10 @@ GANGSCHED_INLINE std::optional<symbol> node_record::label(symbol key) const noex
 
 GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, name_text);
-  canonical::put(text, labels);
-  canonical::put(text, taints);
-  canonical::put(text, allocatable);
+  canonical::put(text, name);
+  canonical::put(text, std::vector(labels.begin(), labels.end()));
+  canonical::put(text, std::vector(taints.begin(), taints.end()));
+  canonical::put(text, std::vector(allocatable.begin(), allocatable.end()));
   std::vector<std::pair<symbol, std::int64_t>> sizes;
   for (const image_symbols& image : images) sizes.emplace_back(image.name, image.size_bytes);
   canonical::put(text, sizes);
@@ -67,9 +67,8 @@ GANGSCHED_INLINE node_table::node_table(interner& names, undo_log& undo)
 }
 
 GANGSCHED_INLINE void node_table::grow(row_t to, resource_kind kinds) {
-  record.grow(to), inventory.grow(to), first_pod.grow(to), first_nominated.grow(to), next_wanted.grow(to),
-      prev_wanted.grow(to);
-  arrival.grow(to), ports.grow(to), allocatable.grow(to, kinds), used.grow(to, kinds);
+  record.grow(to), inventory.grow(to), first_pod.grow(to), first_nominated.grow(to);
+  arrival.grow(to), allocatable.grow(to, kinds), used.grow(to, kinds);
 }
 
 GANGSCHED_INLINE void node_table::set_record(row_t row, std::unique_ptr<const node_record> to) {
@@ -79,6 +78,7 @@ GANGSCHED_INLINE void node_table::set_record(row_t row, std::unique_ptr<const no
 
 /// A node enters or leaves the list of those that pods are nominated to.
 GANGSCHED_INLINE void node_table::want(row_t node, bool wanted) {
+  if (wanted) next_wanted.grow(node + 1), prev_wanted.grow(node + 1);
   const row_t first = first_wanted[0];
   const row_t next = wanted ? first : next_wanted[node];
   const row_t prev = wanted ? no_row : prev_wanted[node];

@@ -61,7 +61,7 @@ GANGSCHED_INLINE flavor_table::flavor_table(undo_log& undo)
   first.grow(1);
 }
 
-GANGSCHED_INLINE row_t flavor_table::for_labels(const std::vector<label_symbols>& labels) const noexcept {
+GANGSCHED_INLINE row_t flavor_table::for_labels(std::span<const label_symbols> labels) const noexcept {
   row_t row = first[0];
   const auto has = [&](const label_symbols& wanted) {
     return std::find(labels.begin(), labels.end(), wanted) != labels.end();

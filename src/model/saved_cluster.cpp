@@ -49,7 +49,7 @@ GANGSCHED_INLINE saved_devices cluster_saver::devices_of(const device_claim& cla
 
 GANGSCHED_INLINE node_spec cluster_saver::spec_of(const node_record& record) const {
   node_spec made;
-  made.name = record.name_text;
+  made.name = text(record.name);
   for (const label_symbols& label : record.labels) made.labels.emplace(text(label.key), text(label.value));
   for (const taint_symbols& taint : record.taints) {
     made.taints.push_back({text(taint.key), text(taint.value), taint.effect});

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/devices/device_demand.hpp"
@@ -15,6 +16,7 @@
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/spec.hpp"
 #include "gangsched/model/spec_path.hpp"
+#include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
@@ -34,13 +36,18 @@ class spec_checker {
     return dns_subdomain(spec.name, top("name")) && labels(spec.labels, top("labels")) &&
            taints(spec.taints, top("taints")) &&
            resources(spec.allocatable, resource_owner::node, top("allocatable")) &&
-           resources(spec.capacity, resource_owner::node, top("capacity")) &&
-           each(spec.images, top("images"),
-                [&](const node_image& image, const spec_path& at) {
-                  return image_names(image.names, at.field("names")) &&
-                         not_negative(image.size_bytes, at.field("size_bytes"));
-                }) &&
+           resources(spec.capacity, resource_owner::node, top("capacity")) && images(spec.images, top("images")) &&
            volume_limits(spec, top("volume_limits"));
+  }
+  /// The same in the same order, without what is @p right.
+  [[nodiscard]] bool node_again(const node_spec& spec, const right_before& right) {
+    const auto known = [&](reads part) { return any(right.parts & part); };
+    return (known(reads::labels) || labels(spec.labels, top("labels"), right.labels)) &&
+           (known(reads::taints) || taints(spec.taints, top("taints"))) &&
+           resources(spec.allocatable, resource_owner::node, top("allocatable"), known(reads::allocatable)) &&
+           resources(spec.capacity, resource_owner::node, top("capacity")) &&
+           (known(reads::images) || images(spec.images, top("images"))) &&
+           (known(reads::allocatable) || volume_limits(spec, top("volume_limits")));
   }
 
   [[nodiscard]] bool pod(const pod_spec& spec) {
@@ -201,14 +208,23 @@ class spec_checker {
     return is_label_value(text) || fail(errc::malformed, at, fmt::format(why, text));
   }
 
-  bool labels(const label_map& map, const spec_path& at) {
-    for (const auto& [key, value] : map)
-      if (!qualified(key, at.at(key)) || !label_value(value, at.at(key))) return false;
+  /// @p right: bits of those that need no check.
+  bool labels(const label_map& map, const spec_path& at, std::uint64_t right = 0) {
+    for (const auto& [key, value] : map) {
+      if ((right & 1) == 0 && (!qualified(key, at.at(key)) || !label_value(value, at.at(key)))) return false;
+      right >>= 1;
+    }
     return true;
   }
 
   bool image_names(const std::vector<std::string>& names, const spec_path& list) {
     return each(names, list, [&](const std::string& name, const spec_path& at) { return filled(name, at); });
+  }
+
+  bool images(const std::vector<node_image>& list, const spec_path& path) {
+    return each(list, path, [&](const node_image& image, const spec_path& at) {
+      return image_names(image.names, at.field("names")) && not_negative(image.size_bytes, at.field("size_bytes"));
+    });
   }
 
   bool filled(std::string_view text, const spec_path& at) {
@@ -248,9 +264,12 @@ class spec_checker {
     return true;
   }
 
-  bool resources(const resource_list& list, resource_owner owner, const spec_path& at) {
-    for (const auto& [name, amount] : list)
+  /// @p right: only what there is 0 of needs a check.
+  bool resources(const resource_list& list, resource_owner owner, const spec_path& at, bool right = false) {
+    for (const auto& [name, amount] : list) {
+      if (right && amount != quantity{}) continue;
       if (!resource_name(name, owner, at.at(name)) || !fits(name, amount, at.at(name))) return false;
+    }
     return true;
   }
 

@@ -187,10 +187,11 @@ GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
 GANGSCHED_INLINE std::uint64_t cluster_state::digest_with_derived() const {
   gangsched::digest out{&names, kinds.symbols()};
   out.add(digest());
-  for (const column_base* one : std::initializer_list<const column_base*>{
-           &nodes.first_pod, &nodes.first_nominated, &nodes.next_wanted, &nodes.prev_wanted, &nodes.arrival}) {
+  for (const column_base* one :
+       std::initializer_list<const column_base*>{&nodes.first_pod, &nodes.first_nominated, &nodes.arrival}) {
     one->digest_into(out, nodes.rows.count());
   }
+  for (row_t row = nodes.first_wanted[0]; row != no_row; row = nodes.next_wanted[row]) out.add(nodes.prev_wanted[row]);
   for (const column_base* one : std::initializer_list<const column_base*>{
            &pods.state, &pods.terminating, &pods.preempted, &pods.node, &pods.nominated, &pods.group,
            &pods.next_on_node, &pods.prev_on_node, &pods.next_nominated, &pods.prev_nominated, &pods.attempt,

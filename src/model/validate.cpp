@@ -22,6 +22,12 @@ GANGSCHED_INLINE std::optional<error> check(const node_spec& spec) {
   return detail::failure_of(&detail::spec_checker::node, spec, [&] { return "node " + spec.name; });
 }
 
+GANGSCHED_INLINE std::optional<error> check(const node_spec& spec, const right_before& right) {
+  detail::spec_checker checker;
+  if (checker.node_again(spec, right)) return std::nullopt;
+  return std::move(checker).failure("node " + spec.name);
+}
+
 GANGSCHED_INLINE std::optional<error> check(const pod_spec& spec) {
   detail::spec_checker checker;
   const auto object = [&] { return fmt::format("pod {}/{}", spec.ns, spec.name); };

@@ -35,7 +35,6 @@ TEST_CASE("a port conflicts with the same protocol and number on an address that
 TEST_CASE("a port column keeps one sorted entry for every use", "[model][port_column]") {
   undo_log undo;
   model::port_column column{undo};
-  column.grow(2);
   const host_port a{protocol::tcp, 80, any_address}, b{protocol::tcp, 443, localhost}, c{protocol::udp, 53, outside};
   for (const host_port& port : {c, a, b, a}) column.add(1, port);
   CHECK(column[0].empty());
@@ -52,7 +51,6 @@ TEST_CASE("a port column keeps one sorted entry for every use", "[model][port_co
 TEST_CASE("a port column takes every protocol, number and address through a roll-back", "[model][port_column]") {
   undo_log undo;
   model::port_column column{undo};
-  column.grow(1);
   std::vector<host_port> all;
   for (const auto one : {protocol::tcp, protocol::udp, protocol::sctp}) {
     for (const std::uint16_t number :
@@ -75,7 +73,6 @@ TEST_CASE("a port column is restored over random nested transactions", "[model][
   gangsched::testing::dice dice{7};
   undo_log undo;
   model::port_column column{undo};
-  column.grow(3);
   struct checkpoint {
     std::size_t mark;
     std::uint64_t digest;

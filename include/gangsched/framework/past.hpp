@@ -22,7 +22,7 @@ class past_node {
   past_node(const past_node& was, const model::viewed_tables& state) : past_node(was) { state_ = &state; }
 
   [[nodiscard]] node_id id() const noexcept { return id_; }
-  [[nodiscard]] std::string_view name() const noexcept { return record_.name_text; }
+  [[nodiscard]] std::string_view name() const noexcept { return state_->names.text(record_.name); }
   [[nodiscard]] symbol name_symbol() const noexcept { return record_.name; }
   [[nodiscard]] std::optional<symbol> label(symbol key) const noexcept { return record_.label(key); }
   [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {

@@ -58,7 +58,7 @@ class node_view {
 
   [[nodiscard]] std::string_view name() const {
     needs<reads::name>();
-    return record().name_text;
+    return state_->names.text(record().name);
   }
   [[nodiscard]] symbol name_symbol() const {
     needs<reads::name>();

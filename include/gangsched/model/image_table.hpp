@@ -33,6 +33,8 @@ class GANGSCHED_API image_table {
   /// A node that lists these names, each once, came or went.
   void add(std::span<const image_symbols> images);
   void remove(std::span<const image_symbols> images);
+  /// The same as to remove @p before and add @p after, both by name symbol; O(names), writes what changes only.
+  void replace(std::span<const image_symbols> before, std::span<const image_symbols> after);
   void digest_into(digest& out) const;
 
  private:

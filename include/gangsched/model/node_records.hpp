@@ -1,10 +1,12 @@
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/state.hpp"
+#include "gangsched/model/validate.hpp"
 
 /// What a cluster keeps of a node's spec, which was checked.
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -13,19 +15,34 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 [[nodiscard]] GANGSCHED_API result<std::optional<device_inventory>> read_devices(model::cluster_state& state,
                                                                                  const node_spec& spec,
                                                                                  const std::string& object);
+constexpr reads parts_of_a_node =
+    reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images | reads::devices;
+/// What of a node's new spec its record says already.
+struct known_node {
+  /// Of the parts above those that come to what the record has. (Some that do may be missing.)
+  reads same = reads::nothing;
+  right_before right;  ///< what of the spec needs no check for that
+  /// Of the first labels those with a bit in `right.labels`; the others are not set.
+  std::array<label_symbols, 64> labels;
+};
+/// @p of: the node's record, made of a spec that was checked. @pre the spec has its name. O(size of the spec).
+[[nodiscard]] GANGSCHED_API known_node known_of(const model::cluster_state& state, const model::node_record& of,
+                                                const node_spec& spec);
 /// New names are interned. O(size of the spec).
-[[nodiscard]] GANGSCHED_API std::unique_ptr<model::node_record> make_node_record(
+[[nodiscard]] GANGSCHED_API std::unique_ptr<const model::node_record> make_node_record(
     model::cluster_state& state, const node_spec& spec, const integer_resources& allocatable,
     std::optional<device_inventory> devices);
 /// Nothing of a kind that it has none of.
 [[nodiscard]] GANGSCHED_API std::int64_t amount_of(const model::node_record& record, resource_kind kind) noexcept;
 /// Sets an amount that its spec does not name; 0: it has none. O(amounts · log amounts).
 GANGSCHED_API void set_beside_spec(const model::resource_kinds& kinds, model::node_record& record, amount has);
-/// What was set beside the spec of @p before stays, unless the new one names it. O(amounts · those set).
-GANGSCHED_API void keep_beside_spec(const model::resource_kinds& kinds, const model::node_record& before,
-                                    model::node_record& record);
-/// What plugins may read in which the two differ. O(size of the records).
-[[nodiscard]] GANGSCHED_API reads difference(const model::node_record& before, const model::node_record& after);
+/// As that comes to, of what @p before has and the spec says of what is not the same. @p allocatable and @p devices: unless they are.
+[[nodiscard]] GANGSCHED_API std::unique_ptr<const model::node_record> changed_node_record(
+    model::cluster_state& state, const model::node_record& before, const node_spec& spec, const known_node& known,
+    const integer_resources& allocatable, std::optional<device_inventory> devices);
+/// What plugins may read in which the two differ, beside what is known to be the @p same. O(size of the records).
+[[nodiscard]] GANGSCHED_API reads difference(const model::node_record& before, const model::node_record& after,
+                                             reads same);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
 

@@ -1,12 +1,12 @@
 #pragma once
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
+#include "gangsched/core/tight_list.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/fwd.hpp"
 #include "gangsched/model/image_table.hpp"
@@ -34,22 +34,21 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// What of a node changes only when the host says so.
 struct node_record {
-  std::string name_text;
   symbol name;
-  std::vector<label_symbols> labels;       ///< by key symbol
-  std::vector<taint_symbols> taints;       ///< in the host's order
-  std::vector<image_symbols> images;       ///< by name symbol, each name once
-  std::vector<amount> allocatable;         ///< as `to_amounts` has them
-  std::vector<resource_kind> beside_spec;  ///< those of `cluster::set_allocatable`, which the spec does not name
-  std::vector<volume_limit> volume_limits;
-  std::shared_ptr<const device_record> devices;  ///< null: it has none
   bool unschedulable = false;
+  tight_list<label_symbols> labels;       ///< by key symbol
+  tight_list<taint_symbols> taints;       ///< in the host's order
+  tight_list<image_symbols> images;       ///< by name symbol, each name once
+  tight_list<amount> allocatable;         ///< as `to_amounts` has them
+  tight_list<resource_kind> beside_spec;  ///< those of `cluster::set_allocatable`, which the spec does not name
+  tight_list<volume_limit> volume_limits;
   std::uint64_t cookie = 0;
-  std::shared_ptr<const node_spec> spec;  ///< if it is kept
+  std::shared_ptr<const device_record> devices;  ///< null: it has none
+  std::shared_ptr<const node_spec> spec;         ///< if it is kept
 
   /// The value of label @p key, if the node has it. O(log labels).
   [[nodiscard]] GANGSCHED_API std::optional<symbol> label(symbol key) const noexcept;
-  [[nodiscard]] std::pair<symbol, std::string_view> key() const noexcept { return {{}, name_text}; }
+  [[nodiscard]] std::pair<symbol, std::string_view> key() const noexcept { return {name, {}}; }
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
@@ -63,16 +62,23 @@ struct node_table {
   matrix_column used;
   matrix_column devices;  ///< in use of them (device_inventory.hpp)
   column<row_t> first_pod;
-  column<row_t> first_nominated;           ///< of the pods that are nominated to it
-  column<row_t> next_wanted, prev_wanted;  ///< among the nodes that pods are nominated to
-  column<row_t> first_wanted;              ///< row 0: the first of them
-  column<std::uint64_t> arrival;           ///< order of add_node
+  column<row_t> first_nominated;  ///< of the pods that are nominated to it
+  column<row_t> next_wanted,
+      prev_wanted;                ///< among the nodes that pods are nominated to; of rows up to the last that was
+  column<row_t> first_wanted;     ///< row 0: the first of them
+  column<std::uint64_t> arrival;  ///< order of add_node
   port_column ports;
   node_tree tree;      ///< their order round the zones
   image_table images;  ///< what they list
   record_index<object_column<node_record>> by_name;
   column<std::uint32_t> total;  ///< row 0: nodes there are
 
+  /// The row of the node with that name, or no_row.
+  [[nodiscard]] row_t find(symbol name) const noexcept { return by_name.find(name, {}); }
+  [[nodiscard]] row_t find(const interner& names, std::string_view name) const {
+    const std::optional<symbol> known = names.find(name);
+    return known ? find(*known) : no_row;
+  }
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && record[row] != nullptr; }
   void want(row_t node, bool wanted);
   void set_record(row_t row, std::unique_ptr<const node_record> to);

@@ -14,10 +14,8 @@ class GANGSCHED_API port_column final : public column_base {
  public:
   explicit port_column(undo_log& undo) noexcept : undo_(&undo) {}
 
-  void grow(row_t rows) {
-    if (data_.size() < rows) data_.resize(rows);
-  }
   [[nodiscard]] std::span<const host_port> operator[](row_t row) const noexcept {
+    if (row >= data_.size()) return {};
     return {data_[row].data(), data_[row].size()};
   }
   void add(row_t row, host_port port) {
@@ -53,7 +51,7 @@ class GANGSCHED_API port_column final : public column_base {
             symbol{static_cast<std::uint32_t>(word >> 32)}};
   }
   peer<undo_log> undo_;
-  std::vector<ports> data_;
+  std::vector<ports> data_;  // of rows up to the last that had one
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,7 @@ struct GANGSCHED_API flavor_table {
     return row == no_row ? flavor_id{} : flavor_id{row, rows.generation(row)};
   }
   /// What a node with these labels is of. O(flavors · labels).
-  [[nodiscard]] row_t for_labels(const std::vector<label_symbols>& labels) const noexcept;
+  [[nodiscard]] row_t for_labels(std::span<const label_symbols> labels) const noexcept;
   void digest_into(digest& out, row_t nodes) const;
 };
 

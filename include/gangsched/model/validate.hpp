@@ -1,17 +1,27 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/queue_spec.hpp"
+#include "gangsched/model/reads.hpp"
 #include "gangsched/model/spec.hpp"
 
 /// Checks of what a host hands over, by Kubernetes' API rules as far as scheduling depends on them. Pure: whether a name or an id
 /// is known is `cluster`'s to check.
 namespace gangsched::inline GANGSCHED_ABI {
 
+/// What of a node's spec was found to be right before: its name, and that.
+struct right_before {
+  reads parts = reads::nothing;  ///< of labels, taints, allocatable (amounts that are not 0, volume limits) and images
+  std::uint64_t labels = 0;      ///< of the first 64 labels, a bit each
+};
+
 /// The first thing that is wrong, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec);
+/// The same; @p right is not looked at again.
+[[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec, const right_before& right);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_spec& spec);
 /// The part of it that is about this pod alone; of pods that are otherwise alike the rest says the same.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_own(const pod_spec& spec);
