@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/make_class.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
