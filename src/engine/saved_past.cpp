@@ -9,6 +9,7 @@ GANGSCHED_INLINE std::uint32_t past_saver::number_of(const std::shared_ptr<const
   std::uint32_t& number = numbers_[was.get()];
   if (number != 0) return number;
   made_.nodes.push_back({was->id(), classes_->spec_of(was->record())});
+  made_.nodes.back().spec.name = was->name();
   return number = static_cast<std::uint32_t>(made_.nodes.size());
 }
 

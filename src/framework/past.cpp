@@ -3,7 +3,10 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE past_node::past_node(const model::viewed_tables& state, row_t row)
-    : state_(&state), id_{row, state.nodes.rows.generation(row)}, record_(*state.nodes.record[row]) {}
+    : state_(&state),
+      id_{row, state.nodes.rows.generation(row)},
+      name_(state.names.text(state.nodes.record[row]->name)),
+      record_(*state.nodes.record[row]) {}
 
 GANGSCHED_INLINE past_pod::past_pod(const model::viewed_tables& state, row_t row)
     : id_{row, state.pods.rows.generation(row)},

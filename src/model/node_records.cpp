@@ -190,6 +190,7 @@ GANGSCHED_INLINE bool same_images(const interner& names, std::span<const image_s
   if (of.size() > seen.size()) return false;
   std::size_t count = 0, next = 0;
   for (const node_image& image : said) {
+    if (image.size_bytes < 0) return false;  // wrong, also of one that has no name
     for (const std::string& name : image.names) {
       const std::size_t at = place_of(names, of, next, name, [](const image_symbols& one) { return one.name; });
       if (at == of.size() || of[at].size_bytes != image.size_bytes || seen[at]) return false;

@@ -110,7 +110,8 @@ void change_images(dice& random, std::vector<node_image>& images) {
     images.erase(images.begin() + static_cast<std::ptrdiff_t>(random.below(images.size())));
   if (what == 8) std::reverse(images.begin(), images.end());
   if (what == 9) images.push_back({{name, ""}, 1});
-  if (what == 10) images.push_back({{name}, -1});
+  if (what == 10 && random.percent(40)) images.push_back({{name}, -1});
+  if (what == 10) images.push_back({{}, random.between(-1, 1)});
   if (what == 11 && !images.empty()) random.of(images).names = {name};
   for (int i = 0; what == 11 && random.percent(5) && i < 600; ++i) images.push_back({{"many:" + std::to_string(i)}, 1});
 }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,12 +18,12 @@ class past_node {
  public:
   GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
   past_node(const model::viewed_tables& state, node_id id, model::node_record record)
-      : state_(&state), id_(id), record_(std::move(record)) {}
+      : state_(&state), id_(id), name_(state.names.text(record.name)), record_(std::move(record)) {}
   /// The same one, of a copy of its cluster.
   past_node(const past_node& was, const model::viewed_tables& state) : past_node(was) { state_ = &state; }
 
   [[nodiscard]] node_id id() const noexcept { return id_; }
-  [[nodiscard]] std::string_view name() const noexcept { return state_->names.text(record_.name); }
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] symbol name_symbol() const noexcept { return record_.name; }
   [[nodiscard]] std::optional<symbol> label(symbol key) const noexcept { return record_.label(key); }
   [[nodiscard]] std::optional<std::string_view> label(std::string_view key) const {
@@ -46,6 +47,7 @@ class past_node {
  private:
   const model::viewed_tables* state_;
   node_id id_;
+  std::string name_;  ///< which goes with the node
   model::node_record record_;
 };
 
