@@ -6,6 +6,7 @@
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/referee.hpp"
+#include "support/source_dir.hpp"
 
 namespace gangsched::testing::reference_test {
 
@@ -66,7 +67,7 @@ small_world peer_cluster(std::size_t count, bool bound) {
 
 TEST_CASE("the reference includes nothing of plugins, framework or engine", "[engine][reference]") {
   for (const char* name : {"reference.hpp", "reference.cpp", "reference_rules.cpp", "referee.hpp", "referee.cpp"}) {
-    std::ifstream file{std::string{GANGSCHED_SOURCE_DIR} + "/tests/support/" + name};
+    std::ifstream file{source_dir() + "/tests/support/" + name};
     REQUIRE(file.good());
     std::size_t includes = 0;
     for (std::string line; std::getline(file, line);) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/source_dir.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -57,7 +58,7 @@ int status_of(const std::string& text) {
 
 TEST_CASE("every file of the fuzzing corpus is read or refused within limits of time and memory", "[fuzz]") {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(GANGSCHED_SOURCE_DIR "/tests/fuzz/corpus"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/tests/fuzz/corpus"))
     files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   REQUIRE(files.size() > 20);

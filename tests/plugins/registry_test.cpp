@@ -10,6 +10,7 @@
 #include "gangsched/scheduler.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
+#include "support/source_dir.hpp"
 
 namespace gangsched::testing::registry_test {
 
@@ -20,7 +21,7 @@ const std::map<std::string, std::string> made_by_hosts{{"Extender", "its callbac
 
 std::vector<std::string> plugins_in_headers() {
   std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(GANGSCHED_SOURCE_DIR "/include/gangsched/plugins")) {
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/include/gangsched/plugins")) {
     std::ostringstream text;
     text << std::ifstream{file.path()}.rdbuf();
     const std::string all = text.str(), before = "std::string_view name = \"";

@@ -1,0 +1,7 @@
+#include "support/source_dir.hpp"
+
+namespace gangsched::testing {
+
+std::string source_dir() { return GANGSCHED_SOURCE_DIR; }
+
+}  // namespace gangsched::testing
