@@ -155,7 +155,7 @@ GANGSCHED_INLINE void binding_cycle::preempt(pod_id victim, const char* reason, 
                     state_->pods.state[victim.row] == pod_state::bound && !state_->pods.terminating[victim.row];
   if (!notices_.in_use() || !runs) return evict(victim, reason);
   if (notices_.give(victim, reason, for_whom, *now_))
-    decisions_->add(decision_kind::notice, victim.row).reason = notices_.reason_of(victim);
+    decisions_->add(decision_kind::notice, victim.row).reason = reason;
 }
 
 GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
@@ -185,7 +185,7 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
   });
   leaving_.recheck(*now_, [&](row_t pod, const char* why) { evict({pod, state_->pods.rows.generation(pod)}, why); });
   notices_.recheck(
-      *now_, [&](pod_id pod, const char* why) { evict(pod, why); },
+      *now_, [&](pod_id pod, const char* why) { evict(pod, why == nullptr ? nullptr : decisions_->texts().keep(why)); },
       [&](row_t pod) { decisions_->add(decision_kind::withdraw, pod); });
 }
 

@@ -60,11 +60,6 @@ GANGSCHED_INLINE bool eviction_notices::awaits(entity who) const {
   });
 }
 
-GANGSCHED_INLINE const char* eviction_notices::reason_of(pod_id victim) const {
-  const auto known = std::find_if(all_.begin(), all_.end(), [&](const notice& one) { return one.victim == victim; });
-  return known == all_.end() ? nullptr : text_of(*known);
-}
-
 /// Drops what is over. @return victims that may stay.
 GANGSCHED_INLINE std::vector<row_t> eviction_notices::drop_ended() {
   std::vector<row_t> stay;

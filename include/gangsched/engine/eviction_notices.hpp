@@ -22,15 +22,14 @@ class GANGSCHED_API eviction_notices {
   bool give(pod_id victim, const char* reason, entity for_whom, instant now);
   /// Whether a pod or a group waits for victims that still run. O(notices).
   [[nodiscard]] bool awaits(entity who) const;
-  /// Why the victim goes, as long as it has notice; null if nobody said.
-  [[nodiscard]] const char* reason_of(pod_id victim) const;
 
   /// What happened to a pod or a group may end notices. O(1).
   void on_change(const change& record) noexcept { look_ = look_ || record.about_pod() || record.about_group(); }
   /// What happened is not known.
   void start_over() noexcept { look_ = true; }
-  /// Calls evict(pod, reason) for those whose time is over, and withdraw(pod) for those that may stay. A host that does not listen is told
-  /// to evict again, but no sooner than a second later. O(notices · those they are for) where something changed or somebody is due.
+  /// Calls evict(pod, reason) for those whose time is over (the text is valid meanwhile), and withdraw(pod) for those that may stay. A
+  /// host that does not listen is told to evict again, but no sooner than a second later. O(notices · those they are for) where something
+  /// changed or somebody is due.
   template <class Evict, class Withdraw>
   void recheck(instant now, const Evict& evict, const Withdraw& withdraw) {
     if (all_.empty() || (!look_ && now < *next_due())) return;
