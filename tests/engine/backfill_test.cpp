@@ -360,7 +360,7 @@ TEST_CASE("who waited before the scheduler was told the time has waited since th
 }
 
 TEST_CASE("a new scheduler minds the ends that are expected, however much of the log is left", "[backfill]") {
-  for (const std::size_t log_bound : {4, 65536}) {
+  for (const std::size_t log_bound : {4u, 65536u}) {
     CAPTURE(log_bound);
     world w{by_age(), with(backfill_rule::easy), {.log_bound = log_bound}};
     w.add(a_node{"a"}.cpu(4));

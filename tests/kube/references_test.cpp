@@ -9,7 +9,7 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-constexpr read_options whole{.whole_cluster = true};
+const read_options whole{.whole_cluster = true};
 
 std::string pod(const std::string& name, const std::string& spec, const std::string& metadata = "") {
   return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + metadata + "}, spec: {" + spec + "}}\n---\n";

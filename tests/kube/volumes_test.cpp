@@ -10,7 +10,7 @@ using namespace gangsched::kube::testing;
 namespace {
 
 using words = std::vector<std::string>;
-constexpr read_options whole{.whole_cluster = true};
+const read_options whole{.whole_cluster = true};
 
 std::string object(const std::string& version, const std::string& kind, const std::string& metadata,
                    const std::string& rest = "") {

@@ -28,9 +28,10 @@ inline std::size_t operations(std::size_t thousandths) {
 template <class World>
 std::size_t in_worlds(std::size_t thousandths, const std::size_t& done, World&& world) {
   const std::size_t all = operations(thousandths);
-  for (std::uint64_t seed = 0; done < all; ++seed) {
+  std::uint64_t seed = 0;
+  while (done < all) {
     INFO("seed " << seed);
-    world(seed);
+    world(seed++);
   }
   return all;
 }

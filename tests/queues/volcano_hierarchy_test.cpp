@@ -69,8 +69,8 @@ TEST_CASE("25: a saturated job blocks nobody: of cores each of three gets a thir
   of.add("root/pg3/pg32", "100/25/50", cores(0, 30));
   of.add("root/pg4", "100/25", cores(0, 30));
   of.fill(total, {cores(1), cores(1), cores(1), cores(0, 1), cores(0, 1)});
-  for (const std::size_t i : {0, 1, 2}) CHECK(of.tree.node(of.jobs[i]).allocated == cores(10));
-  for (const std::size_t i : {3, 4}) CHECK(of.tree.node(of.jobs[i]).allocated == cores(0, 15));
+  for (const std::size_t i : {0u, 1u, 2u}) CHECK(of.tree.node(of.jobs[i]).allocated == cores(10));
+  for (const std::size_t i : {3u, 4u}) CHECK(of.tree.node(of.jobs[i]).allocated == cores(0, 15));
 }
 
 TEST_CASE(
