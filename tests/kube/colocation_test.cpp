@@ -10,12 +10,6 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-manifests read_all(const std::string& text, const read_options& how = {}) {
-  auto made = read(source{"a.yaml", text}, how);
-  INFO((made ? std::string{} : made.error().message()));
-  REQUIRE(made.has_value());
-  return *std::move(made);
-}
 error refused(const std::string& text) {
   const auto made = read(source{"a.yaml", text});
   REQUIRE_FALSE(made.has_value());
@@ -64,15 +58,15 @@ const resource_list own{{"cpu", quantity{2}}, {"memory", quantity{std::int64_t{1
 
 TEST_CASE("a profile makes new pods that it selects borrow what nodes lend", "[kube][colocation]") {
   const manifests all =
-      read_all(classes + node("n1") + object("v1", "Namespace", "offline", ", labels: {lend: \"yes\"}}") +
-               profile("b",
-                       "selector: {matchLabels: {app: crawl}}, namespaceSelector: {matchLabels: {lend: \"yes\"}}, "
-                       "qosClass: BE, priorityClassName: koord-batch, koordinatorPriority: 7, schedulerName: other, "
-                       "labels: {x: w}, labelKeysMapping: {app: copied, none: empty}, labelSuffixes: {app: -x}, "
-                       "annotations: {scheduling.koordinator.sh/a: b}") +
-               pod("borrows", ", namespace: offline, labels: {app: crawl}") +
-               pod("elsewhere", ", labels: {app: crawl}") + pod("other", ", namespace: offline") +
-               pod("runs", ", namespace: offline, labels: {app: crawl}", ", nodeName: n1"));
+      fine(classes + node("n1") + object("v1", "Namespace", "offline", ", labels: {lend: \"yes\"}}") +
+           profile("b",
+                   "selector: {matchLabels: {app: crawl}}, namespaceSelector: {matchLabels: {lend: \"yes\"}}, "
+                   "qosClass: BE, priorityClassName: koord-batch, koordinatorPriority: 7, schedulerName: other, "
+                   "labels: {x: w}, labelKeysMapping: {app: copied, none: empty}, labelSuffixes: {app: -x}, "
+                   "annotations: {scheduling.koordinator.sh/a: b}") +
+           pod("borrows", ", namespace: offline, labels: {app: crawl}") + pod("elsewhere", ", labels: {app: crawl}") +
+           pod("other", ", namespace: offline") +
+           pod("runs", ", namespace: offline, labels: {app: crawl}", ", nodeName: n1"));
   const pod_manifest& made = of(all, "borrows");
   CHECK(made.spec.containers[0].requests == batch);
   REQUIRE(made.limits.size() == 1);
@@ -96,12 +90,12 @@ TEST_CASE("a profile makes new pods that it selects borrow what nodes lend", "[k
 
 TEST_CASE("profiles are applied in the order of their names, to pods of templates too", "[kube][colocation]") {
   const manifests all =
-      read_all(classes + profile("b", "priorityClassName: koord-batch, labels: {x: b}") +
-               profile("a", "priorityClassName: koord-mid, labels: {x: a, v: a}") +
-               profile("c", "labels: {z: c}, probability: 0%") +
-               object("apps/v1", "ReplicaSet", "web",
-                      "}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, "
-                      "spec: {containers: [{name: c, resources: {requests: {cpu: 2, memory: 1Gi}}}]}}}"));
+      fine(classes + profile("b", "priorityClassName: koord-batch, labels: {x: b}") +
+           profile("a", "priorityClassName: koord-mid, labels: {x: a, v: a}") +
+           profile("c", "labels: {z: c}, probability: 0%") +
+           object("apps/v1", "ReplicaSet", "web",
+                  "}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, "
+                  "spec: {containers: [{name: c, resources: {requests: {cpu: 2, memory: 1Gi}}}]}}}"));
   REQUIRE(all.pods.size() == 2);
   for (const pod_manifest& one : all.pods) {
     CHECK(one.spec.labels.at("x") == "b");
@@ -114,7 +108,7 @@ TEST_CASE("profiles are applied in the order of their names, to pods of template
 TEST_CASE("which resources a pod requests follows from its band", "[kube][colocation]") {
   const std::string every = profile("all", "labels: {x: w}");
   const auto requests = [&](const std::string& metadata, const std::string& spec = "", const std::string& more = "") {
-    return of(read_all(classes + every + more + pod("p", metadata, spec)), "p").spec.containers[0].requests;
+    return of(fine(classes + every + more + pod("p", metadata, spec)), "p").spec.containers[0].requests;
   };
   CHECK(requests("") == own);
   CHECK(requests(", labels: {koordinator.sh/qosClass: BE}") == batch);
@@ -128,8 +122,8 @@ TEST_CASE("which resources a pod requests follows from its band", "[kube][coloca
 }
 
 TEST_CASE("what of profiles cannot be had is said", "[kube][colocation]") {
-  const manifests all = read_all(profile("a", "priorityClassName: nobody, labels: {x: w}") +
-                                 profile("b", "probability: 30, patch: {spec: {}}, unknown: 1") + pod("p", ""));
+  const manifests all = fine(profile("a", "priorityClassName: nobody, labels: {x: w}") +
+                             profile("b", "probability: 30, patch: {spec: {}}, unknown: 1") + pod("p", ""));
   CHECK(of(all, "p").spec.labels.empty());
   std::vector<std::string> fields;
   for (const warning& one : all.warnings) fields.push_back(one.field);
@@ -149,7 +143,7 @@ TEST_CASE("what a node's annotation reserves is no pod's, and is not lent", "[ku
   };
   const auto has = [&](const std::string& annotation, const char* resource) {
     cluster on;
-    REQUIRE(apply(on, read_all(reserving(annotation))).has_value());
+    REQUIRE(apply(on, fine(reserving(annotation))).has_value());
     return on.allocatable(*on.find_node("n1"), resource);
   };
   CHECK(has(R"({"resources": {"cpu": "1500m", "memory": "4Gi"}})", "cpu") == 8500);
@@ -162,7 +156,7 @@ TEST_CASE("what a node's annotation reserves is no pod's, and is not lent", "[ku
         "metadata.annotations[\"node.koordinator.sh/reservation\"].reservedCPUs");
 
   const auto kept = [&](const std::string& capacity) {
-    const manifests all = read_all(reserving(R"({"reservedCPUs": "0-1"})", capacity));
+    const manifests all = fine(reserving(R"({"reservedCPUs": "0-1"})", capacity));
     CHECK(all.nodes[0].reserved_cpus == std::vector<std::uint32_t>{0, 1});
     return all.nodes[0].reserved.at("cpu");
   };
@@ -173,7 +167,7 @@ TEST_CASE("what a node's annotation reserves is no pod's, and is not lent", "[ku
   cluster on;
   std::string node_text = reserving(R"({"resources": {"cpu": 3}})", "{cpu: 12, memory: 100Gi}");
   node_text.replace(node_text.find("kubernetes.io/batch-cpu: 9, "), 28, "");
-  REQUIRE(apply(on, read_all(node_text + used + config_of_all)).has_value());
+  REQUIRE(apply(on, fine(node_text + used + config_of_all)).has_value());
   CHECK(on.allocatable(*on.find_node("n1"), "cpu") == 7000);
   CHECK(on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-cpu") == 9000);  // 12 without 3
 }
@@ -194,7 +188,7 @@ TEST_CASE("measurements become columns, and nodes lend what follows", "[kube][co
       pod("web", "", ", nodeName: n1, priority: 9000") + metric("n1", used) + metric("n3", used) + metric("n4", used);
   const auto make = [&](const std::string& more) {
     cluster made;
-    const auto done = apply(made, read_all(text + more));
+    const auto done = apply(made, fine(text + more));
     INFO((done ? std::string{} : done.error().message()));
     REQUIRE(done.has_value());
     return made;

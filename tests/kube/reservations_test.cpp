@@ -9,13 +9,6 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-manifests read_all(const std::string& text, const read_options& how = {}) {
-  auto made = read(source{"a.yaml", text}, how);
-  INFO((made ? std::string{} : made.error().message()));
-  REQUIRE(made.has_value());
-  return *std::move(made);
-}
-
 constexpr const char* node =
     "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 8, pods: 9}}}\n---\n";
 
@@ -34,7 +27,7 @@ std::string pod(const std::string& name, const std::string& metadata, const std:
 }  // namespace
 
 TEST_CASE("a Reservation becomes a pod that holds what its template requests", "[kube][reservations]") {
-  const manifests all = read_all(reservation(
+  const manifests all = fine(reservation(
       ", labels: {scheduling.koordinator.sh/reservation-order: \"3\", tier: gold}, creationTimestamp: "
       "\"2026-01-01T00:00:00Z\", "
       "annotations: {scheduling.koordinator.sh/reservation-restricted-options: '{\"resources\": [\"cpu\"]}'}",
@@ -68,21 +61,21 @@ TEST_CASE("a Reservation becomes a pod that holds what its template requests", "
 
 TEST_CASE("a Reservation is where its status says, or is to be where its template says", "[kube][reservations]") {
   const std::string any = "owners: [{}]";
-  manifests all = read_all(reservation("", any));
+  manifests all = fine(reservation("", any));
   CHECK(all.pods[0].spec.reservation->once);
   CHECK(all.pods[0].spec.reservation->expires == instant{std::chrono::hours{24}});
-  all = read_all(reservation("", any + ", ttl: 0s"));
+  all = fine(reservation("", any + ", ttl: 0s"));
   CHECK(!all.pods[0].spec.reservation->expires);
-  all = read_all(node + reservation("", any, "phase: Available, nodeName: n1"));
+  all = fine(node + reservation("", any, "phase: Available, nodeName: n1"));
   CHECK(all.pods[0].node == "n1");
-  CHECK(read_all(reservation("", any + ", preAllocation: true")).pods[0].spec.reservation->pre_allocation ==
+  CHECK(fine(reservation("", any + ", preAllocation: true")).pods[0].spec.reservation->pre_allocation ==
         pre_allocation::if_needed);
-  CHECK(read_all(reservation(", labels: {scheduling.koordinator.sh/pre-allocation-required: \"true\"}",
-                             any + ", preAllocation: true"))
+  CHECK(fine(reservation(", labels: {scheduling.koordinator.sh/pre-allocation-required: \"true\"}",
+                         any + ", preAllocation: true"))
             .pods[0]
             .spec.reservation->pre_allocation == pre_allocation::required);
-  CHECK(read_all(reservation("", any, "phase: Succeeded, nodeName: n1")).pods.empty());
-  CHECK(read_all(reservation("", any, "phase: Failed")).pods.empty());
+  CHECK(fine(reservation("", any, "phase: Succeeded, nodeName: n1")).pods.empty());
+  CHECK(fine(reservation("", any, "phase: Failed")).pods.empty());
   CHECK(reading_refusal(reservation("", "owners: []")) == "a.yaml:1: Reservation r: needs spec.owners");
   CHECK(reading_refusal(reservation("", any + ", allocatePolicy: Some"))
             .starts_with("a.yaml:1: Reservation r: spec.allocatePolicy: \"Some\" is not one of"));
@@ -94,7 +87,7 @@ TEST_CASE("pods say which reservations they use, and which they were allocated f
       "\"requiredDuringSchedulingIgnoredDuringExecution\": {\"reservationSelectorTerms\": [{\"matchExpressions\": "
       "[{\"key\": "
       "\"a\", \"operator\": \"Exists\"}]}]}, \"tolerations\": [{\"key\": \"k\", \"operator\": \"Exists\"}]}'}";
-  const manifests all = read_all(
+  const manifests all = fine(
       node +
       pod("mine", "annotations: {scheduling.koordinator.sh/reservation-allocated: '{\"name\": \"r\", \"uid\": \"u\"}'}",
           ", nodeName: n1") +
