@@ -9,13 +9,15 @@ namespace detail {
 /// @p first: plugins that are asked before the others.
 template <class... Plugins>
 kernel_table kube_like(node_resources_fit fit, Plugins... first) {
-  return profile{
-      std::move(first)...,  scheduling_gates{},    priority_sort{},        node_unschedulable{},
-      node_name{},          taint_toleration{},    node_affinity_plugin{}, node_ports{},
-      std::move(fit),       volume_restrictions{}, node_volume_limits{},   volume_binding{},
-      volume_zone_plugin{}, pod_topology_spread{}, inter_pod_affinity{},   device_fit{},
-      mig_packing{},        gang_scheduling{},     default_preemption{},   node_resources_balanced_allocation{},
-      image_locality{},     topology_placement{},  pod_group_pods_count{}, group_preemption{}}
+  return profile{std::move(first)...,    scheduling_gates{},    priority_sort{},
+                 node_unschedulable{},   node_name{},           taint_toleration{},
+                 node_affinity_plugin{}, node_ports{},          std::move(fit),
+                 volume_restrictions{},  node_volume_limits{},  volume_binding{},
+                 volume_zone_plugin{},   pod_topology_spread{}, inter_pod_affinity{},
+                 device_fit{},           mig_packing{},         gpu_links{false},
+                 gang_scheduling{},      default_preemption{},  node_resources_balanced_allocation{},
+                 image_locality{},       topology_placement{},  pod_group_pods_count{},
+                 group_preemption{}}
       .table();
 }
 

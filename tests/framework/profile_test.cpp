@@ -55,34 +55,23 @@ TEST_CASE("a plugin can be configured if it is made from arguments or from nothi
   STATIC_REQUIRE_FALSE(configurable<needs_something>);
 }
 
-TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and a choice for MIG") {
+TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and scores for MIG and NVLinks") {
   const kernel_table table = profiles::kube_default();
   CHECK(table.scheduler_name == "default-scheduler");
   names all;
   for (const plugin_entry& entry : table.plugins) all.push_back(entry.name);
-  CHECK(all == names{"SchedulingGates",
-                     "PrioritySort",
-                     "NodeUnschedulable",
-                     "NodeName",
-                     "TaintToleration",
-                     "NodeAffinity",
-                     "NodePorts",
-                     "NodeResourcesFit",
-                     "VolumeRestrictions",
-                     "NodeVolumeLimits",
-                     "VolumeBinding",
-                     "VolumeZone",
-                     "PodTopologySpread",
-                     "InterPodAffinity",
-                     "DynamicResources",
-                     "MigPacking",
-                     "GangScheduling",
-                     "DefaultPreemption",
-                     "NodeResourcesBalancedAllocation",
-                     "ImageLocality",
-                     "TopologyPlacementGenerator",
-                     "PodGroupPodsCount",
-                     "GroupPreemption"});
+  CHECK(all == names{"SchedulingGates",    "PrioritySort",
+                     "NodeUnschedulable",  "NodeName",
+                     "TaintToleration",    "NodeAffinity",
+                     "NodePorts",          "NodeResourcesFit",
+                     "VolumeRestrictions", "NodeVolumeLimits",
+                     "VolumeBinding",      "VolumeZone",
+                     "PodTopologySpread",  "InterPodAffinity",
+                     "DynamicResources",   "MigPacking",
+                     "GpuLinks",           "GangScheduling",
+                     "DefaultPreemption",  "NodeResourcesBalancedAllocation",
+                     "ImageLocality",      "TopologyPlacementGenerator",
+                     "PodGroupPodsCount",  "GroupPreemption"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
   CHECK(order_at(table, point::pre_enqueue) == names{"SchedulingGates", "GangScheduling"});
   CHECK(order_at(table, point::filter) == names{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity",
@@ -98,6 +87,7 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and a c
                                                                             {"PodTopologySpread", 2},
                                                                             {"InterPodAffinity", 2},
                                                                             {"MigPacking", 5},
+                                                                            {"GpuLinks", 5},
                                                                             {"NodeResourcesBalancedAllocation", 1},
                                                                             {"ImageLocality", 1}});
   CHECK(weights(profiles::bin_packing()) == weights(table));

@@ -1,6 +1,8 @@
 #include "gangsched/plugins/gpu_links.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 
 #include "gangsched/devices/gpu_machines.hpp"
@@ -55,7 +57,11 @@ outcome stream(kernel_table table, double load, std::uint64_t seed) {
       cluster.remove_pod(pod).value();
     }
     const std::int64_t gpus = roll.percent(40) ? 1 : roll.percent(50) ? 2 : 4;
-    const pod_id pod = cluster.add_pod(a_pod("p" + std::to_string(step)).cpu(2).gpus(gpus)).value();
+    const pod_id pod =
+        cluster
+            .add_pod(
+                a_pod("p" + std::to_string(step)).cpu(2).gpus(gpus).device({.count = static_cast<std::int32_t>(gpus)}))
+            .value();
     bool whole_quad = used.size() < boxes;
     for (const auto& [node, taken] : used) whole_quad = whole_quad || (taken & 0x0f) == 0 || (taken & 0xf0) == 0;
     bool placed = false;
@@ -107,30 +113,36 @@ TEST_CASE("GpuLinks rates by the NVLinks of the set and of what stays free", "[p
         continue;
       }
       const std::int64_t between = plain_nvlinks(links, taken), others = plain_nvlinks(links, free) - between;
-      const std::int64_t first = size == 1 ? 90 : 90 * between / most[size];
-      const std::int64_t second = others == 0 ? 10 : 10 * plain_nvlinks(links, free & ~unsigned{taken}) / others;
-      CHECK(gpu_links::rated(sets, free, taken) == first + second);
+      const std::int64_t first = size == 1 ? 70 : 70 * between / most[size];
+      const auto cut = static_cast<double>(others - plain_nvlinks(links, free & ~unsigned{taken}));
+      const double average = 2.0 * static_cast<double>(most[links.gpus()]) * size / static_cast<double>(links.gpus());
+      const double second = 30 * cut / std::max({cut, average, 1.0});
+      CHECK(gpu_links::rated(sets, free, taken) == first + 30 - static_cast<std::int64_t>(std::floor(second + 1e-9)));
     }
   }
 }
 
-TEST_CASE("with GpuLinks no pod of four GPUs is split while a whole quad is free", "[plugins][links]") {
+TEST_CASE("pods of four GPUs have a whole quad, since those of one and two break none that is whole",
+          "[plugins][links]") {
   outcome with, without;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const auto add = [](outcome& to, const outcome& one) {
       to.fours += one.fours, to.split += one.split, to.needlessly += one.needlessly, to.waited += one.waited;
     };
     kernel_table table = profiles::kube_default();
-    add(without, stream(table, 0.8, seed));
-    add_plugin(table, lower(gpu_links{}, gpu_links::default_weight));
     add(with, stream(table, 0.8, seed));
+    const auto links = std::ranges::find(table.plugins, gpu_links::name, &plugin_entry::name) - table.plugins.begin();
+    for (auto& at : table.order) std::erase(at, links);
+    add(without, stream(table, 0.8, seed));
   }
   INFO("with: " << with.split << " of " << with.fours << " split, " << with.needlessly
                 << " needlessly; without: " << without.split << " of " << without.fours << ", " << without.needlessly);
-  CHECK(with.fours > 1000);
+  CHECK(with.fours > 3000);
   CHECK(without.needlessly > 100);
+  // A clairvoyant splits none: there is always a whole quad for them, if singles and pairs stay together.
   CHECK(with.needlessly == 0);
-  CHECK(3 * with.split < without.split);
+  CHECK(50 * with.split < with.fours);
+  CHECK(50 * with.waited < static_cast<double>(with.fours));
   CHECK(with.fours >= without.fours);
 }
 

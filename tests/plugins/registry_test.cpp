@@ -78,6 +78,8 @@ TEST_CASE("the plugins for GPUs take their arguments by name", "[plugins][regist
   CHECK(all.make("MigPacking", {})->weight == mig_packing::default_weight);
   CHECK(all.make("MigPacking", field("rule", "BestFit")));
   CHECK(refused("MigPacking", field("rule", "Best")) == "plugin MigPacking args.rule");
+  CHECK(all.make("GpuLinks", field("pods", "Described"))->weight == gpu_links::default_weight);
+  CHECK(refused("GpuLinks", field("pods", "Some")) == "plugin GpuLinks args.pods");
   CHECK(all.make("GpuRandom", field("seed", 7)));
   CHECK(refused("GpuRandom", field("seed", -7)) == "plugin GpuRandom args.seed");
   CHECK(all.make("GpuFragmentation", field("expected", some_pods())));

@@ -1,19 +1,22 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "gangsched/devices/numa_fit.hpp"
+#include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/points.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Where the whole GPUs that a pod gets are linked best, and where the fewest NVLinks between others are lost for it:
-/// ⌊90·N/M⌋ + ⌊10·K/R⌋, with N the NVLinks among the GPUs that the node would give it (devices/links.hpp), M the most that as many GPUs of
-/// such a node can have, R those among its free GPUs that are not between the pod's, and K those that are left when the pod has its GPUs.
-/// One GPU has 90 for the first part, several of a node without NVLinks 0; where R = 0 nothing is lost: 10. Pods that want no whole GPUs,
-/// and nodes that told nothing of theirs, 0. So quads stay whole for who needs four, on one node as among all. For pods with GPUs it
-/// outweighs what the other scores of the default profile say. O(GPUs) for nodes of up to 8 GPUs, else as `best_sets::best`.
+/// Where the whole GPUs that a pod gets are linked best, and where the fewest NVLinks to others are cut for it:
+/// ⌊70·N/M⌋ + 30 − ⌊30·C/A⌋, with N the NVLinks among the GPUs that the node would give it (devices/links.hpp), M the most that as many GPUs
+/// of such a node can have, C those between them and the GPUs that stay free, and A what as many GPUs of such a node have on average, to
+/// all others; at least C. One GPU has 70 for the first part, several of a node without NVLinks 0; where A = 0 nothing is cut: 30. Pods that
+/// want no whole GPUs, and nodes that told nothing of theirs, 0. So quads stay whole for who needs four, on one node as among all: what
+/// counts is how much is cut, not which part of what is left there, and a quad that is whole is the dearest. For pods with GPUs it outweighs
+/// what the other scores of the default profile say. O(GPUs) for nodes of up to 8 GPUs, else as `best_sets::best`.
 class gpu_links {
  public:
   static constexpr std::string_view name = "GpuLinks";
@@ -21,9 +24,24 @@ class gpu_links {
   using points = implements<point::pre_score, point::score>;
   using room = node_view<reads::devices>;
 
+  /// @p counted: also for pods that count GPUs by a resource or claim them, as kube-scheduler knows them; not only for those that describe
+  /// what they want (`pod_spec::devices`).
+  explicit gpu_links(bool counted = true) noexcept : counted_(counted) {}
+  /// Argument "pods": All (the default), or Described: those that describe what they want.
+  [[nodiscard]] static result<gpu_links> from(const argument& args) {
+    bool counted = true;
+    argument_reader read{name};
+    const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
+      return key == "pods" ? read.word(value, path, {{"All", true}, {"Described", false}}, counted)
+                           : read.unknown(path);
+    });
+    if (!fine) return std::move(read).failure();
+    return gpu_links{counted};
+  }
+
   [[nodiscard]] status pre_score(const pod_view& pod) const {
-    return pod.spec().requests_others() || !pod.spec().devices.empty() || !pod.spec().claims.empty() ? status::success()
-                                                                                                     : status::skip();
+    const bool counts = counted_ && (pod.spec().requests_others() || !pod.spec().claims.empty());
+    return counts || !pod.spec().devices.empty() ? status::success() : status::skip();
   }
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
     const device_state state = node.devices();
@@ -43,9 +61,16 @@ class gpu_links {
     const auto nvlinks = [&](std::uint32_t set) { return std::int64_t{sets.nvlinks(static_cast<gpu_mask>(set))}; };
     const auto count = static_cast<std::size_t>(std::popcount(taken));
     const std::int64_t between = nvlinks(taken), most = sets.most_nvlinks(count);
-    const std::int64_t others = nvlinks(free) - between, left = nvlinks(free & ~taken);
-    return (count == 1 ? 90 : most == 0 ? 0 : 90 * between / most) + (others == 0 ? 10 : 10 * left / others);
+    const std::int64_t cut = nvlinks(free) - between - nvlinks(free & ~taken);
+    // What as many GPUs have on average, times the node's GPUs; each NVLink has two ends.
+    const auto gpus = static_cast<std::int64_t>(sets.links().gpus());
+    const std::int64_t all = 2 * nvlinks(sets.links().all()) * static_cast<std::int64_t>(count);
+    const std::int64_t linked = count == 1 ? 70 : most == 0 ? 0 : 70 * between / most;
+    return linked + 30 - (cut == 0 ? 0 : 30 * cut * gpus / std::max(cut * gpus, all));
   }
+
+ private:
+  bool counted_;
 };
 
 static_assert(pre_score_plugin<gpu_links> && score_plugin<gpu_links>);
