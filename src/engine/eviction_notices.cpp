@@ -11,37 +11,33 @@ GANGSCHED_INLINE std::uint32_t eviction_notices::generation_of(entity who) const
   return who.group ? state_->groups.rows.generation(who.row) : state_->pods.rows.generation(who.row);
 }
 
-/// Whether somebody of it waits, with a node in view if @p nominated.
-template <bool nominated>
-bool somebody_waits(const model::cluster_state& state, entity who) {
+GANGSCHED_INLINE bool eviction_notices::somebody_waits(entity who, bool nominated) const {
+  const model::pod_table& pods = state_->pods;
   const auto waits = [&](row_t pod) {
-    return state.pods.state[pod] == pod_state::pending && !state.pods.terminating[pod] &&
-           (!nominated || state.pods.nominated[pod] != no_row);
+    return pods.state[pod] == pod_state::pending && !pods.terminating[pod] &&
+           (!nominated || pods.nominated[pod] != no_row);
   };
   if (!who.group) return waits(who.row);
-  return !state.groups.each_below(who.row, [&](row_t group) {
-    for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod])
+  return !state_->groups.each_below(who.row, [&](row_t group) {
+    for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod])
       if (waits(pod)) return false;
     return true;
   });
 }
 
-GANGSCHED_INLINE bool eviction_notices::has_nomination(entity who) const { return somebody_waits<true>(*state_, who); }
-
 GANGSCHED_INLINE bool eviction_notices::needs(const beneficiary& one) const {
   const bool alive = one.who.group ? state_->groups.alive(one.who.row) : state_->pods.alive(one.who.row);
-  if (!alive || generation_of(one.who) != one.generation) return false;
-  return one.nominated ? somebody_waits<true>(*state_, one.who) : somebody_waits<false>(*state_, one.who);
+  return alive && generation_of(one.who) == one.generation && somebody_waits(one.who, one.nominated);
 }
 
 GANGSCHED_INLINE bool eviction_notices::runs(pod_id victim) const {
   const model::pod_table& pods = state_->pods;
-  return pods.alive(victim.row) && pods.rows.generation(victim.row) == victim.generation &&
-         pods.state[victim.row] == pod_state::bound && !pods.terminating[victim.row];
+  return gangsched::detail::names_pod(*state_, victim) && pods.state[victim.row] == pod_state::bound &&
+         !pods.terminating[victim.row];
 }
 
 GANGSCHED_INLINE bool eviction_notices::give(pod_id victim, const char* reason, entity for_whom, instant now) {
-  const beneficiary whom{for_whom, generation_of(for_whom), has_nomination(for_whom)};
+  const beneficiary whom{for_whom, generation_of(for_whom), somebody_waits(for_whom, true)};
   const auto known = std::find_if(all_.begin(), all_.end(), [&](const notice& one) { return one.victim == victim; });
   if (known != all_.end()) {
     auto& others = known->for_whom;

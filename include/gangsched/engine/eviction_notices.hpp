@@ -75,7 +75,8 @@ class GANGSCHED_API eviction_notices {
     return one.has_reason ? one.reason.c_str() : nullptr;
   }
   [[nodiscard]] std::uint32_t generation_of(entity who) const;
-  [[nodiscard]] bool has_nomination(entity who) const;
+  /// Whether a pod, or somebody of a group, waits, with a node in view if @p nominated. O(pods below the group).
+  [[nodiscard]] bool somebody_waits(entity who, bool nominated) const;
   [[nodiscard]] bool needs(const beneficiary& one) const;
   [[nodiscard]] bool runs(pod_id victim) const;
   std::vector<row_t> drop_ended();
