@@ -151,6 +151,12 @@ class fragmentation_meter {
   std::int64_t sum_ = 0;
 };
 
+/// By more than the grid that bids are made on: less is not worth what is kept for each class of pods.
+bool differ(const bid_values& a, const bid_values& b) {
+  return !std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                     [](std::int32_t x, std::int32_t y) { return std::abs(x - y) <= 10; });
+}
+
 }  // namespace
 
 std::string list_name(const std::string& path) {
@@ -258,8 +264,10 @@ outcome run(const std::vector<replay::openb::node>& nodes, const pod_list& list,
     node_id placed;
     const auto begin = std::chrono::steady_clock::now();
     if (learns && learner.see(to_expected(pod))) {
-      book->bids = bid_for_shares(learner.expected(), gpus);
-      scheduler.forget_cached().value();
+      if (bid_values bids = bid_for_shares(learner.expected(), gpus); differ(bids, book->bids)) {
+        book->bids = std::move(bids);
+        scheduler.forget_cached().value();
+      }
     }
     const pod_id id = cluster.add_pod(spec).value();
     while (const cycle done = scheduler.schedule_cycle(instant{})) {

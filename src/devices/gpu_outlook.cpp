@@ -88,7 +88,28 @@ GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target,
                                   static_cast<std::uint32_t>(size), weight});
     }
   }
-  for (prospects& one : of_) bundle_up(one);
+  for (prospects& one : of_) {
+    bundle_up(one);
+    if (stranding_ != 0) choose_stranding(one);
+  }
+}
+
+GANGSCHED_INLINE void gpu_outlook::choose_stranding(prospects& one) {
+  for (const line& each : one.lines) {
+    if (each.gpus == 1) one.stranding.push_back(each);
+  }
+  std::stable_sort(one.stranding.begin(), one.stranding.end(),
+                   [](const line& a, const line& b) { return a.weight > b.weight; });
+  const auto weight = [&] {
+    std::int64_t sum = 0;
+    for (const line& each : one.stranding) sum += each.weight;
+    return sum;
+  };
+  const std::int64_t all = weight();
+  one.stranding.resize(std::min(one.stranding.size(), stranding_lines));
+  const std::int64_t kept = weight();
+  for (line& each : one.stranding)
+    each.weight = static_cast<std::int32_t>(each.weight * all / std::max<std::int64_t>(1, kept));
 }
 
 GANGSCHED_INLINE void gpu_outlook::bundle_up(prospects& one) const {
@@ -157,8 +178,8 @@ GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu
     sum -= std::int64_t{weight} * (rest.sum - slivers[one.size]);
   }
   if (stranding_ == 0) return sum;
-  for (const line& one : of.lines) {
-    if (one.gpus != 1 || one.cpu_milli > rest.cpu_milli || fitting[one.size] < 1) continue;
+  for (const line& one : of.stranding) {
+    if (one.cpu_milli > rest.cpu_milli || fitting[one.size] < 1) continue;
     // What the CPU that is left could still feed with pods of this line.
     const std::int64_t lost = slivers[one.size];
     const std::int64_t fed = std::min<std::int64_t>((rest.cpu_milli * one.feeds) >> 16, 1'000'000);

@@ -1,17 +1,47 @@
 #include "gangsched/plugins/gpu_pricing.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+namespace detail {
+
+/// @p target with the pods that ask for the most GPUs counting for @p parts 1024ths of all of it more: the rarest ones are not among the
+/// most frequent, and small pods would be on every node before they come.
+GANGSCHED_INLINE void weigh_largest(std::span<const expected_pods> expected, std::int64_t parts,
+                                    std::vector<expected_pods>& target) {
+  std::int32_t most = 0;
+  std::int64_t all = 0, large = 0;
+  for (const expected_pods& one : expected) most = std::max(most, one.gpus);
+  for (const expected_pods& one : expected) large += one.gpus == most ? one.count : 0;
+  for (const expected_pods& one : target) all += one.count;
+  if (most < 2 || all == 0) return;
+  constexpr std::int64_t whole = 1 << 20;  // what all of @p target adds up to then
+  for (expected_pods& one : target) one.count = one.count * whole / all;
+  for (const expected_pods& one : expected) {
+    if (one.gpus != most) continue;
+    target.push_back(one);
+    target.back().count = one.count * (whole / 1024 * parts) / large;
+  }
+}
+
+}  // namespace detail
+
 GANGSCHED_INLINE gpu_price_book gpu_price_book::of(std::span<const expected_pods> expected,
                                                    std::vector<gpu_supply> supply) {
-  const std::vector<expected_pods> target = most_frequent({expected.begin(), expected.end()}, 95);
-  gpu_price_book made{gpu_outlook{target, gpu_pricing::stranding}, std::move(supply), {}};
+  gpu_price_book made{{}, std::move(supply), {}};
   price_by_scarcity(expected, made.models);
-  std::int64_t gpus = 0;
-  for (const gpu_supply& one : made.models) gpus += one.gpus;
+  std::int64_t gpus = 0, dearest = 0, cheapest = std::numeric_limits<std::int64_t>::max();
+  for (const gpu_supply& one : made.models) {
+    gpus += one.gpus;
+    if (one.gpus > 0) dearest = std::max(dearest, one.price), cheapest = std::min(cheapest, one.price);
+  }
   made.bids = bid_for_shares(expected, gpus);
+  std::vector<expected_pods> target = most_frequent({expected.begin(), expected.end()}, 95);
+  const std::int64_t spread = std::max<std::int64_t>(0, dearest - cheapest);
+  detail::weigh_largest(expected, std::min<std::int64_t>(20, 8 + 64 * spread / 1000), target);
+  made.outlook = gpu_outlook{target, gpu_pricing::stranding};
   return made;
 }
 

@@ -76,6 +76,8 @@ class GANGSCHED_API gpu_outlook {
  public:
   /// The sum of all weights: measures are thousandths of a GPU times this.
   static constexpr std::int64_t unit = 65536;
+  /// So many lines with one GPU, the most frequent of a model, stand for all of them when stranded CPU is measured.
+  static constexpr std::size_t stranding_lines = 8;
 
   gpu_outlook() = default;
   /// @p stranding: in 256ths, how much it counts that what CPU is left feeds fewer of the GPUs that are left (0: FGD).
@@ -85,7 +87,7 @@ class GANGSCHED_API gpu_outlook {
   /// A model's number; models that no line names share one.
   [[nodiscard]] std::size_t model(std::string_view name) const noexcept;
   /// F_n of devices-topology 6.1: what of the idle GPUs pods of the target could not use, on average.
-  /// O(sizes · GPUs + log lines); with stranding O(lines).
+  /// O(sizes · GPUs + log lines).
   [[nodiscard]] std::int64_t fragment(std::size_t model, const gpu_rest& rest) const noexcept;
 
  private:
@@ -104,13 +106,15 @@ class GANGSCHED_API gpu_outlook {
   /// What pods there are for one model.
   struct prospects {
     std::vector<line> lines;
-    std::int64_t weight = 0;  ///< of all pods, also of those that can never run there
+    std::vector<line> stranding;  ///< with the weight of all lines that they stand for
+    std::int64_t weight = 0;      ///< of all pods, also of those that can never run there
     std::vector<bundle> bundles;
     std::vector<std::int64_t> cpus;  ///< that lines ask for, ascending
     std::vector<std::int32_t>
         runs;  ///< weight of a bundle's lines that so much CPU feeds: a row for each of `cpus`, from none
   };
   void bundle_up(prospects& one) const;
+  static void choose_stranding(prospects& one);
 
   std::int32_t stranding_ = 0;
   std::vector<std::int32_t> sizes_;

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// What `gpu_pricing` goes by. The host may change it between calls, and then says `scheduler::forget_cached`.
 struct gpu_price_book {
-  gpu_outlook outlook;             ///< of the pods that are expected, with stranding
+  gpu_outlook outlook;  ///< of the pods that are expected, with stranding, and with more weight on the largest
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
   bid_values bids;  ///< what is left of a GPU is worth to shares: `bid_for_shares`; without them shares do not bid
 
@@ -24,15 +24,15 @@ struct gpu_price_book {
 
 /// Fragmentation with prices (docs/packing.md): what the pod takes from the expected ones, in thousandths of a GPU,
 ///   F − F′ − ½ · price of the model · what it asks for − 6 · (v[R] − v[R − share] − v[share]),
-/// F as in GpuFragmentation with stranded CPU counted at 77/256, v the bids. Candidates whose worth is within a window of the best
-/// (10 thousandths for a share, 40 else) score 100, those in the next window 99, …: near-equals go to the first node, wherever the best
-/// one lies, so untouched nodes stay whole.
+/// F as in GpuFragmentation with stranded CPU counted at 45/256 and the pods with the most GPUs counting for more, v the bids. Candidates
+/// whose worth is within a window of the best (10 thousandths for a share, 40 else) score 100, those in the next window 99, …: near-equals
+/// go to the first node, wherever the best one lies, so untouched nodes stay whole.
 class gpu_pricing {
  public:
   static constexpr std::string_view name = "GpuPricing";
   using points = implements<point::score, point::choose_devices>;
   using room = node_view<reads::allocatable | reads::usage | reads::devices>;
-  static constexpr std::int32_t stranding = 77;  ///< in 256ths
+  static constexpr std::int32_t stranding = 45;  ///< in 256ths
 
   explicit gpu_pricing(std::shared_ptr<const gpu_price_book> book) : book_(std::move(book)) {}
   /// Arguments, which must be there: "expected", the pods that are like those to come, [{cpuMilli, gpus, milli, models, count}]; "supply",
