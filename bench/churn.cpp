@@ -34,11 +34,12 @@ void with_events(benchmark::State& state, int pods, const std::function<void(clu
         bench::must(cluster.add_pod(bench::pod_of(kind::plain, i, bench::numbered("pod-%06d", i), "sched-1")));
       const double start = bench::cpu_seconds();
       happens(cluster, nodes, first / between);
-      bound += bench::drain(cluster, scheduler, between).bound;
+      bound += bench::drain(scheduler, between).bound;
       seconds += bench::cpu_seconds() - start;
     }
     state.SetIterationTime(seconds);
     if (bound != static_cast<std::size_t>(pods)) state.SkipWithError("not every pod was placed");
+    bench::label_decisions(state, cluster);
     best = std::min(best, seconds * 1e6 / pods);
   }
   state.counters["us/pod"] = best;
@@ -108,9 +109,11 @@ void daemonset(benchmark::State& state) {
       pod.affinity.required = {{.match_fields = {{"metadata.name", selector_operator::in, {"scheduler-perf-node"}}}}};
       bench::must(cluster.add_pod(pod));
     }
-    const bench::run_result run = bench::drain(cluster, scheduler, pods);
+    const bench::run_result run = bench::drain(scheduler, pods);
     state.SetIterationTime(run.seconds);
     if (run.bound != pods) state.SkipWithError("not every pod was placed");
+    bench::count_allocations(state, 2.0 * static_cast<double>(run.steady_allocations), pods);
+    bench::label_decisions(state, cluster);
     best = std::min(best, run.seconds * 1e6 / pods);
   }
   state.counters["us/pod"] = best;

@@ -107,7 +107,9 @@ void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std:
   };
   while (there.size() < pods && add(random() % kinds.size())) {
   }
+  bench::label_decisions(state, cluster);
   std::size_t failed = 0;
+  const std::size_t before = bench::allocations();
   for (auto _ : state) {
     const std::size_t which = random() % there.size();
     cluster.remove_pod(there[which].first).value();
@@ -116,6 +118,8 @@ void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std:
     there.pop_back();
     failed += !add(kind);
   }
+  bench::count_allocations(state, static_cast<double>(bench::allocations() - before),
+                           static_cast<double>(state.iterations()));
   state.counters["failed"] = static_cast<double>(failed);
   state.counters["pods"] = static_cast<double>(there.size());
   state.SetItemsProcessed(state.iterations());

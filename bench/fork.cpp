@@ -23,7 +23,7 @@ void fork_of(benchmark::State& state) {
   scheduler scheduler{cluster, profiles::kube_default()};
   for (int i = 0; i < 1000; ++i)
     bench::must(cluster.add_pod(bench::pod_of(kind::giant, i, bench::numbered("giant-%d", i), "sched-1")));
-  bench::drain(cluster, scheduler, 1);
+  bench::drain(scheduler, 1);
   double best = std::numeric_limits<double>::infinity(), first = best;
   int number = 0;
   for (auto _ : state) {

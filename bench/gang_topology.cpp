@@ -88,13 +88,14 @@ void gangs(benchmark::State& state, const shape& of) {
       const double arrived = (bench::cpu_seconds() - begin) * 1e6;
       const double placed = run(state, scheduler, members.size());
       if (g >= 0) each.push_back(arrived + placed), placing += placed;  // the first ones build the indexes
-      if (g < 0 || of.turnover) {
+      if (g < 0 || (of.turnover && g + 1 != of.gangs)) {
         for (const pod_id one : members)
           if (!cluster.remove_pod(one)) std::abort();
         if (!cluster.remove_group(group)) std::abort();
       }
     }
     report(state, each, placing);
+    bench::label_decisions(state, cluster);
   }
 }
 
@@ -125,6 +126,7 @@ void trees(benchmark::State& state, int nodes, int count, int size) {
       each.push_back(arrived + placed);
     }
     report(state, each, placing);
+    bench::label_decisions(state, cluster);
   }
 }
 

@@ -35,18 +35,21 @@ void gang_against_kube(benchmark::State& state, const bench::kube_figure& kube, 
     scheduler scheduler{cluster, profiles::kube_default()};
     const auto members = static_cast<std::size_t>(size);
     const std::vector<pod_id> warm = add_gang(cluster, 0, size, racks);
-    if (bench::drain(cluster, scheduler, members).bound != members) state.SkipWithError("not every gang was placed");
-    double seconds = 0;
+    if (bench::warm_up(scheduler, members).bound != members) state.SkipWithError("not every gang was placed");
+    double seconds = 0, allocated = 0;
     for (int g = 1; g <= gangs; ++g) {
       add_gang(cluster, g, size, racks);
       if (g == 1) {
         for (const pod_id pod : warm)
           if (!cluster.remove_pod(pod)) std::abort();
       }
-      const bench::run_result run = bench::drain(cluster, scheduler, members);
+      const bench::run_result run = bench::drain(scheduler, members);
       if (run.bound != members) state.SkipWithError("not every gang was placed");
       seconds += run.seconds;
+      allocated += 2.0 * static_cast<double>(run.steady_allocations);
     }
+    bench::count_allocations(state, allocated, size * gangs);
+    bench::label_decisions(state, cluster);
     state.SetIterationTime(seconds);
     best = std::min(best, seconds * 1e6 / (size * gangs));
   }

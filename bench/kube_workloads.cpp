@@ -84,15 +84,17 @@ void measure(benchmark::State& state, const workload& of, const bench::pod_optio
     return made;
   };
   const std::vector<pod_id> warm = add("warm-%06d", warm_up_pods);
-  bench::drain(cluster, scheduler, warm.size());
+  bench::warm_up(scheduler, warm.size());
   add("pod-%06d", of.pods);
   for (const pod_id pod : warm) {  // after the others came: no counter dies in between
     if (!cluster.remove_pod(pod)) std::abort();
   }
   const engine_statistics before = scheduler.statistics();
-  const bench::run_result run = bench::drain(cluster, scheduler, static_cast<std::size_t>(of.pods));
+  const bench::run_result run = bench::drain(scheduler, static_cast<std::size_t>(of.pods));
   state.SetIterationTime(run.seconds);
   if (run.bound != static_cast<std::size_t>(of.pods)) state.SkipWithError("not every pod was placed");
+  bench::count_allocations(state, 2.0 * static_cast<double>(run.steady_allocations), of.pods);
+  bench::label_decisions(state, cluster);
   const double us_per_pod = run.seconds * 1e6 / of.pods;
   if (us_per_pod < best.us_per_pod) best = {us_per_pod, before, scheduler.statistics()};
 }

@@ -49,7 +49,7 @@ void schedule(cluster& cluster, scheduler& scheduler, room what, totals& to) {
   to.seconds += bench::cpu_seconds() - start;
 }
 
-totals run(int pods, kind which, room what) {
+totals run(benchmark::State& state, int pods, kind which, room what) {
   constexpr int nodes = 5000, warm_up = 20;
   cluster cluster;
   bench::add_running(cluster, bench::add_nodes(cluster, nodes, true), kind::low, 4 * nodes);
@@ -62,6 +62,7 @@ totals run(int pods, kind which, room what) {
     schedule(cluster, scheduler, i < 0 && what == room::is_made ? room::asked : what, all);
     if ((i < 0 || what == room::asked) && !cluster.remove_pod(pod)) std::abort();
   }
+  bench::label_decisions(state, cluster);
   return all;
 }
 
@@ -69,7 +70,7 @@ void preemption_against_kube(benchmark::State& state, const bench::kube_figure& 
   totals last;
   double best = std::numeric_limits<double>::infinity();
   for (auto _ : state) {
-    last = run(pods, which, what);
+    last = run(state, pods, which, what);
     state.SetIterationTime(last.seconds);
     best = std::min(best, last.seconds * 1e6 / pods);
     const auto all = static_cast<std::size_t>(pods);

@@ -34,7 +34,7 @@ void decision_log(benchmark::State& state) {
                                       .allocatable = {{"cpu", 64}, {"memory", bench::mebi(262144)}, {"pods", 110}}}));
       const double start = bench::cpu_seconds();
       bench::add_pods(cluster, pods, 10);
-      bench::drain(cluster, scheduler, static_cast<std::size_t>(pods));
+      bench::drain(scheduler, static_cast<std::size_t>(pods));
       const double took = bench::cpu_seconds() - start;
       (records ? recorded : plain) = std::min(records ? recorded : plain, took);
       if (records) log = to->take();
@@ -71,7 +71,7 @@ void snapshot(benchmark::State& state) {
         cluster.add_node({.name = "node-" + std::to_string(i),
                           .allocatable = {{"cpu", 64}, {"memory", bench::mebi(262144)}, {"pods", pods / nodes}}}));
   bench::add_pods(cluster, pods, 10);
-  bench::drain(cluster, scheduler, static_cast<std::size_t>(pods));
+  bench::drain(scheduler, static_cast<std::size_t>(pods));
   pod_spec waits{.name = "", .containers = {{.requests = {{"cpu", 1}}}}};
   for (int i = 0; i < pods / 10; ++i) {
     waits.name = "waits-" + std::to_string(i);

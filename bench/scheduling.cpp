@@ -21,17 +21,18 @@ void scheduling_basic(benchmark::State& state) {
     bench::add_pods(cluster, pods, classes);
     adding = bench::cpu_seconds() - start;
     scheduler scheduler{cluster, profiles::kube_default()};
-    last = bench::drain(cluster, scheduler, static_cast<std::size_t>(pods));
+    last = bench::drain(scheduler, static_cast<std::size_t>(pods));
     counted = scheduler.statistics();
     state.SetIterationTime(last.seconds);
     if (last.bound != static_cast<std::size_t>(pods)) state.SkipWithError("not every pod was placed");
+    bench::label_decisions(state, cluster);
   }
   const double scheduled = static_cast<double>(last.bound);
   state.counters["pods/s"] =
       benchmark::Counter(scheduled * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
   state.counters["ns/pod"] = last.seconds * 1e9 / scheduled;
   state.counters["add ns/pod"] = adding * 1e9 / static_cast<double>(pods);
-  state.counters["allocs/cycle"] = 2.0 * static_cast<double>(last.steady_allocations) / scheduled;
+  bench::count_allocations(state, 2.0 * static_cast<double>(last.steady_allocations), scheduled);
   state.counters["opaque"] = static_cast<double>(counted.opaque_evaluations);
   state.counters["rows/pod"] = static_cast<double>(counted.rows_evaluated) / scheduled;
 }
@@ -46,6 +47,7 @@ BENCHMARK(scheduling_basic)
     ->Args({1000, 20000, 1})
     ->Args({10000, 50000, 1})
     ->Args({100000, 50000, 1})
+    ->Args({100000, 1000000, 1})
     ->UseManualTime()
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
@@ -75,11 +77,13 @@ void gang_scheduling(benchmark::State& state) {
       }
     }
     scheduler scheduler{cluster, profiles::kube_default()};
-    const bench::run_result run = bench::drain(cluster, scheduler, static_cast<std::size_t>(size * gangs));
+    const bench::run_result run = bench::drain(scheduler, static_cast<std::size_t>(size * gangs));
     seconds = run.seconds;
     bound = run.bound;
     state.SetIterationTime(seconds);
     if (bound != static_cast<std::size_t>(size * gangs)) state.SkipWithError("not every gang was placed");
+    bench::count_allocations(state, 2.0 * static_cast<double>(run.steady_allocations), size * gangs);
+    bench::label_decisions(state, cluster);
   }
   state.counters["pods/s"] = benchmark::Counter(static_cast<double>(bound) * static_cast<double>(state.iterations()),
                                                 benchmark::Counter::kIsRate);

@@ -1,4 +1,6 @@
 #pragma once
+#include <benchmark/benchmark.h>
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -22,13 +24,22 @@ void add_pods(gangsched::cluster& cluster, int pods, int classes);
 /// CPU time of this process: what other processes do does not count.
 [[nodiscard]] double cpu_seconds();
 
+/// What a benchmark's run decided, as its label: a number made of every bound pod's name, node and devices, the same on every machine.
+/// scripts/performance compares it with what was decided before. O(pods).
+void label_decisions(benchmark::State& state, const gangsched::cluster& decided);
+/// Counters: allocations/pod, @p count calls of operator new for @p pods pods once all has been seen; drained, the pods that `drain` has
+/// placed since the program began.
+void count_allocations(benchmark::State& state, double count, double pods);
+
 /// Schedules and confirms everything that is pending.
 struct run_result {
   std::size_t bound = 0;
   double seconds = 0;
   std::size_t steady_allocations = 0;  ///< in the second half of the cycles
 };
-run_result drain(gangsched::cluster& cluster, gangsched::scheduler& scheduler, std::size_t expected);
+run_result drain(gangsched::scheduler& scheduler, std::size_t expected);
+/// The same, for what is not measured: scripts/performance counts the instructions of `drain`.
+run_result warm_up(gangsched::scheduler& scheduler, std::size_t expected);
 
 [[nodiscard]] gangsched::quantity mebi(std::int64_t amount);
 /// The value, or the program ends with the error's text.
