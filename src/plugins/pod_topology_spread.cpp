@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <limits>
 
@@ -31,7 +32,8 @@ namespace detail {
   return k * ln2_high - ((half_square - (s * (half_square + r) + k * ln2_low)) - f);
 }
 
-[[nodiscard]] GANGSCHED_INLINE std::size_t count_distinct(std::vector<std::int64_t>& values) {
+using some_values = boost::container::small_vector<std::int64_t, 64>;  // that many need no memory
+[[nodiscard]] GANGSCHED_INLINE std::size_t count_distinct(some_values& values) {
   std::sort(values.begin(), values.end());
   return static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
@@ -170,8 +172,8 @@ GANGSCHED_INLINE void pod_topology_spread::finish_score(const pod_view& pod, con
     }
     return false;
   };
-  std::vector<double> weights;
-  std::vector<std::int64_t> values;
+  boost::container::small_vector<double, 8> weights;
+  detail::some_values values;
   for (std::size_t i = 0; i < size; ++i) {
     const part& one = d.soft[i];
     values.clear();
