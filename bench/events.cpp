@@ -50,6 +50,11 @@ struct full_house {
       bench::must(nodes.add_pod(running));
     }
   }
+  /// @p count of @p classes in turns, none of which finds room.
+  void pods_wait(std::int64_t count, std::int64_t classes) {
+    for (std::int64_t i = 0; i < count; ++i)
+      bench::must(nodes.add_pod(a_pod("pod-" + std::to_string(i), static_cast<int>(i % classes))));
+  }
   void guest_comes() {
     pod_spec small;
     small.name = "guest";
@@ -122,7 +127,7 @@ void time_attempts(benchmark::State& state, full_house& house, scheduler& schedu
 void waiting_pods(benchmark::State& state) {
   full_house house{20};
   scheduler scheduler{house.nodes, profiles::kube_default()};
-  for (int i = 0; i < state.range(0); ++i) bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i)));
+  house.pods_wait(state.range(0), state.range(0));
   small_room(state, house, scheduler);
 }
 BENCHMARK(waiting_pods)
@@ -137,9 +142,7 @@ BENCHMARK(waiting_pods)
 void waiting_classes(benchmark::State& state) {
   full_house house{20};
   scheduler scheduler{house.nodes, profiles::kube_default()};
-  const int classes = static_cast<int>(state.range(1));
-  for (int i = 0; i < state.range(0); ++i)
-    bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i % classes)));
+  house.pods_wait(state.range(0), state.range(1));
   small_room(state, house, scheduler);
 }
 BENCHMARK(waiting_classes)
@@ -154,9 +157,7 @@ BENCHMARK(waiting_classes)
 void waiting_pods_by_hints(benchmark::State& state) {
   full_house house{20};
   scheduler scheduler{house.nodes, profiles::kube_default(), with_kube_queue()};
-  const int classes = static_cast<int>(state.range(1));
-  for (int i = 0; i < state.range(0); ++i)
-    bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i % classes)));
+  house.pods_wait(state.range(0), state.range(1));
   int version = 0;
   time_events(state, scheduler, [&] {
     node_spec node = a_node(0);
@@ -178,9 +179,7 @@ BENCHMARK(waiting_pods_by_hints)
 void too_little_room_by_hints(benchmark::State& state) {
   full_house house{20};
   scheduler scheduler{house.nodes, profiles::kube_default(), with_kube_queue()};
-  const int classes = static_cast<int>(state.range(1));
-  for (int i = 0; i < state.range(0); ++i)
-    bench::must(house.nodes.add_pod(a_pod("pod-" + std::to_string(i), i % classes)));
+  house.pods_wait(state.range(0), state.range(1));
   int version = 0;
   time_events(state, scheduler, [&] {
     node_spec node = a_node(0);
