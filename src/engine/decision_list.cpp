@@ -2,11 +2,13 @@
 
 #include "gangsched/model/state.hpp"
 
-#include <algorithm>
-
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE decision& decision_list::add(decision_kind kind, row_t pod) {
+  if (kind == decision_kind::evict) {
+    if (eviction_at_.size() <= pod) eviction_at_.resize(state_->pods.rows.count());
+    eviction_at_[pod] = static_cast<std::uint32_t>(current_->size());
+  }
   decision& made = current_->emplace_back();
   made.kind = kind;
   made.pod = {pod, state_->pods.rows.generation(pod)};
@@ -36,9 +38,10 @@ GANGSCHED_INLINE decision& decision_list::nominate(row_t pod, node_id node) {
   return made;
 }
 
-GANGSCHED_INLINE bool decision_list::has(decision_kind kind, pod_id pod) const noexcept {
-  return std::any_of(current_->begin(), current_->end(),
-                     [&](const decision& one) { return one.kind == kind && one.pod == pod; });
+GANGSCHED_INLINE bool decision_list::evicts(pod_id pod) const noexcept {
+  if (pod.row >= eviction_at_.size() || eviction_at_[pod.row] >= current_->size()) return false;
+  const decision& one = (*current_)[eviction_at_[pod.row]];
+  return one.kind == decision_kind::evict && one.pod == pod;
 }
 
 GANGSCHED_INLINE void decision_list::clear() noexcept {

@@ -21,7 +21,7 @@ GANGSCHED_INLINE void preemption_result::add_to(decision_list& decisions) const 
 
 GANGSCHED_INLINE void preemption_result::add_moves_to(decision_list& decisions) const {
   for (const assignment& one : moves) {
-    if (decisions.has(decision_kind::evict, one.pod)) decisions.nominate(one.pod.row, one.node);
+    if (decisions.evicts(one.pod)) decisions.nominate(one.pod.row, one.node);
   }
 }
 

@@ -19,7 +19,8 @@ class GANGSCHED_API decision_list {
   decision& add(decision_kind kind, row_t pod);
   /// The same for a nomination to a node that there is.
   decision& nominate(row_t pod, node_id node);
-  [[nodiscard]] bool has(decision_kind kind, pod_id pod) const noexcept;
+  /// Whether the list says that the pod is evicted. O(1).
+  [[nodiscard]] bool evicts(pod_id pod) const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return current_->size(); }
   [[nodiscard]] decision& operator[](std::size_t at) noexcept { return (*current_)[at]; }
   /// Takes back the last ones, down to @p size.
@@ -52,6 +53,8 @@ class GANGSCHED_API decision_list {
   std::vector<decision> cycle_;
   std::deque<std::vector<decision>> answers_;
   std::vector<decision>* current_ = &cycle_;
+  /// By row of a pod: where its eviction stood that was added last; the list itself says whether it still does.
+  std::vector<std::uint32_t> eviction_at_;
   std::size_t answers_before_ = 0;
   /// what decisions point at: the first `grants_used_`; the others are kept for their memory
   std::vector<std::vector<device_grant>> grants_;
