@@ -67,7 +67,7 @@ class host {
     std::optional<moment> placed_in;
     std::string failure;
   };
-  enum class turn : std::uint8_t { evicted, over, arrives };
+  enum class turn : std::uint8_t { evicted, over, arrives, tainted };
   struct event {
     instant when;
     std::size_t pod;
@@ -86,6 +86,7 @@ class host {
   [[nodiscard]] lifetime lifetime_of(std::size_t pod) const {
     return of_.lifetimes.empty() ? lifetime{} : of_.lifetimes[pod];
   }
+  void evict(std::size_t pod, std::string by);
   void arrive(std::size_t pod);
   void start(std::size_t pod);
   void leave(std::size_t pod, turn why);
@@ -181,6 +182,8 @@ result<void> host::load() {
     if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, turn::over});
     if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, turn::over});
     if (const auto runs = lifetime_of(i).runs) events_.push({*runs, i, turn::over});
+    if (const auto& taint = pod.evicted_for_taint)
+      events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
   }
   return {};
 }
@@ -199,10 +202,15 @@ void host::run() {
     while (!events_.empty() && events_.top().when <= now_) {
       const event due = events_.top();
       events_.pop();
-      if (due.what == turn::arrives)
-        arrive(due.pod);
-      else
-        leave(due.pod, due.what);
+      switch (due.what) {
+        case turn::arrives: arrive(due.pod); break;
+        case turn::tainted:
+          if (out_.pods[due.pod].is == fate::running && !what_.pods[due.pod].spec.terminating)
+            evict(due.pod, fmt::format("the taint {} of a device", what_.pods[due.pod].evicted_for_taint->taint));
+          break;
+        case turn::evicted:
+        case turn::over: leave(due.pod, due.what);
+      }
     }
     budgets_stale_ = true;  // what was placed meanwhile counts too
   }
@@ -349,23 +357,26 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       of.tried_in = changes_;
       break;
     case decision_kind::evict: {
-      to.evicted_by = for_whom;
-      if (for_whom.empty() && one.group != group_id{})
-        to.evicted_by = fmt::format("group {}", cluster_.name_of(one.group));
-      to.evicted_at = now_;
-      to.is = fate::evicted;
       if (preemptor < out_.pods.size()) out_.pods[preemptor].evicts.push_back(full_name(to));
-      must(cluster_.set_terminating(one.pod, true));
-      what_.pods[pod].spec.terminating = true;
-      changed();
-      const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
-      if (grace == 0)
-        leave(pod, turn::evicted);
-      else
-        events_.push({now_ + std::chrono::seconds{grace}, pod, turn::evicted});
+      evict(pod, for_whom.empty() && one.group != group_id{} ? fmt::format("group {}", cluster_.name_of(one.group))
+                                                             : for_whom);
       break;
     }
   }
+}
+
+void host::evict(std::size_t pod, std::string by) {
+  pod_outcome& of = out_.pods[pod];
+  of.evicted_by = std::move(by);
+  of.evicted_at = now_, of.is = fate::evicted;
+  must(cluster_.set_terminating(tasks_[pod].id, true));
+  what_.pods[pod].spec.terminating = true;
+  changed();
+  const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
+  if (grace == 0)
+    leave(pod, turn::evicted);
+  else
+    events_.push({now_ + std::chrono::seconds{grace}, pod, turn::evicted});
 }
 
 /// The cluster hears of it.

@@ -149,6 +149,28 @@ def a_claim_of_a_class_that_is_not_there_waits(simulate):
     assert done.stderr == f"warning: b.yaml:6: Pod default/p: {why}; the pod waits for it\n", done.stderr
 
 
+def who_has_a_tainted_device_goes(simulate):
+    """At once, or when the claim tolerates it no longer; who tolerates it gets it."""
+    slices = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, nodeName: n1, pool: {name: n1}, " \
+             "devices: [{name: a}, {name: b}]}\n---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\nspec: {selectors: " \
+             "[{cel: {expression: 'device.driver == \"d.io\"'}}]}\n---\napiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\n" \
+             "metadata: {name: r}\nspec: {deviceSelector: {driver: d.io}, taint: {key: ill, effect: NoExecute}}\n---\n"
+    claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {{name: {0}}}\nspec: {{devices: {{requests: [{{name: r, exactly: " \
+            "{{deviceClassName: c{1}}}}}]}}}}\n{2}---\n"
+    has = "status: {{allocation: {{devices: {{results: [{{request: r, driver: d.io, pool: n1, device: {}, tolerations: [{}]}}]}}}}}}\n"
+    a_while = "{key: ill, operator: Exists, effect: NoExecute, tolerationSeconds: 60}"
+    uses = "  nodeName: n1\n  resourceClaims: [{{name: mine, resourceClaimName: {}}}]\n".format
+    text = slices + claim.format("first", "", has.format("a", "")) + claim.format("second", "", has.format("b", a_while)) \
+        + claim.format("third", ", tolerations: [{operator: Exists}]", "") + claim.format("none", "", "")
+    pods = [pod("p", spec=uses("first")), pod("q", spec=uses("second")), pod("r", spec=uses("third").replace("  nodeName: n1\n", "")),
+            pod("s", spec=uses("none").replace("  nodeName: n1\n", ""))]
+    got = simulate("--all", code=1, a=node("n1"), b=text + "---\n".join(pods))
+    assert got["p"]["status"] == got["q"]["status"] == "evicted" and got["p"]["evicted_by"] == "the taint ill:NoExecute of a device", got
+    assert (got["p"]["evicted_seconds"], got["p"]["gone_seconds"], got["q"]["evicted_seconds"]) == (0, 30, 60), got
+    assert got["r"]["devices"] == [{"claim": "third", "name": "a", "units": 1}] and got["r"]["placed_seconds"] == 30, got
+    assert got["s"]["status"] == "unscheduled", got
+
+
 def main(program):
     for sample in SAMPLES:
         check_sample(program, sample)
@@ -156,7 +178,7 @@ def main(program):
     the_map(program)
     print("ok: the map")
     run_each(program, numa_cells_can_be_too_small, shares_fill_a_gpu, a_share_needs_a_node_that_tells, pods_that_run_hold_devices,
-             room_comes_free, what_is_wrong_is_told, a_claim_of_a_class_that_is_not_there_waits)
+             room_comes_free, what_is_wrong_is_told, who_has_a_tainted_device_goes, a_claim_of_a_class_that_is_not_there_waits)
 
 
 if __name__ == "__main__":

@@ -90,25 +90,6 @@ TEST_CASE("of a pool the newest generation counts, and tainted devices are not u
   CHECK(warned_lines(fine(everywhere)).find("devices that several nodes reach are not modelled") != std::string::npos);
 }
 
-TEST_CASE("a DeviceTaintRule keeps new pods from the devices that it selects", "[kube][dra]") {
-  const auto healthy = [](const std::string& selector, const std::string& effect = "NoExecute") {
-    const manifests all =
-        fine(slice("{name: a}, {name: b}") + node +
-             "---\napiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec: "
-             "{deviceSelector: {" +
-             selector + "}, taint: {key: k, effect: " + effect + "}}\n");
-    std::string made;
-    for (const other_device& one : all.nodes.at(0).spec.devices.others)
-      if (one.healthy) made += one.id;
-    return made;
-  };
-  CHECK(healthy("") == "");
-  CHECK(healthy("device: a") == "b");
-  CHECK(healthy("device: a", "None") == "ab");
-  CHECK(healthy("driver: other.io") == "ab");
-  CHECK(healthy("deviceClassName: c") == "ab");
-}
-
 TEST_CASE("the common part of CEL is understood", "[kube][dra]") {
   using op = attribute_operator;
   const auto one = [](const std::string& cel) {

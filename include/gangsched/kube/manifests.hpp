@@ -47,6 +47,12 @@ struct pod_claim {
   std::string claim_template = {};
 };
 
+/// That a pod which runs has a device with a taint NoExecute that its claim does not tolerate, or not for ever: Kubernetes deletes it.
+struct taint_eviction {
+  std::int64_t after_seconds = 0;  ///< from when the taint is there
+  std::string taint = {};          ///< "gpu.example.com/unhealthy=true:NoExecute"
+};
+
 /// The scheduling gate of pods that refer to what is not there.
 inline constexpr const char* unresolved_gate = "gangsched.dev/unresolved";
 
@@ -76,6 +82,7 @@ struct pod_manifest {
   /// What it refers to and is not there, and what it asks for and is not understood. With such a reason it waits: `spec_for` gives it the
   /// scheduling gate `unresolved_gate`.
   std::vector<std::string> unresolved = {};
+  std::optional<taint_eviction> evicted_for_taint = {};  ///< where all objects are read together
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
       {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start

@@ -8,16 +8,12 @@
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/src/kube/core/node_facts.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/devices/device_taints.hpp"
 
 // DaemonSets: a pod for each node that it may run on, as the controller decides (pkg/controller/daemon of Kubernetes 1.36).
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 namespace {
-
-bool tolerates(const toleration& one, const taint& of) {
-  return (!one.effect || *one.effect == of.effect) && (one.key.empty() || one.key == of.key) &&
-         (one.op == toleration_operator::exists || one.value == of.value);
-}
 
 /// What the controller adds (AddOrUpdateDaemonPodTolerations).
 void add_tolerations(pod_spec& to) {

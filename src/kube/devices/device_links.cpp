@@ -53,15 +53,23 @@ class device_linker {
   }
 
   std::optional<error> run() {
+    for (const claim_object& claim : objects_->claims)
+      for (const claimed_request& one : claim.requests) {
+        tolerated_.add(one.tolerations);
+        for (const claimed_request& other : one.first_available) tolerated_.add(other.tolerations);
+      }
     for (device_object& one : objects_->devices) add(one);
     for (node_topology_object& one : objects_->topologies)
       if (auto wrong = add(one)) return wrong;
+    if (auto wrong = check_taints()) return wrong;
     add_slices();
     std::set<std::string> models;
     for (const node_manifest& one : into_->nodes)
       if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
     for (pod_manifest& one : into_->pods) {
       choose_gpu_types(one, models);
+      if (one.node.empty())
+        for (device_request& request : one.spec.devices) keep_to_tolerated(request, {});
       if (auto wrong = add_claims_or_wait(one)) return wrong;
       add_held(one);
     }
@@ -147,6 +155,18 @@ class device_linker {
     return std::nullopt;
   }
 
+  /// Each rule is held against each device, and each device may get an attribute for each list of tolerations.
+  [[nodiscard]] std::optional<error> check_taints() const {
+    constexpr std::size_t most = 10'000'000;
+    std::size_t devices = 0;
+    for (const resource_slice& one : objects_->slices) devices += one.devices.size();
+    const std::size_t each = objects_->taint_rules.size() + tolerated_.lists();
+    if (devices == 0 || each == 1 || each <= most / devices) return std::nullopt;
+    const resource_slice& first = objects_->slices.front();
+    return error{errc::out_of_range, where(*into_, first.from, "ResourceSlice", "", first.name), "spec.devices",
+                 fmt::format("of all slices, times DeviceTaintRules and lists of tolerations, are more than {}", most)};
+  }
+
   /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
   void add_slices() {
     std::map<std::pair<std::string, std::string>, std::int64_t> newest;
@@ -155,9 +175,15 @@ class device_linker {
       generation = std::max(generation, one.generation);
     }
     std::map<std::pair<std::string, std::string>, int> named;  // node, device
-    for (const resource_slice& one : objects_->slices) {
+    for (resource_slice& one : objects_->slices) {
       if (one.generation != newest[{one.driver, one.pool}]) continue;
-      for (const other_device& device : one.devices) ++named[{one.node, device.id}];
+      for (std::size_t i = 0; i < one.devices.size(); ++i) {
+        ++named[{one.node, one.devices[i].id}];
+        for (const device_taint_rule& rule : objects_->taint_rules)
+          if (rule.is_about(one, one.devices[i]))
+            one.taints[i].insert(one.taints[i].end(), rule.taints.begin(), rule.taints.end());
+        tolerated_.look_at(one.driver, one.taints[i]);
+      }
     }
     for (resource_slice& one : objects_->slices) {
       if (one.generation != newest[{one.driver, one.pool}] || one.node.empty()) continue;
@@ -168,13 +194,36 @@ class device_linker {
       }
       node_devices& to = found->second->spec.devices;
       for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
-      for (other_device& device : one.devices) {
-        const auto taints = [&](const device_taint_rule& rule) { return rule.selects(one, device); };
-        device.healthy = device.healthy && std::ranges::none_of(objects_->taint_rules, taints);
+      for (std::size_t i = 0; i < one.devices.size(); ++i) {
+        other_device& device = one.devices[i];
+        tolerated_.mark(one.driver, one.taints[i], device);
         const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
         if (named[{one.node, device.id}] > 1) device.id = full;
-        ids_.emplace(full, device_place{device.id, one.node});
+        ids_.emplace(full, device_place{device.id, one.node, std::move(one.taints[i])});
         to.others.push_back(std::move(device));
+      }
+    }
+  }
+
+  /// A request for a number of devices passes over those that it does not tolerate.
+  void keep_to_tolerated(device_request& request, const device_tolerations& these) const {
+    if (!request.all && tolerated_.divides(request.device_class))
+      request.selectors.push_back({tolerated_devices::attribute_of(these)});
+  }
+  /// One for all of them that comes upon such a device is not met, as by a constraint that the device is not up to.
+  void keep_to_tolerated(const claim_object& claim, std::size_t first, const std::vector<device_request>& requests,
+                         std::vector<device_constraint>& constraints) const {
+    const auto is_held_up = [&](const device_request& one) { return one.all && tolerated_.divides(one.device_class); };
+    for (std::size_t r = 0; r < claim.requests.size(); ++r) {
+      const auto request = static_cast<std::int32_t>(first + r);
+      const device_request& made = requests[first + r];
+      if (is_held_up(made))
+        constraints.push_back({tolerated_devices::attribute_of(claim.requests[r].tolerations), {request}});
+      for (std::size_t i = 0; i < made.first_of.size(); ++i) {
+        if (!is_held_up(made.first_of[i])) continue;
+        device_constraint& one = constraints.emplace_back();
+        one.attribute = tolerated_devices::attribute_of(claim.requests[r].first_available[i].tolerations);
+        one.alternatives.push_back({request, static_cast<std::int32_t>(i)});
       }
     }
   }
@@ -217,7 +266,10 @@ class device_linker {
         continue;
       }
       const bool of_group = group_has(pod, one);
-      if (!pod.node.empty() && made != nullptr) in_use_.emplace(made->ns, made->name);
+      if (!pod.node.empty() && made != nullptr) {
+        in_use_.emplace(made->ns, made->name);
+        note_eviction(pod, *made);
+      }
       const bool waits =
           pod.node.empty() && made != nullptr && !made->allocated.empty();  // for where it has its claim already
       if (one.claim_template.empty() || of_group || waits) {
@@ -234,6 +286,17 @@ class device_linker {
         wrong && pod.spec.devices.size() != before)
       return wrong;
     return std::nullopt;
+  }
+
+  /// If a device of the claim is tainted so that its pods go: as soon as the first taint says.
+  void note_eviction(pod_manifest& pod, const claim_object& claim) const {
+    for (const allocated_device& one : claim.allocated) {
+      const auto place = ids_.find(one.device);
+      if (place == ids_.end()) continue;
+      auto eviction = eviction_for(one.tolerations, place->second.taints);
+      if (eviction && (!pod.evicted_for_taint || eviction->after_seconds < pod.evicted_for_taint->after_seconds))
+        pod.evicted_for_taint = std::move(eviction);
+    }
   }
 
   /// Whether the pod's group claims the same, by the same name.
@@ -372,6 +435,7 @@ class device_linker {
       }
       request.name = prefix + name;
     }
+    if (claim.allocated.empty()) keep_to_tolerated(claim, first, requests, constraints);
     for (std::size_t c = 0; c < claim.constraints.size(); ++c) {
       if (auto wrong = resolve(claim, c, first, constraints.emplace_back(claim.constraints[c].made))) return wrong;
     }
@@ -452,6 +516,7 @@ class device_linker {
     out.expressions.insert(out.expressions.end(), from.terms.expressions.begin(), from.terms.expressions.end());
     out.selectors = of.terms.selectors;
     out.selectors.insert(out.selectors.end(), from.terms.selectors.begin(), from.terms.selectors.end());
+    if (claim.allocated.empty()) keep_to_tolerated(out, from.tolerations);  // what is allocated is there already
     return std::nullopt;
   }
 
@@ -463,9 +528,11 @@ class device_linker {
   std::map<std::pair<std::string, std::string>, const group_manifest*> groups_;       // namespace, name
   std::map<std::pair<std::string, std::string>, std::size_t> shared_;  // namespace, name, place among the claims
   std::set<std::string> drivers_;
+  tolerated_devices tolerated_;
   std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node
   struct device_place {
     std::string id, node;  // what the node's inventory calls it
+    std::vector<taint> taints;
   };
   std::map<std::string, device_place> ids_;               // by driver/pool/device
   std::set<std::pair<std::string, std::string>> in_use_;  // namespace, name: claims of pods that run

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/src/kube/devices/device_taints.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 
 /// Devices: what nodes' labels and other objects say of them, and what pods ask for in the words of one ecosystem or another.
@@ -50,20 +51,26 @@ struct resource_slice {
   std::string name, node, driver, pool;
   std::int64_t generation = 0;
   std::vector<other_device> devices;
+  std::vector<std::vector<taint>> taints;  ///< of each device
   sorted_map<std::int64_t> counters;
   origin from;
 };
 bool read_resource_slice(reader& read, const place& of, resource_slice& out);
 
-/// A DeviceTaintRule: a taint of all devices that it selects; what it does not say selects all.
+/// A DeviceTaintRule: a taint of all devices that it selects.
 struct device_taint_rule {
-  std::string driver, pool, device;
-  bool applies = false;  ///< it keeps new pods away, and what it selects by is understood
-  origin from;
-  [[nodiscard]] bool selects(const resource_slice& slice, const other_device& one) const {
-    return applies && (driver.empty() || driver == slice.driver) && (pool.empty() || pool == slice.pool) &&
-           (device.empty() || device == one.id);
+  /// What it does not say selects all; absent: it selects none.
+  struct selector {
+    std::string driver, pool, device;
+  };
+  std::optional<selector> selects = {};
+  std::vector<taint> taints = {};  ///< one, or none
+  [[nodiscard]] bool is_about(const resource_slice& slice, const other_device& one) const {
+    const auto fits = [](const std::string& wanted, const std::string& is) { return wanted.empty() || wanted == is; };
+    return selects && fits(selects->driver, slice.driver) && fits(selects->pool, slice.pool) &&
+           fits(selects->device, one.id);
   }
+  origin from = {};
 };
 bool read_device_taint_rule(reader& read, const place& of, device_taint_rule& out);
 
@@ -93,12 +100,14 @@ struct claimed_request {
   device_request made;  ///< name, count, all, admin, capacities as the claim calls them
   std::string device_class;
   cel_terms terms;
+  device_tolerations tolerations = {};
   std::vector<claimed_request> first_available = {};
 };
 /// A device that a claim has.
 struct allocated_device {
   std::string request, device;  ///< the device as its driver, pool and name
   sorted_map<std::int64_t> capacities = {};
+  device_tolerations tolerations = {};
 };
 /// A constraint by the names of its requests.
 struct claimed_constraint {

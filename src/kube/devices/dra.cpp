@@ -92,10 +92,11 @@ bool read_slice_attribute(reader& read, const place& of, device_attribute& out) 
   });
 }
 
-bool read_device(reader& read, const place& of, const resource_slice& in, other_device& out) {
+bool read_device(reader& read, const place& of, const resource_slice& in, other_device& out,
+                 std::vector<taint>& taints) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "name") return read.text(v, out.id);
-    if (key == "basic") return read_device(read, v, in, out);  // v1beta1
+    if (key == "basic") return read_device(read, v, in, out, taints);  // v1beta1
     if (key == "attributes") {
       return read.fields(v, [&](std::string_view name, const place& w) {
         return read_slice_attribute(read, w, out.attributes[qualified(in.driver, name)]);
@@ -122,9 +123,9 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
     }
     if (key == "taints") {
       return read.items(v, [&](const place& item) {
-        const value* effect = item.at->find("effect");
-        if (effect != nullptr && (effect->text == "NoSchedule" || effect->text == "NoExecute")) out.healthy = false;
-        return true;
+        if (item.index == most_taints)
+          return read.fail(errc::out_of_range, v, fmt::format("are more than {}", most_taints));
+        return read_device_taint(read, item, taints);
       });
     }
     if (key == "nodeName" || key == "nodeSelector" || key == "allNodes")
@@ -169,8 +170,7 @@ bool read_claimed_request(reader& read, const place& of, claimed_request& out) {
         return read_claimed_request(read, item, one);
       });
     }
-    if (key == "tolerations")
-      return v.at->items.empty() || read.warn(v, "devices with taints are not used; it is left out");
+    if (key == "tolerations") return read_device_tolerations(read, v, out.tolerations);
     if (key == "capacity") {
       return read.fields(v, [&](std::string_view field, const place& w) {
         return field == "requests" ? read_amounts(read, w, out.made.capacities) : read.ignore(field, w, {});
@@ -234,6 +234,7 @@ bool read_claim_status(reader& read, const place& of, claim_object& out) {
       if (key == "driver") return read.text(v, driver);
       if (key == "pool") return read.text(v, pool);
       if (key == "device") return read.text(v, device);
+      if (key == "tolerations") return read_device_tolerations(read, v, made.tolerations);
       return key != "consumedCapacity" || read_amounts(read, v, made.capacities);
     });
     made.request = request.substr(0, request.find('/'));
@@ -277,7 +278,7 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
       if (field == "devices") {
         return read.list(w, out.devices, [&](const place& item, other_device& one) {
           one.device_class = out.driver;
-          if (!read_device(read, item, out, one)) return false;
+          if (!read_device(read, item, out, one, out.taints.emplace_back())) return false;
           if (one.shared && !one.consumes.empty()) {
             one.consumes.clear();
             one.healthy = false;
@@ -308,23 +309,20 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
 bool read_device_taint_rule(reader& read, const place& of, device_taint_rule& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "metadata", "status"});
-    bool understood = true, keeps_away = false;
+    bool understood = true;
     const bool fine = read.fields(v, [&](std::string_view field, const place& w) {
-      if (field == "taint") {
-        const value* effect = w.at->find("effect");
-        keeps_away = effect != nullptr && (effect->text == "NoSchedule" || effect->text == "NoExecute");
-        return true;
-      }
+      if (field == "taint") return read_device_taint(read, w, out.taints);
       if (field != "deviceSelector") return read.ignore(field, w, {});
+      device_taint_rule::selector& selects = out.selects.emplace();
       return read.fields(w, [&](std::string_view word, const place& x) {
-        if (word == "driver") return read.text(x, out.driver);
-        if (word == "pool") return read.text(x, out.pool);
-        if (word == "device") return read.text(x, out.device);
+        if (word == "driver") return read.text(x, selects.driver);
+        if (word == "pool") return read.text(x, selects.pool);
+        if (word == "device") return read.text(x, selects.device);
         understood = false;
-        return read.warn(x, "rules that select devices so are not read; it is left out");
+        return read.warn(x, "no API selects devices so any more; the rule is left out");
       });
     });
-    out.applies = understood && keeps_away;
+    if (!understood) out.selects.reset();
     return fine;
   });
 }

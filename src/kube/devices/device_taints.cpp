@@ -1,0 +1,126 @@
+#include "gangsched/src/kube/devices/device_taints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+namespace {
+
+/// @p none: the effect is None, which is none.
+bool read_device_effect(reader& read, const place& of, std::optional<taint_effect>& out, bool& none) {
+  using effect = std::optional<taint_effect>;
+  if (!read.word(of, out,
+                 {{"NoSchedule", effect{taint_effect::no_schedule}},
+                  {"NoExecute", effect{taint_effect::no_execute}},
+                  {"None", effect{}}}))
+    return false;
+  none = !out;
+  return true;
+}
+
+bool read_device_toleration(reader& read, const place& of, device_tolerations& to) {
+  device_toleration made;
+  bool none = false;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "key") return read.text(v, made.is.key);
+    if (key == "value") return read.text(v, made.is.value);
+    if (key == "operator")
+      return read.word(v, made.is.op, {{"Equal", toleration_operator::equal}, {"Exists", toleration_operator::exists}});
+    if (key == "effect") return v.at->text.empty() || read_device_effect(read, v, made.is.effect, none);
+    if (key == "tolerationSeconds") return read.integer(v, made.seconds.emplace());
+    return read.ignore(key, v, {});
+  });
+  if (!fine) return false;
+  if (made.is.op == toleration_operator::exists && !made.is.value.empty())
+    return read.fail(errc::malformed, of, "has a value, which the operator Exists does not look at");
+  if (!none) to.push_back(std::move(made));
+  return true;
+}
+
+}  // namespace
+
+bool tolerates(const toleration& one, const taint& of) {
+  return (!one.effect || *one.effect == of.effect) && (one.key.empty() || one.key == of.key) &&
+         (one.op == toleration_operator::exists || one.value == of.value);
+}
+
+bool read_device_taint(reader& read, const place& of, std::vector<taint>& to) {
+  taint made;
+  std::optional<taint_effect> effect;
+  bool none = false;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "key") return read.text(v, made.key);
+    if (key == "value") return read.text(v, made.value);
+    if (key == "effect") return read_device_effect(read, v, effect, none);
+    return read.ignore(key, v, {"timeAdded"});
+  });
+  if (!fine) return false;
+  if (made.key.empty() || (!effect && !none)) return read.fail(errc::malformed, of, "needs a key and an effect");
+  if (none) return true;
+  made.effect = *effect;
+  to.push_back(std::move(made));
+  return true;
+}
+
+bool read_device_tolerations(reader& read, const place& of, device_tolerations& to) {
+  return read.items(of, [&](const place& item) {
+    if (item.index == most_taints)
+      return read.fail(errc::out_of_range, of, fmt::format("are more than {}", most_taints));
+    return read_device_toleration(read, item, to);
+  });
+}
+
+bool tolerates_all(const device_tolerations& these, std::span<const taint> taints) {
+  return std::ranges::all_of(taints, [&](const taint& one) {
+    return std::ranges::any_of(these, [&](const device_toleration& each) { return tolerates(each.is, one); });
+  });
+}
+
+std::optional<taint_eviction> eviction_for(const device_tolerations& these, std::span<const taint> taints) {
+  std::optional<taint_eviction> made;
+  for (const taint& one : taints) {
+    if (one.effect != taint_effect::no_execute) continue;
+    bool for_ever = false;
+    std::optional<std::int64_t> seconds;
+    for (const device_toleration& each : these) {
+      if (each.is.effect != taint_effect::no_execute || !tolerates(each.is, one)) continue;
+      for_ever = for_ever || !each.seconds;
+      if (each.seconds) seconds = std::min(seconds.value_or(*each.seconds), *each.seconds);
+    }
+    if (for_ever) continue;
+    const std::int64_t after = std::max<std::int64_t>(0, seconds.value_or(0));
+    if (made && made->after_seconds <= after) continue;
+    made = {after, fmt::format("{}{}{}:NoExecute", one.key, one.value.empty() ? "" : "=", one.value)};
+  }
+  return made;
+}
+
+void tolerated_devices::add(const device_tolerations& these) { lists_.emplace(attribute_of(these), these); }
+
+void tolerated_devices::look_at(const std::string& driver, std::span<const taint> taints) {
+  if (!taints.empty() && somebody_tolerates(taints)) divided_.insert(driver);
+}
+
+void tolerated_devices::mark(const std::string& driver, std::span<const taint> taints, other_device& device) const {
+  device.healthy = device.healthy && (taints.empty() || somebody_tolerates(taints));
+  if (!divides(driver)) return;
+  for (const auto& [attribute, list] : lists_)
+    if (tolerates_all(list, taints)) device.attributes[attribute] = true;
+}
+
+std::string tolerated_devices::attribute_of(const device_tolerations& these) {
+  std::string name = "gangsched.dev/tolerated-by";
+  for (const auto& [one, seconds] : these) {
+    const bool any = one.op == toleration_operator::exists;
+    const char* const effect = !one.effect ? "" : *one.effect == taint_effect::no_execute ? "NoExecute" : "NoSchedule";
+    name += fmt::format(" {}{}{}:{}", one.key, any ? "" : "=", one.value, effect);
+  }
+  return name;
+}
+
+bool tolerated_devices::somebody_tolerates(std::span<const taint> taints) const {
+  return std::ranges::any_of(lists_, [&](const auto& each) { return tolerates_all(each.second, taints); });
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

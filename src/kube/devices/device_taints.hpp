@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gangsched/src/kube/documents/reader.hpp"
+
+/// Taints of devices (KEP-5055): what they say, who tolerates them, and how devices that a request may not have are kept from it.
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+
+/// As of nodes, so of devices.
+[[nodiscard]] bool tolerates(const toleration& one, const taint& of);
+
+/// What a request, or a device that a claim has, tolerates.
+struct device_toleration {
+  toleration is;
+  std::optional<std::int64_t> seconds = {};  ///< how long a taint NoExecute; absent: for ever
+};
+using device_tolerations = std::vector<device_toleration>;
+
+/// Adds the taint, unless its effect is None.
+bool read_device_taint(reader& read, const place& of, std::vector<taint>& to);
+bool read_device_tolerations(reader& read, const place& of, device_tolerations& to);
+
+/// As many as a device, or a request, may have.
+inline constexpr std::size_t most_taints = 16;
+
+/// Whether a request with these may be given the device.
+[[nodiscard]] bool tolerates_all(const device_tolerations& these, std::span<const taint> taints);
+
+/// When a pod has to go for the taints NoExecute of a device that it has, and for which of them; nothing: it may stay. A toleration has to
+/// name the effect.
+[[nodiscard]] std::optional<taint_eviction> eviction_for(const device_tolerations& these,
+                                                         std::span<const taint> taints);
+
+/// Taints in the library's own words: a device that no request of the files tolerates is unhealthy. Of a driver that has others all devices
+/// say by attributes which lists of tolerations will do, and each request asks for the attribute of its own list.
+class tolerated_devices {
+ public:
+  tolerated_devices() { add({}); }
+
+  /// What some request tolerates; before all else.
+  void add(const device_tolerations& these);
+  /// A device of the driver; before any device is marked.
+  void look_at(const std::string& driver, std::span<const taint> taints);
+  void mark(const std::string& driver, std::span<const taint> taints, other_device& device) const;
+  /// How many lists there are that differ.
+  [[nodiscard]] std::size_t lists() const { return lists_.size(); }
+  /// Whether some devices of the driver are for some requests only.
+  [[nodiscard]] bool divides(const std::string& driver) const { return divided_.contains(driver); }
+  /// What those devices have that a request with these may be given.
+  [[nodiscard]] static std::string attribute_of(const device_tolerations& these);
+
+ private:
+  [[nodiscard]] bool somebody_tolerates(std::span<const taint> taints) const;
+
+  std::map<std::string, device_tolerations> lists_;  // by attribute
+  std::set<std::string> divided_;                    // drivers
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
