@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "simulate/arrivals.hpp"
+#include "simulate/times.hpp"
 #include "simulate/what_if.hpp"
 
 namespace simulate {
@@ -124,6 +125,20 @@ bool has_queue_policy(const kube::scheduler_configuration& settings, const plugi
   });
 }
 
+/// In seconds since 1970.
+std::int64_t start_of(const command_line& how) {
+  if (how.start.empty()) return 0;
+  const auto made = parse_time(how.start);
+  if (!made) throw bad_input{fmt::format("--start: \"{}\" is no time like 2026-12-01T08:00:00Z", how.start)};
+  return *made;
+}
+instant until_of(const command_line& how) {
+  if (how.until.empty()) return std::chrono::hours{24};
+  const auto made = parse_duration(how.until);
+  if (!made) throw bad_input{fmt::format("--until: \"{}\" is no duration like 24h", how.until)};
+  return *made;
+}
+
 }  // namespace
 
 scenario make_scenario(const command_line& how, std::span<const kube::source> files,
@@ -149,14 +164,22 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
   made.timeline = how.timeline || !how.report.empty();
 
   std::vector<error> mistakes;
-  auto read = kube::read(
-      files,
-      {.whole_cluster = true, .api_server_rules = true, .ns = how.ns, .mistakes = &mistakes, .most = whole_clusters});
+  const std::int64_t start = start_of(how);
+  auto read = kube::read(files, {.now = std::chrono::seconds{start},
+                                 .over_time = how.live,
+                                 .whole_cluster = true,
+                                 .api_server_rules = true,
+                                 .ns = how.ns,
+                                 .mistakes = &mistakes,
+                                 .most = whole_clusters});
   if (!how.keep_going && !mistakes.empty()) throw bad_input{lines(mistakes)};
   for (const error& one : mistakes) warnings.push_back({one.object, one.field, one.reason + "; it is left out"});
   made.what = checked(std::move(read));
   warnings.insert(warnings.end(), made.what.warnings.begin(), made.what.warnings.end());
-  if (made.what.pods.empty() && made.what.groups.empty() && how.shapes.empty() && !how.scale_down)
+  for (const kube::pod_manifest& pod : made.what.pods) static_cast<void>(run_time_of(pod));  // is it one?
+  if (how.live) made.live = take_over(made.what, start, until_of(how), warnings);
+  const bool later = made.live && !(made.live->cron_jobs.empty() && made.live->scaled.empty());
+  if (made.what.pods.empty() && made.what.groups.empty() && !later && how.shapes.empty() && !how.scale_down)
     throw bad_input{"there is nothing to schedule: no pods, and nothing that makes some"};
   for (const std::string& node : how.drained) drain(made.what, node, warnings);
   for (const std::string& place : how.lost) lose(made.what, place, warnings);

@@ -27,14 +27,7 @@ group_ledger::group_ledger(const kube::manifests& of) {
     made.parent = parent;
     made.made.parent = one.parent;
   }
-  group_of_.resize(of.pods.size());
-  has_node_.resize(of.pods.size());
-  for (std::size_t i = 0; i < of.pods.size(); ++i) {
-    role_of_.push_back(of.pods[i].spec.role);
-    if (of.pods[i].group.empty()) continue;
-    group_of_[i] = find_or_add(false, of.pods[i].spec.ns, of.pods[i].group);
-    entries_[*group_of_[i]].pods.push_back(i);
-  }
+  for (const kube::pod_manifest& pod : of.pods) add(pod);
   children_.resize(entries_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i)
     if (entries_[i].parent) children_[*entries_[i].parent].push_back(i);
@@ -50,6 +43,22 @@ std::size_t group_ledger::find_or_add(bool composite, const std::string& ns, con
     made.composite = composite;
   }
   return at->second;
+}
+
+void group_ledger::add(const kube::pod_manifest& pod) {
+  const std::size_t made = group_of_.size();
+  group_of_.emplace_back();
+  has_node_.push_back(false);
+  role_of_.push_back(pod.spec.role);
+  if (!pod.group.empty()) {
+    group_of_[made] = find_or_add(false, pod.spec.ns, pod.group);
+    entries_[*group_of_[made]].pods.push_back(made);
+  }
+  children_.resize(entries_.size());
+}
+
+void group_ledger::is_replaced(std::size_t pod) {
+  if (const auto& group = group_of_[pod]) ++entries_[*group].replaced;
 }
 
 void group_ledger::started(std::size_t pod, instant now) {
@@ -87,7 +96,7 @@ bool group_ledger::left(std::size_t pod, bool ended) {
   for (role_outcome& role : of.made.roles)
     if (role.role == role_of_[pod]) --role.bound;
   if (ended) ++of.ended;
-  return of.ended == of.pods.size();
+  return of.ended + of.replaced == of.pods.size();
 }
 
 std::vector<std::size_t> group_ledger::all_pods(std::size_t group) const {

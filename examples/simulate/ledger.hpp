@@ -15,10 +15,14 @@ class group_ledger {
  public:
   explicit group_ledger(const gangsched::kube::manifests& of);
 
+  /// A pod that comes last of all.
+  void add(const gangsched::kube::pod_manifest& pod);
   /// A pod has a node from now on.
   void started(std::size_t pod, instant now);
-  /// It has not any more. True if its group is over with it: all of its pods ran, and ended.
+  /// It has not any more. True if its group is over with it: all of its pods ran, and ended, or others came instead of them.
   bool left(std::size_t pod, bool ended);
+  /// Another pod comes instead of it.
+  void is_replaced(std::size_t pod);
   /// The groups in the order of the files; those that somebody only names come last. @p pods is what became of the pods.
   [[nodiscard]] std::vector<group_outcome> finish(const std::vector<pod_outcome>& pods) const;
 
@@ -28,7 +32,7 @@ class group_ledger {
     const gangsched::group_spec* spec = nullptr;  // absent: only named
     std::optional<std::size_t> parent;
     std::vector<std::size_t> pods;
-    std::size_t scheduled_children = 0, ended = 0;
+    std::size_t scheduled_children = 0, ended = 0, replaced = 0;
   };
   using full_key = std::tuple<bool, std::string, std::string>;  // composite, namespace, name
 

@@ -79,6 +79,16 @@ parsed parse(int argc, char** argv) {
          "--arrivals", to.arrivals,
          "When pods come and how long they run: CSV with name (of a pod, controller or group), arrival_s, duration_s")
       ->type_name("FILE");
+  const std::map<std::string, bool> lives{{"once", false}, {"live", true}};
+  app.add_option("--controllers", to.live,
+                 "Controllers act before the start; or all the time: who is evicted is made again, CronJobs and "
+                 "HorizontalPodAutoscalers go on [once]")
+      ->type_name("once|live")
+      ->transform(CLI::CheckedTransformer(lives).description(""));
+  app.add_option("--start", to.start, "With live controllers: what time it is at the start, RFC 3339 [1970]")
+      ->type_name("TIME");
+  app.add_option("--until", to.until, "With live controllers: how long CronJobs make runs [24h]")
+      ->type_name("DURATION");
   app.add_option("--drain", to.drained, "What if: this node is drained before; its pods look for another one")
       ->type_name("NODE")
       ->allow_extra_args(false);

@@ -17,8 +17,9 @@ struct command_line {
   std::vector<std::string> drained, lost;   ///< nodes; lost ones also by zone
   std::string arrivals;                     ///< a table of when pods come and how long they run; empty: none
   std::string shapes;                       ///< a file with nodes that may be added; empty: not asked
-  std::string compare_with;                 ///< a result in JSON; empty: none
-  std::string queues_policy;                ///< a plugin, or none; empty: the library's own if there are queues
+  std::string start, until;   ///< of live controllers: what time it is at the start; how long they make runs
+  std::string compare_with;   ///< a result in JSON; empty: none
+  std::string queues_policy;  ///< a plugin, or none; empty: the library's own if there are queues
   format output = format::table;
   bool recursive = false;
   bool keep_going = false;
@@ -29,6 +30,7 @@ struct command_line {
   bool queues = false;
   bool timeline = false;
   bool scale_down = false;
+  bool live = false;  ///< controllers go on while time passes
   std::size_t top = 10;
   std::uint64_t seed = 0;
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "simulate/controllers.hpp"
 #include "simulate/outcome.hpp"
 
 namespace simulate {
@@ -29,6 +30,7 @@ struct scenario {
   gangsched::scheduler_options options;
   std::vector<lifetime>
       lifetimes;  ///< by pod, as it counts in `what.pods`; empty: all are there from the start and stay
+  std::optional<live_controllers> live = {};  ///< absent: controllers act once, before the start
   bool grace = true;
   bool metrics = false, trace = false, log = false;  ///< to be had of it
   bool timeline = false;                             ///< and so who had which node when, and why pods waited

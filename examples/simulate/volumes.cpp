@@ -22,6 +22,12 @@ volume_news::volume_news(kube::manifests& of) : of_(&of) {
   if (!claimants_.empty()) binder_.emplace(of);
 }
 
+void volume_news::add(std::size_t pod) {
+  if (of_->pods[pod].volumes.empty()) return;
+  claimants_.push_back(pod);
+  if (!binder_) binder_.emplace(*of_);
+}
+
 bool volume_news::reserve(std::size_t pod, std::string_view node) {
   return !binder_ || binder_->reserve(of_->pods[pod], node);
 }

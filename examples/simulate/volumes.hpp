@@ -15,6 +15,8 @@ class volume_news {
   /// @p of: kept up to date; nothing else of it changes what volumes there are.
   explicit volume_news(gangsched::kube::manifests& of);
 
+  /// A pod that is there now, the last one.
+  void add(std::size_t pod);
   /// The pod goes to the node. False if no volume is left there for one of its claims.
   bool reserve(std::size_t pod, std::string_view node);
   /// It does not after all.

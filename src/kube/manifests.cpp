@@ -245,6 +245,8 @@ class collector {
         return add_controller(read, of, kind);
     } else if (group == "batch") {
       if (kind == "Job" || kind == "CronJob") return add_controller(read, of, kind);
+    } else if (group == "autoscaling") {
+      if (kind == "HorizontalPodAutoscaler") return add_named(read, of, made_.autoscalers, read_autoscaler);
     } else if (group == "policy") {
       if (kind == "PodDisruptionBudget") return add_named(read, of, made_.budgets, read_budget);
     } else if (group == "scheduling.k8s.io") {

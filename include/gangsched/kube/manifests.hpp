@@ -192,6 +192,33 @@ struct count_or_percent {
   bool percent = false;
 };
 
+/// A CronJob. Of its runs one is among the pods.
+struct cron_job_manifest {
+  enum class policy : std::uint8_t { allow, forbid, replace };  ///< while a run before is not done
+  std::string ns, name;
+  std::string schedule, time_zone;  ///< as they are written: "*/5 * * * *"
+  policy concurrency = policy::allow;
+  std::optional<std::int64_t> starting_deadline_seconds = {};  ///< how late a run may begin
+  bool suspended = false;
+  std::string job = {};                ///< what the Job of that run is called: the owner of its pods
+  std::vector<std::string> jobs = {};  ///< of its runs that are in the files
+  origin from = {};
+};
+
+/// A HorizontalPodAutoscaler, and how many pods the load takes when: its annotation gangsched.dev/replicas.
+struct autoscaler_manifest {
+  struct load {
+    instant at{};  ///< from the start
+    std::int64_t count = 0;
+  };
+  std::string ns, name;
+  std::string kind, target;  ///< what it scales; of a Deployment, once all objects are read, the ReplicaSet
+  std::int64_t least = 1, most = 1;
+  std::int64_t at_start = 1;        ///< what the load at 0 says, or else its status, or `least`
+  std::vector<load> replicas = {};  ///< in the order of time, within the bounds
+  origin from = {};
+};
+
 struct disruption_budget_manifest {
   std::string ns, name;
   std::optional<label_selector> selector = {};
@@ -218,6 +245,8 @@ struct manifests {
   std::vector<pod_manifest> pods;
   std::vector<service_manifest> services;
   std::vector<controller_manifest> controllers;
+  std::vector<cron_job_manifest> cron_jobs;
+  std::vector<autoscaler_manifest> autoscalers;
   std::vector<disruption_budget_manifest> budgets;
   std::optional<yunikorn_queues> yunikorn;  ///< what `queues` have no words for
   std::optional<hived_cells> hived;         ///< the same
@@ -247,6 +276,8 @@ struct read_options {
   std::size_t max_pods = 1'000'000;
   /// Of CronJobs: the minute that their Job is named after.
   instant now{};
+  /// Make what controllers make later, too: as many pods as autoscalers want at any time, and a run of each CronJob, though one is there.
+  bool over_time = false;
   /// The files are the whole cluster: who names a priority class that is in none of them waits (`pod_manifest::unresolved`), and pods that
   /// run on a node that is in none of them are left out, each with a warning. Off: `apply` finds them in the cluster, or fails.
   bool whole_cluster = false;

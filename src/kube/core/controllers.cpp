@@ -126,7 +126,16 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
       constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
       if (kind == "CronJob") {
         if (field == "jobTemplate") return read_controller(read, w, "Job", out, how);
-        if (field == "suspend") return read.boolean(w, out.suspended);
+        if (field == "suspend") return read.boolean(w, out.cron.suspended);
+        if (field == "schedule") return read.text(w, out.cron.schedule);
+        if (field == "timeZone") return read.text(w, out.cron.time_zone);
+        if (field == "startingDeadlineSeconds")
+          return read.integer(w, out.cron.starting_deadline_seconds.emplace(), 0, most);
+        if (field == "concurrencyPolicy") {
+          using policy = cron_job_manifest::policy;
+          return read.word(w, out.cron.concurrency,
+                           {{"Allow", policy::allow}, {"Forbid", policy::forbid}, {"Replace", policy::replace}});
+        }
         return ignore_of_cron_job(read, field, w);
       }
       if (field == "template") return read_template(read, w, out, how);
@@ -171,8 +180,12 @@ class pod_maker {
       if (index != pod.spec.labels.end()) indices_.emplace(pod.spec.ns, pod.owner_name, index->second);
     }
     for (const controller_of_pods& one : controllers) {
-      if (!one.meta.owner_name.empty()) ++owned_[{one.meta.owner_kind, one.meta.ns, one.meta.owner_name}];
+      if (one.meta.owner_name.empty()) continue;
+      ++owned_[{one.meta.owner_kind, one.meta.ns, one.meta.owner_name}];
+      if (one.kind == "Job" && one.meta.owner_kind == "CronJob")
+        jobs_[{one.meta.ns, one.meta.owner_name}].push_back(one.meta.name);
     }
+    for (autoscaler_manifest& one : into.autoscalers) scaled_.emplace(key{one.kind, one.ns, one.target}, &one);
   }
 
   bool run(error& wrong) {
@@ -194,6 +207,7 @@ class pod_maker {
   bool make(controller_of_pods& one) {
     const std::string& ns = one.meta.ns;
     if (one.ended || one.meta.deleted) return true;
+    scale(one);
     if (one.kind == "Deployment") {
       if (owned_.count({"Deployment", ns, one.meta.name}) != 0) return true;  // its ReplicaSets are there
       controller_of_pods set = one;
@@ -201,12 +215,20 @@ class pod_maker {
       set.meta.name = one.meta.name + "-" + one.pod_hash;
       set.pod.spec.labels["pod-template-hash"] = one.pod_hash;
       if (set.selector) set.selector->match_labels["pod-template-hash"] = one.pod_hash;
+      if (const auto by = scaled_.find({"Deployment", ns, one.meta.name}); by != scaled_.end())
+        by->second->kind = set.kind, by->second->target = set.meta.name;
       return make(set);
     }
     if (one.kind == "CronJob") {
-      if (one.suspended || owned_.count({"CronJob", ns, one.meta.name}) != 0) return true;
+      cron_job_manifest& cron = into_->cron_jobs.emplace_back(std::move(one.cron));
+      cron.ns = ns;
+      cron.name = one.meta.name;
+      cron.from = one.from;
+      cron.job = fmt::format("{}-{}", one.meta.name, std::chrono::floor<std::chrono::minutes>(how_->now).count());
+      if (const auto known = jobs_.find({ns, one.meta.name}); known != jobs_.end()) cron.jobs = known->second;
+      if (cron.suspended || (!how_->over_time && owned_.count({"CronJob", ns, one.meta.name}) != 0)) return true;
       one.kind = "Job";
-      one.meta.name += fmt::format("-{}", std::chrono::floor<std::chrono::minutes>(how_->now).count());
+      one.meta.name = cron.job;
       return make(one);
     }
     if (one.kind == "Job") return make_job(one);
@@ -231,6 +253,24 @@ class pod_maker {
       made.volumes.insert(made.volumes.end(), one.claim_templates.begin(), one.claim_templates.end());
       return true;
     });
+  }
+
+  /// What an autoscaler says of the workload counts more than its own number. Of a Deployment whose ReplicaSets are in the files it is
+  /// about the one that has pods.
+  void scale(controller_of_pods& one) {
+    auto by = scaled_.find({one.kind, one.meta.ns, one.meta.name});
+    if (one.kind == "ReplicaSet" && one.meta.owner_kind == "Deployment" && one.replicas > 0) {
+      const auto above = scaled_.find({"Deployment", one.meta.ns, one.meta.owner_name});
+      if (above != scaled_.end() && above->second->kind == "Deployment") {
+        above->second->kind = one.kind, above->second->target = one.meta.name;
+        by = above;
+      }
+    }
+    if (by == scaled_.end() || one.replicas == 0) return;  // 0: the autoscaler is off
+    one.replicas = by->second->at_start;
+    if (!how_->over_time) return;
+    for (const autoscaler_manifest::load& load : by->second->replicas)
+      one.replicas = std::max(one.replicas, load.count);
   }
 
   /// Pods that are called by numbers: each(number, whether to make it) says whether it is lacking.
@@ -317,6 +357,8 @@ class pod_maker {
   std::set<std::pair<std::string, std::string>> names_;
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
   std::set<key> indices_;              ///< namespace, job, index
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> jobs_;  ///< by CronJob: namespace, name
+  std::map<key, autoscaler_manifest*> scaled_;  ///< by kind, namespace and name of the target
 };
 
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,

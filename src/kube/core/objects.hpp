@@ -46,10 +46,11 @@ struct controller_of_pods {
   std::string kind;
   object_meta meta;
   std::optional<label_selector> selector;
-  pod_manifest pod;           ///< its template
-  std::size_t weight = 1;     ///< what a copy of it counts, `weight_of`
-  std::string pod_hash;       ///< of the template
-  std::int64_t replicas = 1;  ///< of a job: the parallelism
+  pod_manifest pod;             ///< its template
+  std::size_t weight = 1;       ///< what a copy of it counts, `weight_of`
+  std::string pod_hash;         ///< of the template
+  cron_job_manifest cron = {};  ///< of a CronJob
+  std::int64_t replicas = 1;    ///< of a job: the parallelism
   std::optional<std::int64_t> completions;
   std::int64_t succeeded = 0;
   std::int64_t first_ordinal = 0;
@@ -61,6 +62,8 @@ struct controller_of_pods {
 };
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
                      const read_options& how);
+
+bool read_autoscaler(reader& read, const place& of, autoscaler_manifest& out);
 
 /// Whether a new pod's spec has what an API server asks of containers: names, mounts that are volumes, in a template images too.
 bool check_containers(reader& read, const place& of, bool is_template);

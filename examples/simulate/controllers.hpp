@@ -1,0 +1,103 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <gangsched/kube/manifests.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulate/cron.hpp"
+#include "simulate/outcome.hpp"
+
+namespace simulate {
+
+/// A CronJob with the pods of one run.
+struct cron_job {
+  gangsched::kube::cron_job_manifest what;
+  cron_schedule schedule;
+  std::vector<gangsched::kube::pod_manifest> pods;
+};
+/// What a HorizontalPodAutoscaler scales, with all the pods that it has at its peak.
+struct scaled_workload {
+  gangsched::kube::autoscaler_manifest what;
+  std::vector<gangsched::kube::pod_manifest> pods;
+};
+
+/// Controllers that go on while time passes.
+struct live_controllers {
+  std::int64_t start = 0;  ///< what time it is at the start, in seconds since 1970
+  instant until{};         ///< when CronJobs have made their last run
+  std::vector<cron_job> cron_jobs = {};
+  std::vector<scaled_workload> scaled = {};
+};
+
+/// Takes those pods out of @p what that are made later only. Adds what is left out to @p warnings. Throws bad_input.
+[[nodiscard]] live_controllers take_over(gangsched::kube::manifests& what, std::int64_t start, instant until,
+                                         std::vector<gangsched::kube::warning>& warnings);
+
+/// How long a pod runs: its annotation gangsched.dev/run-time. Throws bad_input.
+[[nodiscard]] std::optional<instant> run_time_of(const gangsched::kube::pod_manifest& pod);
+
+/// What controllers want: pods that are new, each with the one that it replaces, and pods, by their place, that are to go.
+struct wanted_changes {
+  struct made_pod {
+    gangsched::kube::pod_manifest pod;
+    std::optional<std::size_t> instead_of = {};
+  };
+  std::vector<made_pod> make = {};
+  std::vector<std::size_t> end = {};
+};
+
+/// Says what CronJobs, autoscalers and the controllers of pods that are evicted do. What it says is done before it is asked again: pods
+/// that are made come last, in order.
+class controllers {
+ public:
+  /// @p what and @p pods, which say how things stand, have to outlive it.
+  controllers(const live_controllers& of, const gangsched::kube::manifests& what, const std::vector<pod_outcome>& pods);
+
+  /// When one of them does something by itself.
+  [[nodiscard]] std::optional<instant> next() const;
+  wanted_changes due(instant now);
+  /// A pod is told to go, by others.
+  wanted_changes evicted(std::size_t pod);
+  /// A pod has gone.
+  wanted_changes left(std::size_t pod, instant now);
+
+ private:
+  struct cron_state {
+    const cron_job* of;
+    std::optional<std::int64_t> next, missed = {};  // seconds since 1970
+    std::string latest = {};                        // the name of its Job
+    std::vector<std::size_t> pods = {};             // of runs that may go on
+  };
+  struct scale_state {
+    const scaled_workload* of;
+    std::size_t step = 0, used = 0;  // of its load, of its pods
+    std::int64_t wanted = 0;
+    std::vector<std::size_t> pods = {};
+  };
+
+  [[nodiscard]] bool is_there(std::size_t pod) const;
+  [[nodiscard]] std::string new_name(const std::string& ns, const std::string& like);
+  std::size_t make(gangsched::kube::pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to);
+  void replace(std::size_t pod, wanted_changes& to);
+  void run(cron_state& job, std::int64_t scheduled, wanted_changes& to);
+  void scale(scale_state& of, wanted_changes& to);
+  void scale_down(const scale_state& of, std::vector<std::size_t> there, wanted_changes& to) const;
+  [[nodiscard]] std::optional<std::int64_t> next_run(const cron_state& of, std::int64_t after) const;
+
+  const live_controllers* of_;
+  const gangsched::kube::manifests* what_;
+  const std::vector<pod_outcome>* pods_;
+  std::vector<cron_state> cron_jobs_;
+  std::vector<scale_state> scaled_;
+  std::map<std::size_t, std::size_t> cron_of_, scale_of_;  // by pod
+  std::map<std::size_t, std::size_t> first_;               // which pod a pod is instead of, in the end
+  std::map<std::string, int> copies_;                      // by the name of what was copied
+  std::set<std::string> names_;
+};
+
+}  // namespace simulate

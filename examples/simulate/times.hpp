@@ -1,0 +1,15 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "simulate/outcome.hpp"
+
+namespace simulate {
+
+/// "90s", "1h30m"; nothing if it is none, or below 0.
+[[nodiscard]] std::optional<instant> parse_duration(const std::string& text);
+/// RFC 3339, in seconds since 1970.
+[[nodiscard]] std::optional<std::int64_t> parse_time(const std::string& text);
+
+}  // namespace simulate

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""gangsched-simulate --controllers live: who is evicted is made again, CronJobs run by their schedules (compared with a plain reading of them,
+minute by minute), HorizontalPodAutoscalers follow the load.   usage: simulate_controllers.py SIMULATE"""
+import datetime
+import json
+import pathlib
+import random
+import sys
+import zoneinfo
+
+from simulate_inputs import CLASSES, node, pod, run_each
+
+CONTAINERS = "containers: [{name: c, image: x, resources: {requests: {cpu: %s}}}]"
+
+
+def workload(kind, name, replicas, cpu=1, more="", annotations="{}"):
+    replicas = "" if replicas is None else f"replicas: {replicas}, "
+    return f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {{{replicas}selector: {{matchLabels: {{a: {name}}}}}, template: " \
+           f"{{metadata: {{labels: {{a: {name}}}, annotations: {annotations}}}, spec: {{{more}{CONTAINERS % cpu}}}}}}}\n---\n"
+
+
+def cron(name, schedule, more="", run_time="1s", cpu="0"):
+    return f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: {name}}}\nspec: {{schedule: '{schedule}', {more}jobTemplate: {{spec: {{template: " \
+           f"{{metadata: {{annotations: {{gangsched.dev/run-time: {run_time}}}}}, spec: {{restartPolicy: Never, {CONTAINERS % cpu}}}}}}}}}}}\n---\n"
+
+
+def autoscaler(target, load=None, kind="Deployment", least=1, most=10, more=""):
+    load = "" if load is None else f", annotations: {{gangsched.dev/replicas: '{load}'}}"
+    return f"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: {target}{load}}}\nspec: {{scaleTargetRef: {{kind: {kind}, " \
+           f"name: {target}}}, minReplicas: {least}, maxReplicas: {most}}}\n{more}---\n"
+
+
+def runs(simulate, text, *args, code=0, **more):
+    """Which minutes each CronJob has runs of, and when their pods came."""
+    pods = simulate("--controllers", "live", *args, code=code, a=node("n1", cpu=1000), b=text, **more)
+    made = {}
+    for name, one in pods.items():
+        job, minute, _ = name.rsplit("-", 2)
+        made.setdefault(job, []).append((int(minute), one.get("arrived_seconds", 0), one))
+    return {job: sorted(all, key=lambda run: run[:2]) for job, all in made.items()}
+
+
+# --- a plain reading of schedules
+
+BOUNDS = ((0, 59, ""), (0, 23, ""), (1, 31, ""), (1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"), (0, 6, "sun mon tue wed thu fri sat"))
+
+
+def numbers_of(field, low, high, names):
+    names = {name: low + i for i, name in enumerate(names.split())}
+    value = lambda text: names[text.lower()] if text.lower() in names else int(text)
+    made = set()
+    for part in field.split(","):
+        span, _, step = part.partition("/")
+        first, dash, last = span.partition("-")
+        if first in "*?":
+            first, last = low, high
+        else:
+            first, last = value(first), value(last) if dash else high if step else value(first)
+        made |= set(range(first, last + 1, int(step or 1)))
+    return made
+
+
+def is_time(schedule, at):
+    fields = schedule.split()
+    minute, hour, day, month, weekday = (numbers_of(field, *bounds) for field, bounds in zip(fields, BOUNDS))
+    if at.minute not in minute or at.hour not in hour or at.month not in month:
+        return False
+    date, of_week = at.day in day, at.isoweekday() % 7 in weekday
+    any_of = lambda field: any(part in ("*", "?", "*/1", "?/1") for part in field.split(","))
+    return date and of_week if any_of(fields[2]) or any_of(fields[4]) else date or of_week
+
+
+def minutes_of(schedule, zone, start, hours):
+    first = int(datetime.datetime.fromisoformat(start).timestamp()) // 60
+    return [minute for minute in range(first, first + 60 * hours)
+            if is_time(schedule, datetime.datetime.fromtimestamp(60 * minute, zoneinfo.ZoneInfo(zone)))]
+
+
+def schedules_are_read_as_plainly(simulate):
+    dice = random.Random(11)
+
+    def field(low, high, names):
+        def one():
+            kind, first, last = dice.randrange(6), *sorted((dice.randint(low, high), dice.randint(low, high)))
+            if kind == 0:
+                return dice.choice(("*", "*", "?"))
+            if kind == 1:
+                return f"*/{dice.randint(1, 9)}"
+            if kind == 2:
+                return f"{first}-{last}"
+            if kind == 3:
+                return f"{first}-{last}/{dice.randint(1, 5)}"
+            if kind == 4:
+                return f"{first}/{dice.randint(1, 12)}"
+            return dice.choice(names.split()).upper() if names else str(first)
+        return ",".join(one() for _ in range(dice.choice((1, 1, 1, 2))))
+
+    zones = ("UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Etc/GMT+5")
+    # Over both changes of the clock in Berlin, and over the turn of a month and of a year.
+    for start, hours in (("2026-03-28T20:00:00+00:00", 40), ("2026-10-24T20:00:00+00:00", 40), ("2026-12-30T22:00:00+00:00", 60)):
+        wanted, text = {}, ""
+        for i in range(40):
+            minute = f"{dice.randrange(60)}", f"{dice.randrange(60)},{dice.randrange(60)}", f"{dice.randrange(9)}/25", f"*/{dice.randint(20, 40)}"
+            others = (field(*bounds) if dice.randrange(3) else "*" for bounds in BOUNDS[1:])
+            schedule, zone = " ".join((dice.choice(minute), *others)), dice.choice(zones)
+            wanted[f"c{i}"] = schedule, zone, minutes_of(schedule, zone, start, hours)
+            text += cron(f"c{i}", schedule, f"timeZone: {zone}, ")
+        got = runs(simulate, text, "--start", start.replace("+00:00", "Z"), "--until", f"{hours}h")
+        for name, (schedule, zone, minutes) in wanted.items():
+            found = [minute for minute, _, _ in got.get(name, [])]
+            assert found == minutes, (start, schedule, zone, found[:5], minutes[:5], len(found), len(minutes))
+        assert sum(len(minutes) for _, _, minutes in wanted.values()) > 100
+
+
+def shorthands_are_read(simulate):
+    got = runs(simulate, cron("h", "@hourly") + cron("d", "@daily") + cron("e", "@every 90m") + cron("never", "0 0 31 2 *"), "--until", "5h")
+    assert [minute for minute, _, _ in got["h"]] == [0, 60, 120, 180, 240] and [minute for minute, _, _ in got["d"]] == [0], got
+    assert [at for _, at, _ in got["e"]] == [5400, 10800, 16200] and "never" not in got, got["e"]
+
+
+def what_is_wrong_with_a_schedule_is_told(simulate):
+    for schedule, more, why in (("* * * *", "", "has 4 fields, not 5"), ("60 * * * *", "", '"60" is no range within 0-59'), ("* * * * 7", "", "no range"),
+                                ("5-1 * * * *", "", "no range"), ("*/0 * * * *", "", "no range"), ("a * * * *", "", '"a" is no number'),
+                                ("@sometimes", "", "has 1 fields"), ("@every x", "", "is no duration"), ("* * * * *", "timeZone: Mars/Base, ", '"Mars/Base"')):
+        done = simulate.raw("--controllers", "live", a=node("n1"), b=cron("c", schedule, more))
+        assert done.returncode == 2 and "b.yaml:1: CronJob default/c: " in done.stderr and why in done.stderr, (schedule, done.stderr)
+    for args, why in ((("--start", "noon"), '--start: "noon" is no time'), (("--until", "-1h"), '--until: "-1h" is no duration')):
+        done = simulate.raw("--controllers", "live", *args, a=node("n1"), b=cron("c", "@daily"))
+        assert done.returncode == 2 and why in done.stderr, done.stderr
+    done = simulate.raw(a=node("n1"), b=cron("c", "@daily", run_time="soon"))
+    assert done.returncode == 2 and 'metadata.annotations["gangsched.dev/run-time"]: "soon" is no duration' in done.stderr, done.stderr
+
+
+def runs_may_overlap_or_not(simulate):
+    """Each run takes 90 s."""
+    def times(more):
+        got = runs(simulate, cron("c", "* * * * *", more, "90s", "1"), "--until", "5m")["c"]
+        return [(minute, at) for minute, at, _ in got], got
+    assert times("")[0] == [(i, 60 * i) for i in range(5)]
+    assert times("concurrencyPolicy: Allow, ")[0] == [(i, 60 * i) for i in range(5)]
+    # Who may not begin begins when the one before is done, if that is not too late.
+    assert times("concurrencyPolicy: Forbid, ")[0] == [(0, 0), (1, 90), (2, 180), (4, 270)]
+    assert times("concurrencyPolicy: Forbid, startingDeadlineSeconds: 20, ")[0] == [(0, 0), (2, 120), (4, 240)]
+    found, got = times("concurrencyPolicy: Replace, ")
+    assert found == [(i, 60 * i) for i in range(5)] and [one["ended_seconds"] for _, _, one in got] == [90, 150, 210, 270, 330], got
+    done = simulate.raw("--controllers", "live", a=node("n1"), b=cron("c", "* * * * *", "suspend: true, ") + pod("p"))
+    assert done.returncode == 0 and "c-0" not in done.stdout, done.stdout
+
+
+def controllers_act_once_unless_they_are_live(simulate):
+    assert len(simulate(a=node("n1"), b=cron("c", "* * * * *"))) == 1
+    assert [one["status"] for one in simulate(a=node("n1"), b=workload("Deployment", "web", 2) + autoscaler("web", "{0s: 3, 1h: 4}")).values()] == 3 * ["placed"]
+
+
+def who_is_evicted_is_made_again(simulate):
+    low, high = "priorityClassName: low, ", pod("big", 3, "  priorityClassName: high\n")
+    for kind in ("Deployment", "StatefulSet"):
+        text = CLASSES + workload(kind, "web", 2, 2, low)
+        for live in (False, True):
+            done = simulate.raw("--output", "json", *(("--controllers", "live") if live else ()), "--arrivals", "t.csv", a=node("n1"), b=text + high)
+            assert done.returncode == 2, done  # no table yet
+            (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\nbig,100,600\n")
+            done = simulate.raw("--output", "json", *(("--controllers", "live") if live else ()), "--arrivals", "t.csv", a=node("n1"), b=text + high)
+            (simulate.room / "t.csv").unlink()
+            pods = [one for one in json.loads(done.stdout)["pods"] if one["name"] != "big"]
+            evicted = [one for one in pods if one["status"] == "evicted"]
+            assert len(evicted) == 2 and len(pods) == (4 if live else 2), (kind, live, pods)
+            again = [one for one in pods if one["status"] == "placed"]
+            assert len(again) == (2 if live else 0) and all(one["placed_seconds"] > 600 for one in again), again
+            if live and kind == "StatefulSet":
+                assert sorted(one["name"] for one in again) == ["web-0", "web-1"] and all(one["arrived_seconds"] == 130 for one in again), again
+            elif live:
+                assert sorted(one["name"] for one in again) == sorted(one["name"] + "-2" for one in evicted), again
+                assert all(one["arrived_seconds"] == 100 for one in again), again
+
+
+def the_load_says_how_many_there_are(simulate):
+    """2, then 5 (9 is above what may be), 1, 3."""
+    load = "{0s: 2, 10m: 9, 20m: 0, 30m: 3}"
+    for kind in ("Deployment", "StatefulSet", "ReplicaSet"):
+        done = simulate.raw("--controllers", "live", "--timeline", "--output", "json", a=node("n1", 8), b=workload(kind, "web", None) +
+                            autoscaler("web", load, kind, most=5))
+        assert done.returncode == 0, done.stderr
+        pods = json.loads(done.stdout)["pods"]
+        stays = [(stay["from_seconds"], stay.get("until_seconds", 10 ** 9)) for one in pods for stay in one.get("stays", ())]
+        at = lambda time: sum(begin <= time < end for begin, end in stays)
+        assert [at(time) for time in (300, 900, 1500, 2100)] == [2, 5, 1, 3], (kind, pods)
+        assert at(1215) == 5, "who goes has its grace period"
+        if kind == "StatefulSet":
+            assert [one["name"] for one in pods if one["status"] == "placed"] == ["web-0", "web-1", "web-2"], pods
+        else:
+            assert len(pods) == 7 and sum(one["status"] == "ended" for one in pods) == 4, pods
+
+
+def without_a_load_it_is_the_least(simulate):
+    deployed = workload("Deployment", "web", 7)
+    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=2))) == 2
+    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=2, more="status: {desiredReplicas: 4}\n"))) == 4
+    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("other"))) == 7
+    done = simulate.raw(a=node("n1"), b=deployed + autoscaler("web", kind="Thing"))
+    assert "how many pods a Thing has is not followed" in done.stderr, done.stderr
+    done = simulate.raw(a=node("n1"), b=deployed + autoscaler("web", "{soon: 2}"))
+    assert done.returncode == 2 and '"soon" is no duration' in done.stderr, done.stderr
+
+
+def nodes_are_never_too_full(simulate):
+    """Workloads at random, with priorities, gangs, loads and runs that overlap: no node has more than it can hold, and each load has its pods."""
+    dice = random.Random(3)
+    for _ in range(25):
+        text, loads = CLASSES, {}
+        for i in range(dice.randint(1, 4)):
+            kind, steps = dice.choice(("Deployment", "StatefulSet")), sorted(dice.sample(range(60, 3000, 60), dice.randint(1, 4)))
+            loads[f"w{i}"] = [(0, dice.randint(0, 3)), *((at, dice.randint(0, 6)) for at in steps)]
+            gang = f"{{gang.scheduling.koordinator.sh/name: k{i}, gang.scheduling.koordinator.sh/min-available: '{dice.randint(1, 4)}', " \
+                   "gang.scheduling.koordinator.sh/mode: NonStrict, gang.scheduling.koordinator.sh/waiting-time: 200s}"
+            text += workload(kind, f"w{i}", None, dice.choice(("500m", "1", "2")), dice.choice(("", "priorityClassName: low, ", "priorityClassName: high, ")),
+                             gang if dice.randrange(3) == 0 else "{}")
+            text += autoscaler(f"w{i}", "{" + ", ".join(f"{at}s: {count}" for at, count in loads[f"w{i}"]) + "}", kind, least=0, most=5)
+        for i in range(dice.randint(0, 3)):
+            policy = dice.choice(("Allow", "Forbid", "Replace"))
+            text += cron(f"c{i}", f"*/{dice.randint(1, 9)} * * * *", f"concurrencyPolicy: {policy}, ", f"{dice.randint(1, 900)}s", dice.choice(("1", "3")))
+        if dice.randrange(2):
+            text += "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 2}\n---\n"
+            text += "".join(pod(f"g{i}", 2, "  priorityClassName: low\n", labels={"scheduling.x-k8s.io/pod-group": "g"}) + "---\n" for i in range(2))
+        nodes = "---\n".join(node(f"n{i}", dice.randint(3, 6)) for i in range(dice.randint(1, 3)))
+        done = simulate.raw("--controllers", "live", "--until", "40m", "--timeline", "--output", "json", a=nodes, b=text)
+        assert done.returncode in (0, 1), done.stderr
+        report = json.loads(done.stdout)
+        most = {one["name"]: one["allocatable"]["cpu"] for one in report["nodes"]}
+        changes = []
+        for one in report["pods"]:
+            for stay in one.get("stays", ()):
+                begin, end = stay["from_seconds"], stay.get("until_seconds", float("inf"))
+                assert begin <= end, one
+                changes += [(begin, 1, stay["node"], one["requests"].get("cpu", 0)), (end, 0, stay["node"], -one["requests"].get("cpu", 0))]
+        used = dict.fromkeys(most, 0)
+        for at, _, name, amount in sorted(changes):
+            used[name] += amount
+            assert used[name] <= most[name], (at, name, text)
+        for name, load in loads.items():
+            # Those that are wanted in the end, with a node or without.
+            left = [one for one in report["pods"] if one["name"].startswith(name + "-") and one["status"] in ("placed", "waiting", "unscheduled")]
+            assert len(left) == min(load[-1][1], 5), (name, load, left, text)
+
+
+def an_explanation_is_of_the_same_run(simulate):
+    text = CLASSES + workload("Deployment", "web", 1, 2, "priorityClassName: low, ") + pod("big", 3, "  priorityClassName: high\n  activeDeadlineSeconds: 60\n")
+    done = simulate.raw("--controllers", "live", "--explain", "big", "--output", "json", a=node("n1"), b=text)
+    assert json.loads(done.stdout)["explain"]["nodes"][0]["chosen"], done.stdout
+
+
+def main(program):
+    run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, runs_may_overlap_or_not,
+             controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are, without_a_load_it_is_the_least,
+             nodes_are_never_too_full, an_explanation_is_of_the_same_run)
+
+
+if __name__ == "__main__":
+    main(str(pathlib.Path(sys.argv[1]).resolve()))
