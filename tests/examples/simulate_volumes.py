@@ -116,8 +116,22 @@ def check_once(program):
     assert [each["placed_seconds"] for each in report["pods"]] == [0, 60], report
 
 
+def check_capacity(program):
+    """As many volumes are made on each node as its driver has room for."""
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "lvm"}, "provisioner": "lvm.io",
+               "volumeBindingMode": "WaitForFirstConsumer"}
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "lvm.io"}, "spec": {"storageCapacity": True}}
+    rooms = [{"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity", "metadata": {"name": host, "namespace": "lvm"},
+              "nodeTopology": {"matchLabels": {"host": host}}, "storageClassName": "lvm", "capacity": size}
+             for host, size in (("n0", "12Gi"), ("n1", "5Gi"), ("n2", "4Gi"))]
+    report, words = simulate(program, [*nodes(3, "9"), storage, driver, *rooms, stateful_set("db", 4, "lvm")])
+    assert words == "" and sorted(pod["node"] for pod in report["pods"] if pod["status"] == "placed") == ["n0", "n0", "n1"], (words, report)
+    report, _ = simulate(program, [*nodes(3, "9"), storage, *rooms, stateful_set("db", 4, "lvm")])
+    assert report["summary"]["placed"] == 4, "a driver that says nothing has room everywhere"
+
+
 def main(program):
-    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once):
+    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_capacity):
         check(program)
         print("ok:", check.__name__)
 

@@ -242,6 +242,9 @@ struct manifests {
   std::vector<volume_manifest> volumes;
   std::vector<volume_claim_manifest> volume_claims;  ///< those that templates in the files lead to come last
   std::vector<storage_class_manifest> storage_classes;
+  std::vector<storage_capacity_manifest> storage_capacities;
+  std::vector<std::string>
+      capacity_drivers;  ///< CSIDrivers that make volumes only where a capacity has room (storageCapacity)
   std::vector<pod_manifest> pods;
   std::vector<service_manifest> services;
   std::vector<controller_manifest> controllers;

@@ -83,6 +83,16 @@ struct storage_class_manifest {
   }
 };
 
+/// A CSIStorageCapacity: how much room a driver has for volumes of a class on some nodes.
+struct storage_capacity_manifest {
+  std::string ns = "default", name = {};
+  std::string storage_class = {};
+  std::optional<label_selector> nodes = {};  ///< nodeTopology; absent: no node
+  std::optional<quantity> capacity = {};
+  std::optional<quantity> largest = {};  ///< maximumVolumeSize: counts instead, if it is there
+  origin from = {};
+};
+
 /// A volume of a pod that is claimed or attached; the others ask nothing of where the pod runs.
 struct pod_volume {
   std::string name = {};  ///< of the volume

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/kube/volume_binder.hpp"
@@ -73,6 +75,9 @@ class volume_binder::impl {
     for (std::size_t i = 0; i < volumes_.size(); ++i) by_name_.emplace(volumes_[i].name, i);
     for (const storage_class_manifest& one : of.storage_classes) classes_.emplace(one.name, &one);
     default_ = detail::default_class(of);
+    for (const storage_capacity_manifest& one : of.storage_capacities)
+      if (one.nodes) rooms_.push_back({&one});
+    bounded_.insert(of.capacity_drivers.begin(), of.capacity_drivers.end());
     reach_.resize(volumes_.size());
     for (std::size_t i = 0; i < volumes_.size(); ++i)
       if (const auto& by = volumes_[i].claim) reserving_.emplace(std::pair{by->ns, by->name}, i);
@@ -156,7 +161,9 @@ class volume_binder::impl {
     for (const std::size_t index : noted->second) {
       claim& one = claims_[index];
       if (one.volume != detail::no_volume) taken_[one.volume] = false;
-      one.is = fate::waits, one.volume = detail::no_volume, one.by = nullptr, one.where = nullptr;
+      if (one.made_from != nullptr && one.made_from->of->capacity) one.made_from->used -= size_of(one);
+      one.is = fate::waits, one.volume = detail::no_volume, one.by = nullptr, one.where = nullptr,
+      one.made_from = nullptr;
     }
     reserved_.erase(noted);
     ++version_;
@@ -183,6 +190,13 @@ class volume_binder::impl {
     bound,      ///< to one of the files
     made        ///< its volume was provisioned
   };
+  /// What a driver says of the room that it has, and how much of it volumes have taken that were made since.
+  struct room {
+    const storage_capacity_manifest* of;
+    std::int64_t used = 0;
+    detail::node_set where = nullptr;  // once somebody asks
+    bool looked_up = false;
+  };
   struct claim {
     const volume_claim_manifest* of;
     std::string storage_class;
@@ -190,6 +204,7 @@ class volume_binder::impl {
     std::size_t volume = detail::no_volume;
     const storage_class_manifest* by = nullptr;  ///< of what was provisioned; null: the class is presumed
     detail::node_set where = nullptr;            ///< of what was provisioned
+    room* made_from = nullptr;                   ///< of what was provisioned where a driver says how much there is
     std::size_t users = 0;
   };
 
@@ -305,7 +320,51 @@ class volume_binder::impl {
     const storage_class_manifest* const its = find_class(one);
     if (its == nullptr || !its->provisions()) return false;
     if (!one.of->selected_node.empty() && find_node(one.of->selected_node) != node) return false;
-    return detail::is_in(allowed(*its), node);
+    return detail::is_in(allowed(*its), node) && (!is_bounded(one, *its) || room_for(one, node) != nullptr);
+  }
+
+  // --- hasEnoughCapacity of VolumeBinding
+
+  [[nodiscard]] static std::int64_t size_of(const claim& one) {
+    std::int64_t made = 0;
+    return one.of->spec.size.value(made) ? made : std::numeric_limits<std::int64_t>::max();
+  }
+  /// Whether the driver makes a volume for the claim only where a capacity has room for it.
+  [[nodiscard]] bool is_bounded(const claim& one, const storage_class_manifest& its) const {
+    return bounded_.contains(its.provisioner) && size_of(one) > 0;
+  }
+  /// What was made since is no room any more, as its driver would say next.
+  [[nodiscard]] static bool has_room(const room& in, const claim& one) {
+    const auto value = [](const std::optional<quantity>& of) {
+      std::int64_t made = 0;
+      return !of ? std::nullopt : std::optional{of->value(made) ? made : std::numeric_limits<std::int64_t>::max()};
+    };
+    const auto capacity = value(in.of->capacity), largest = value(in.of->largest);
+    const auto limit = largest ? largest : capacity;
+    if (!limit || in.of->storage_class != one.storage_class) return false;
+    return size_of(one) <= (in.used > 0 && capacity ? std::min(*limit, *capacity - in.used) : *limit);
+  }
+  [[nodiscard]] const detail::node_set& nodes_of(room& one) const {
+    if (!std::exchange(one.looked_up, true)) {
+      std::vector<std::uint32_t> found;
+      for (std::uint32_t node = 0; node < of_->nodes.size(); ++node)
+        if (matches(*one.of->nodes, of_->nodes[node].spec.labels)) found.push_back(node);
+      one.where = std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
+    }
+    return one.where;
+  }
+  [[nodiscard]] room* room_for(const claim& one, std::uint32_t node) const {
+    const auto found =
+        std::ranges::find_if(rooms_, [&](room& in) { return has_room(in, one) && detail::is_in(nodes_of(in), node); });
+    return found == rooms_.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] detail::node_set roomy(const claim& one) const {
+    std::vector<std::uint32_t> found;
+    for (room& in : rooms_)
+      if (has_room(in, one)) found.insert(found.end(), nodes_of(in)->begin(), nodes_of(in)->end());
+    std::ranges::sort(found);
+    found.erase(std::ranges::unique(found).begin(), found.end());
+    return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
   }
 
   /// Claims that wait for their first consumer, in the order in which they choose: the smallest first.
@@ -351,8 +410,11 @@ class volume_binder::impl {
       if (known && can_provision(one, *known)) found.push_back(*known);
       return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
     }
-    if (makes && allowed(*its) == nullptr) return nullptr;
-    if (makes) found = *allowed(*its);
+    const detail::node_set there = !makes                  ? nullptr
+                                   : is_bounded(one, *its) ? detail::both(allowed(*its), roomy(one))
+                                                           : allowed(*its);
+    if (makes && there == nullptr) return nullptr;
+    if (makes) found = *there;
     for (const std::size_t i : of_class(one.storage_class)) {
       if (!serves(i, one)) continue;
       if (reach_of(i) == nullptr) return nullptr;
@@ -447,6 +509,11 @@ class volume_binder::impl {
   /// A volume is made for a pod on the node: by the labels that its driver goes by there, or else by those of the allowed topology.
   void provision(claim& one, std::uint32_t node) {
     one.is = fate::made, one.by = find_class(one);
+    if (is_bounded(one, *one.by)) {
+      one.made_from = room_for(one, node);
+      if (one.made_from->of->capacity) one.made_from->used += size_of(one);
+      ++version_;
+    }
     const node_manifest& on = of_->nodes[node];
     const std::string_view migrated = detail::csi_driver_of(one.by->provisioner);
     const auto keys = on.topology_keys.find(migrated.empty() ? std::string_view{one.by->provisioner} : migrated);
@@ -476,6 +543,8 @@ class volume_binder::impl {
   std::map<std::string_view, std::size_t> by_name_;
   std::map<std::string_view, const storage_class_manifest*> classes_;
   const storage_class_manifest* default_ = nullptr;
+  mutable std::vector<room> rooms_;
+  std::set<std::string, std::less<>> bounded_;  // drivers
   std::vector<claim> claims_;
   std::map<std::pair<std::string_view, std::string_view>, std::size_t, std::less<>> by_claim_;
   std::multimap<std::pair<std::string, std::string>, std::size_t> reserving_;

@@ -187,6 +187,37 @@ bool read_csi_node(reader& read, const place& of, csi_node_object& out) {
   });
 }
 
+bool read_storage_capacity(reader& read, const place& of, storage_capacity_manifest& out) {
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") return read_names(read, v, out.name, out.ns);
+    if (key == "nodeTopology") return read_label_selector(read, v, out.nodes.emplace());
+    if (key == "storageClassName") return read.text(v, out.storage_class);
+    if (key == "capacity") return read.amount(v, out.capacity.emplace());
+    if (key == "maximumVolumeSize") return read.amount(v, out.largest.emplace());
+    return read.ignore(key, v, {"apiVersion", "kind"});
+  });
+  return fine && (!out.storage_class.empty() || read.fail(errc::malformed, of, "needs a storageClassName"));
+}
+
+/// @p out: the drivers whose capacities count.
+bool read_csi_driver(reader& read, const place& of, std::vector<std::string>& out) {
+  std::string name;
+  bool counts = false;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") return read_name(read, v, name);
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (field == "storageCapacity") return read.boolean(w, counts);
+      return read.ignore(field, w,
+                         {"attachRequired", "podInfoOnMount", "volumeLifecycleModes", "fsGroupPolicy", "tokenRequests",
+                          "requiresRepublish", "seLinuxMount", "nodeAllocatableUpdatePeriodSeconds",
+                          "serviceAccountTokenInSecrets", "preventPodSchedulingIfMissing"});
+    });
+  });
+  if (fine && counts) out.push_back(std::move(name));
+  return fine;
+}
+
 bool read_attachment(reader& read, const place& of, volume_attachment_object& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "metadata", "status"});
@@ -216,6 +247,8 @@ std::optional<bool> read_volume_family(reader& read, const place& of, std::strin
   } else if (api_group == "storage.k8s.io") {
     if (kind == "StorageClass") return one(into.storage_classes, read_storage_class);
     if (kind == "CSINode") return one(out.nodes, read_csi_node);
+    if (kind == "CSIStorageCapacity") return one(into.storage_capacities, read_storage_capacity);
+    if (kind == "CSIDriver") return read_csi_driver(read, of, into.capacity_drivers);
     if (kind == "VolumeAttachment") return one(out.attachments, read_attachment);
   }
   return std::nullopt;
