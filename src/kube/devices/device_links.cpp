@@ -25,6 +25,11 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
   if (api_group == "scheduling.koordinator.sh" && kind == "Device") return one(out.devices, read_device_object);
   if (api_group == "topology.node.k8s.io" && kind == "NodeResourceTopology")
     return one(out.topologies, read_node_topology);
+  if (api_group == "resource.nvidia.com" && kind == "ComputeDomain") {
+    claim_object& made = out.made_templates.emplace_back();
+    made.from = from;
+    return read_compute_domain(read, of, made);
+  }
   if (api_group != "resource.k8s.io") return std::nullopt;
   if (kind == "ResourceSlice") return one(out.slices, read_resource_slice);
   if (kind == "DeviceTaintRule") return one(out.taint_rules, read_device_taint_rule);
@@ -46,7 +51,8 @@ class device_linker {
   device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
     for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one);
     for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
-    for (const claim_object& one : objects.claims) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
+    for (const auto* const all : {&objects.claims, &objects.made_templates})
+      for (const claim_object& one : *all) claims_.emplace(std::tuple{one.is_template, one.ns, one.name}, &one);
     for (const resource_slice& one : objects.slices) drivers_.insert(one.driver);
     for (const group_manifest& one : into.groups)
       if (!one.spec.composite) groups_.emplace(std::pair{one.spec.ns, one.spec.name}, &one);

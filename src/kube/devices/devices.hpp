@@ -126,6 +126,8 @@ struct claim_object {
   origin from;
 };
 bool read_claim_object(reader& read, const place& of, claim_object& out);
+/// NVIDIA's ComputeDomain: the template that its controller makes for claims of a channel.
+bool read_compute_domain(reader& read, const place& of, claim_object& out);
 
 struct device_objects {
   std::vector<device_object> devices;
@@ -134,7 +136,8 @@ struct device_objects {
   std::vector<device_taint_rule> taint_rules;
   std::vector<device_class> classes;
   std::vector<claim_object> claims;
-  bool ask_host = false;  ///< the host evaluates what is not understood of selectors
+  std::vector<claim_object> made_templates;  ///< by controllers, unless a template of the name is among the claims
+  bool ask_host = false;                     ///< the host evaluates what is not understood of selectors
 };
 
 /// Reads an object of one of these kinds; nothing if it is none.

@@ -352,4 +352,28 @@ bool read_claim_object(reader& read, const place& of, claim_object& out) {
   });
 }
 
+bool read_compute_domain(reader& read, const place& of, claim_object& out) {
+  out.is_template = true;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") {
+      std::string name;
+      return read_object_name(read, v, name, &out.ns);
+    }
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (field != "channel") return read.ignore(field, w, {"numNodes"});
+      return read.fields(w, [&](std::string_view word, const place& x) {
+        if (word != "resourceClaimTemplate") return read.ignore(word, x, {"allocationMode"});
+        return read.fields(x, [&](std::string_view each, const place& y) {
+          return each == "name" ? read.text(y, out.name) : read.ignore(each, y, {});
+        });
+      });
+    });
+  });
+  claimed_request& channel = out.requests.emplace_back();
+  channel.made.name = "channel";
+  channel.device_class = "compute-domain-default-channel.nvidia.com";
+  return fine && (!out.name.empty() || read.fail(errc::malformed, of, "needs spec.channel.resourceClaimTemplate.name"));
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
