@@ -129,6 +129,8 @@ std::string_view csi_driver_of(std::string_view in_tree);
 /// resourceClaims of a pod or pod group.
 bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);
 
+/// Adds all that the tree says to a hash, which begins as 0xcbf29ce484222325.
+void add_to_hash(std::uint64_t& state, const value& of);
 /// Letters as Kubernetes' random names have them.
 std::string safe_letters(std::uint64_t hash, std::size_t count);
 

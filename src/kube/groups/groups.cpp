@@ -251,6 +251,11 @@ bool add_job_set(reader& read, const place& of, origin from, group_objects& out,
   return read_plan(read, of, from, out, [&](workload_plan& made) { return read_job_set(read, of, made, how); });
 }
 
+bool add_leader_worker_set(reader& read, const place& of, origin from, group_objects& out, const read_options& how) {
+  return read_plan(read, of, from, out,
+                   [&](workload_plan& made) { return read_leader_worker_set(read, of, made, how); });
+}
+
 std::optional<bool> read_group_object(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                       origin from, group_objects& out, const read_options& how) {
   const auto is = [&](std::string_view group, std::string_view name) { return api_group == group && kind == name; };
@@ -298,8 +303,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
   if (is("trainer.kubeflow.org", "TrainJob")) return read_train_job(read, of, from, out);
   if (is("trainer.kubeflow.org", "TrainingRuntime") || is("trainer.kubeflow.org", "ClusterTrainingRuntime"))
     return read_training_runtime(read, of, from, kind == "ClusterTrainingRuntime", out);
-  if (is("leaderworkerset.x-k8s.io", "LeaderWorkerSet"))
-    return plan([&](workload_plan& made) { return read_leader_worker_set(read, of, made, how); });
+  if (is("leaderworkerset.x-k8s.io", "LeaderWorkerSet")) return add_leader_worker_set(read, of, from, out, how);
+  if (is("disaggregatedset.x-k8s.io", "DisaggregatedSet")) return read_disaggregated_set(read, of, from, out);
   return std::nullopt;
 }
 
@@ -307,6 +312,7 @@ std::optional<error> link_groups(const std::set<std::tuple<std::string, std::str
                                  manifests& into, group_objects& groups, const read_options& how, pod_budget& budget) {
   if (auto wrong = plan_job_flows(into, groups, how, budget)) return wrong;
   if (auto wrong = plan_train_jobs(into, groups, how, budget)) return wrong;
+  if (auto wrong = plan_disaggregated_sets(into, groups, how, budget)) return wrong;
   linker link{into, groups};
   if (auto wrong = link.templates(how.expand)) return wrong;
   if (auto wrong = link.membership()) return wrong;

@@ -177,6 +177,15 @@ struct train_job {
   origin from = {};
 };
 
+/// A DisaggregatedSet: LeaderWorkerSets for each role, in each of its slices.
+struct disaggregated_set {
+  std::string name, ns;
+  std::int64_t slices = 1;
+  std::vector<std::pair<std::string, value>> roles = {};  ///< with the template of the LeaderWorkerSet
+  bool ended = false;
+  origin from = {};
+};
+
 /// Everything about groups that was read.
 struct group_objects {
   std::vector<group_draft> groups;
@@ -190,6 +199,7 @@ struct group_objects {
   std::vector<job_flow> job_flows;
   std::vector<training_runtime> training_runtimes;
   std::vector<train_job> train_jobs;
+  std::vector<disaggregated_set> disaggregated_sets;
   /// Sub-groups of KAI's pod groups, by namespace, pod group and sub-group: the groups that they became.
   std::map<std::tuple<std::string, std::string, std::string>, std::string> sub_groups;
 };
@@ -232,6 +242,11 @@ bool read_train_job(reader& read, const place& of, origin from, group_objects& o
 /// The JobSets of all TrainJobs, to the plans.
 std::optional<error> plan_train_jobs(manifests& into, group_objects& groups, const read_options& how,
                                      pod_budget& budget);
+bool add_leader_worker_set(reader& read, const place& of, origin from, group_objects& out, const read_options& how);
+bool read_disaggregated_set(reader& read, const place& of, origin from, group_objects& out);
+/// The LeaderWorkerSets of all DisaggregatedSets, to the plans.
+std::optional<error> plan_disaggregated_sets(manifests& into, group_objects& groups, const read_options& how,
+                                             pod_budget& budget);
 bool read_kueue_workload(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// @p kind: RayCluster, RayJob, RayCronJob or RayService
 bool read_ray(reader& read, const place& of, std::string_view kind, workload_plan& out, const read_options& how);

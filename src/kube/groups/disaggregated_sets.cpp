@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "gangsched/src/kube/documents/trees.hpp"
+#include "gangsched/src/kube/groups/groups.hpp"
+
+// DisaggregatedSet (disaggregatedset.x-k8s.io, of LWS): a LeaderWorkerSet for each role, say prefill and decode, in each slice.
+namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+namespace {
+
+constexpr std::int64_t most_slices = 1'000;
+
+bool read_role(reader& read, const place& of, std::pair<std::string, value>& out) {
+  out.second = object_of({}, of.at->line);
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "name") return read.text(v, out.first);
+    if (key != "metadata" && key != "spec") return read.ignore(key, v, {"scaling"});
+    set_field(out.second, key, *v.at);
+    return true;
+  });
+  if (!fine) return false;
+  if (out.first.empty()) return read.fail(errc::malformed, of, "has no name");
+  return out.second.find("spec") != nullptr || read.fail(errc::malformed, of, "needs a spec");
+}
+
+/// What the controller writes onto pods.
+void add_labels(const disaggregated_set& set, std::int64_t slice, const std::string& role, workload_plan& to) {
+  for (planned_pod& one : to.pods) {
+    one.labels["disaggregatedset.x-k8s.io/name"] = set.name;
+    one.labels["disaggregatedset.x-k8s.io/role"] = role;
+    one.labels["disaggregatedset.x-k8s.io/slice"] = fmt::format("{}", slice);
+  }
+}
+
+}  // namespace
+
+bool read_disaggregated_set(reader& read, const place& of, origin from, group_objects& out) {
+  disaggregated_set& made = out.disaggregated_sets.emplace_back();
+  made.from = from;
+  made.ended = has_ended(*of.at);
+  std::set<std::string> names;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "metadata") {
+      const value* deleted = v.at->find("deletionTimestamp");
+      made.ended = made.ended || (deleted != nullptr && deleted->kind != value_kind::null);
+      return read_names(read, v, made.name, made.ns);
+    }
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
+    return read.fields(v, [&](std::string_view field, const place& w) {
+      if (field == "slices") return read.integer(w, made.slices, 0, most_slices);
+      if (field != "roles") return read.ignore(field, w, {});
+      return read.list(w, made.roles, [&](const place& item, std::pair<std::string, value>& one) {
+        if (!read_role(read, item, one)) return false;
+        return names.insert(one.first).second ||
+               read.fail(errc::duplicate, item, fmt::format("there is another role \"{}\"", one.first));
+      });
+    });
+  });
+  return fine && (!made.name.empty() || read.fail(errc::malformed, of, "needs metadata.name"));
+}
+
+std::optional<error> plan_disaggregated_sets(manifests& into, group_objects& groups, const read_options& how,
+                                             pod_budget& budget) {
+  std::set<std::pair<std::string, std::string>> running;  // its LeaderWorkerSets are there
+  for (const workload_plan& one : groups.plans)
+    if (one.owner_kind == "DisaggregatedSet") running.emplace(one.ns, one.owner_name);
+  for (const disaggregated_set& set : groups.disaggregated_sets) {
+    if (set.ended || running.contains({set.ns, set.name})) continue;
+    const std::string object = object_name("DisaggregatedSet", set.ns, set.name);
+    std::uint64_t revision = 0xcbf29ce484222325u;
+    for (const auto& [role, made_of] : set.roles) add_to_hash(revision, made_of);
+    for (std::int64_t slice = 0; slice < set.slices; ++slice) {
+      for (const auto& [role, made_of] : set.roles) {
+        if (!budget.take(1, weight_of(made_of))) {
+          return error{errc::out_of_range, where(into, set.from, "DisaggregatedSet", set.ns, set.name), "spec",
+                       fmt::format("there would be more than {} pods", budget.most())};
+        }
+        value lws = made_of;
+        value& meta = make_field(lws, "metadata", value_kind::object);
+        const std::string name = fmt::format("{}-{}-{}-{}", set.name, slice, safe_letters(revision, 8), role);
+        set_field(meta, "name", leaf(value_kind::text, name, meta.line));
+        set_field(meta, "namespace", leaf(value_kind::text, set.ns, meta.line));
+        reader read{into.files[set.from.file], object, &into.warnings};
+        if (!add_leader_worker_set(read, place{&lws}, set.from, groups, how)) return std::move(read).failure();
+        add_labels(set, slice, role, groups.plans.back());
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

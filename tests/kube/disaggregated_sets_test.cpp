@@ -1,0 +1,71 @@
+#include <set>
+
+#include "kube/group_reading.hpp"
+
+// DisaggregatedSet: LeaderWorkerSets for each role.
+namespace gangsched::testing::disaggregated_sets_test {
+
+using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
+
+namespace {
+
+std::string role(const std::string& name, int replicas, int size) {
+  return "{name: " + name + ", metadata: {labels: {app: llm}}, spec: {replicas: " + std::to_string(replicas) +
+         ", leaderWorkerTemplate: {size: " + std::to_string(size) +
+         ", workerTemplate: {metadata: {labels: {app: llm}}, spec: {containers: [{name: c, resources: {requests: {cpu: "
+         "1}}}]}}}}}";
+}
+std::string set(const std::string& roles, const std::string& more = "", const std::string& metadata = "") {
+  return "{apiVersion: disaggregatedset.x-k8s.io/v1, kind: DisaggregatedSet, metadata: {name: d, namespace: ml" +
+         metadata + "}, spec: {" + more + "roles: [" + roles + "]}}\n---\n";
+}
+
+}  // namespace
+
+TEST_CASE("a DisaggregatedSet is a LeaderWorkerSet for each role", "[kube][groups]") {
+  const manifests all = fine(set(role("prefill", 2, 4) + ", " + role("decode", 1, 2)));
+  CHECK(warned_lines(all) == "");
+  REQUIRE(all.groups.size() == 3);
+  CHECK(all.pods.size() == 10);
+  std::map<std::string, int> members;
+  std::set<std::string> names;
+  for (const pod_manifest& pod : all.pods) {
+    CHECK(pod.spec.ns == "ml");
+    CHECK(pod.spec.labels.at("disaggregatedset.x-k8s.io/name") == "d");
+    CHECK(pod.spec.labels.at("disaggregatedset.x-k8s.io/slice") == "0");
+    CHECK(pod.spec.labels.at("app") == "llm");
+    ++members[pod.spec.labels.at("disaggregatedset.x-k8s.io/role")];
+    names.insert(pod.spec.name);
+  }
+  CHECK(members == std::map<std::string, int>{{"decode", 2}, {"prefill", 8}});
+  CHECK(names.size() == 10);
+  CHECK(std::get<gang>(all.groups[0].spec.policy).min_count == 4);
+  CHECK(std::get<gang>(all.groups[2].spec.policy).min_count == 2);
+  CHECK(all.groups[0].spec.name.starts_with("d-0-"));
+  CHECK(all.groups[0].spec.name.ends_with("-prefill-0"));
+}
+
+TEST_CASE("slices multiply it, and one that is deleted or has its sets makes none", "[kube][groups]") {
+  const std::string two = role("prefill", 1, 2) + ", " + role("decode", 1, 1);
+  CHECK(fine(set(two, "slices: 3, ")).pods.size() == 9);
+  CHECK(fine(set(two, "", ", deletionTimestamp: '2026-01-01T00:00:00Z'")).pods.empty());
+  const std::string made =
+      "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: d-0-x-prefill, namespace: ml, "
+      "ownerReferences: [{kind: DisaggregatedSet, name: d, controller: true}]}, spec: {replicas: 1, "
+      "leaderWorkerTemplate: {size: 3, "
+      "workerTemplate: {spec: {containers: [{name: c}]}}}}}\n---\n";
+  CHECK(fine(set(two) + made).pods.size() == 3);
+  CHECK(fine(made + set(two)).pods.size() == 3);
+}
+
+TEST_CASE("what is wrong with a DisaggregatedSet is told", "[kube][groups]") {
+  CHECK(reading_refusal(set("{name: a}")).find("spec.roles[0]: needs a spec") != std::string::npos);
+  CHECK(reading_refusal(set(role("a", 1, 1) + ", " + role("a", 1, 1))).find("there is another role \"a\"") !=
+        std::string::npos);
+  CHECK(reading_refusal(set("{name: a, spec: {leaderWorkerTemplate: {size: 2}}}")).find("needs a workerTemplate") !=
+        std::string::npos);
+  CHECK(reading_refusal(set(role("a", 1, 400)), {.max_pods = 100}).find("more than") != std::string::npos);
+}
+
+}  // namespace gangsched::testing::disaggregated_sets_test
