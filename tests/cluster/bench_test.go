@@ -219,20 +219,6 @@ func (w *world) events() (count int) {
 	}
 }
 
-// empty leaves nothing of a measurement.
-func (w *world) empty(pods []*corev1.Pod) {
-	zero := int64(0)
-	must(w.T, harness.Each(32, pods, func(pod *corev1.Pod) error { // a collection is deleted one after the other, which takes minutes
-		return w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
-	}))
-	w.within(5*time.Minute, func() string {
-		if left, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{Limit: 1}); err != nil || len(left.Items) != 0 {
-			return fmt.Sprint("pods are left ", err)
-		}
-		return ""
-	})
-}
-
 // profile writes where the scheduler's processor time goes from now on.
 func (w *world) profile(how time.Duration) {
 	file := fmt.Sprintf("bench-%s.pprof", strings.ReplaceAll(w.Name(), "/", "-"))

@@ -95,6 +95,20 @@ func (w *world) remove(names ...string) {
 	}
 }
 
+// empty leaves none of the pods of the test.
+func (w *world) empty(pods []*corev1.Pod) {
+	zero := int64(0)
+	must(w.T, harness.Each(32, pods, func(pod *corev1.Pod) error { // a collection is deleted one after the other, which takes minutes
+		return w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
+	}))
+	w.within(5*time.Minute, func() string {
+		if left, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{Limit: 1}); err != nil || len(left.Items) != 0 {
+			return fmt.Sprint("pods are left ", err)
+		}
+		return ""
+	})
+}
+
 // allBound waits until everybody has a node.
 func (w *world) allBound(pods []*corev1.Pod, most time.Duration) {
 	w.Helper()
@@ -182,13 +196,6 @@ func TestTheSchedulerIsKilledInTheMiddleOfBinds(t *testing.T) {
 		must(t, w.scheduler.Ready(w.ctx))
 		must(t, <-added)
 		w.allBound(pods, 2*time.Minute)
-		zero := int64(0)
-		must(t, w.client.CoreV1().Pods(w.namespace).DeleteCollection(w.ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
-		w.eventually(func() string {
-			if left := len(w.pods()); left != 0 {
-				return fmt.Sprintf("%d pods are left", left)
-			}
-			return ""
-		})
+		w.empty(pods)
 	}
 }
