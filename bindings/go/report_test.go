@@ -47,7 +47,8 @@ func TestEvents(t *testing.T) {
 		t.Fatal(events)
 	}
 	want(t, events[0], gangsched.PodEvent{
-		Type: "Warning", Reason: "FailedScheduling", Action: "Scheduling", Note: "0/1 nodes are available: 1 Insufficient cpu.",
+		Type: "Warning", Reason: "FailedScheduling", Action: "Scheduling",
+		Note:      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 		Namespace: "default", Name: "greedy", About: greedy, Now: 5,
 	})
 	want(t, events[1].Type+" "+events[1].Reason+" "+events[1].Note, "Normal Scheduled Successfully assigned default/web to n0")

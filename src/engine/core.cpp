@@ -437,6 +437,7 @@ GANGSCHED_INLINE std::optional<why_rejected> core::why(pod_id pod) const {
   made.nodes = words.nodes;
   made.group = words.group;
   made.placed = words.placed;
+  made.post_filter = words.post_filter;
   if (gangsched::detail::names_pod(*state_, words.member)) {
     made.member = words.member;
     made.member_name = state_->pods.record[words.member.row]->name;

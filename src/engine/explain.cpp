@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "gangsched/core/nodes_line.hpp"
 #include "gangsched/engine/picker.hpp"
-#include "gangsched/scheduling/nodes_line.hpp"
 
 // Why and why not, from nothing: no index, every filter asked in profile order. For people, not for the hot path.
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -56,6 +56,20 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
   return false;
 }
 
+GANGSCHED_INLINE std::vector<std::string> picker::reasons(row_t pod, row_t node) {
+  const class_plan& plan = plan_of(state_->class_of(pod));
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
+  node_verdict verdict;
+  if (reject_with_nominated(plan, pod, node, verdict)) return std::move(verdict.reasons);
+  std::uint8_t by = 0;
+  const status said = filter(pod, node, &by);
+  if (said.ok()) return {};
+  if (by == 0) return {reason_text(state_->names, said)};
+  const planned& hook = plan.filters[by - 1u];
+  detail::reject(*state_, hook, plan.context(*state_, hook, pod), node, said, verdict);
+  return std::move(verdict.reasons);
+}
+
 GANGSCHED_INLINE shared_words picker::words(row_t pod, const picked& found, const std::vector<row_t>* within) {
   if (!options_.count_reasons) return nullptr;
   const class_plan& plan = plan_of(state_->class_of(pod));
@@ -64,8 +78,15 @@ GANGSCHED_INLINE shared_words picker::words(row_t pod, const picked& found, cons
     const std::string by = !plan.rejected.ok() ? plan.rejected_by : rejected_by_ != nullptr ? rejected_by_->name : "";
     return std::make_shared<rejection_words>(rejection_words{{{by, reason_text(state_->names, found.said), 0}}, nodes});
   }
-  if (!plan.narrowed) {
-    if (const row_reasons* const kept = index_of(plan.cls).reasons()) count_cached_reasons(plan, *kept, within);
+  const row_reasons* const kept = plan.narrowed ? nullptr : index_of(plan.cls).reasons();
+  const auto count = [&](const row_reasons::words& said, std::size_t rows) {
+    for (const std::string& text : said.second) reasons_.add(plan.filters[said.first - 1u].plugin->name, text, rows);
+  };
+  if (kept != nullptr && within == nullptr) kept->each(count);
+  if (kept != nullptr && within != nullptr) {
+    for (const row_t row : *within) {
+      if (const row_reasons::words* const said = kept->find(row)) count(*said, 1);
+    }
   }
   return std::make_shared<rejection_words>(rejection_words{reasons_.all(), nodes});
 }

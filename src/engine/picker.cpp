@@ -494,17 +494,6 @@ GANGSCHED_INLINE void picker::count_reasons(const class_plan& plan, const planne
               [&](const status& one) { reasons_.add(hook.plugin->name, reason_text(state_->names, one), 1); });
 }
 
-GANGSCHED_INLINE void picker::count_cached_reasons(const class_plan& plan, const row_reasons& of,
-                                                   const std::vector<row_t>* within) {
-  const auto count = [&](const row_reasons::words& said, std::size_t rows) {
-    for (const std::string& text : said.second) reasons_.add(plan.filters[said.first - 1u].plugin->name, text, rows);
-  };
-  if (within == nullptr) return of.each(count);
-  for (const row_t row : *within) {
-    if (const row_reasons::words* const said = of.find(row)) count(*said, 1);
-  }
-}
-
 GANGSCHED_INLINE bool picker::passes_locally(class_id cls, row_t node) {
   const class_plan& plan = plan_of(cls);
   if (!plan.rejected.ok() || !state_->nodes.alive(node)) return false;

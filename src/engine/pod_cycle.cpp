@@ -128,6 +128,7 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     reject(pod, failed);
     return true;
   }
+  if (!found.helped) with_.decisions.rejections().add_post_filter(pod, found.unhelpful);
   found.add_to(with_.decisions);
   for (const assignment& one : found.back) {
     with_.binding.send_back(one.pod.row, "its node was given to another member of its gang", false);

@@ -32,17 +32,20 @@ GANGSCHED_INLINE void preemption::forget_cached() {
 }
 
 /// Hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them want the
-/// nomination to be kept.
+/// nomination to be kept. The plan has the words of all who did not help.
 template <class Ask>
 victim_plan preemption::ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask) {
   victim_plan plan;
+  std::string words;
   for (const std::uint16_t index : table.at(at)) {
     ++asked_;
     const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
     plan = ask(table.plugins[index], *attempt);
     keep = keep && plan.keep_nomination;
+    if (!plan.words.empty()) (words += words.empty() ? "" : ", ") += plan.words;
     if (plan.verdict.code != code::unschedulable) break;
   }
+  plan.words = std::move(words);
   return plan;
 }
 
@@ -74,6 +77,7 @@ GANGSCHED_INLINE preemption_result preemption::room_for_pod(row_t pod, std::uint
   }
   out.helped = plan.verdict.ok() && gangsched::detail::names_node(*state_, plan.nominated);
   if (!out.helped) {
+    out.unhelpful = std::move(plan.words);
     if (!keep) clear_nomination(pod);
     return out;
   }

@@ -32,6 +32,11 @@ class preemption_trials::open_trial final : public trial {
     if (const status said = with_->picks_->filter_with_nominated(pod.row, node.row); !said.ok()) return said;
     return with_->picks_->filter(pod.row, node.row);
   }
+  [[nodiscard]] bool counts_reasons() const override { return !nested_ && with_->picks_->counts_reasons(); }
+  [[nodiscard]] std::vector<std::string> reasons(pod_id pod, node_id node) override {
+    if (const status said = begin(pod.row); !said.ok()) return {reason_text(state_->names, said)};
+    return with_->picks_->reasons(pod.row, node.row);
+  }
   void remove(pod_id victim) override {
     const row_t node = state_->pods.node[victim.row];
     if (node == no_row) return;

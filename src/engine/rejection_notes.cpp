@@ -17,7 +17,7 @@ GANGSCHED_INLINE saved_notes rejection_notes::save() const {
     std::uint32_t& number = numbers[one.words.get()];
     if (number == 0) {
       const rejection_words& words = *one.words;
-      made.words.push_back({words.reasons, words.nodes, words.group, words.member, words.placed});
+      made.words.push_back({words.reasons, words.nodes, words.group, words.member, words.placed, words.post_filter});
       number = static_cast<std::uint32_t>(made.words.size());
     }
     to.words = number;
@@ -30,7 +30,7 @@ GANGSCHED_INLINE std::optional<error> rejection_notes::restore(const saved_notes
   for (const saved_words& one : from.words) {
     words.push_back(std::make_shared<const rejection_words>(
         rejection_words{one.reasons, static_cast<std::size_t>(one.nodes), one.group, one.member,
-                        static_cast<std::size_t>(one.placed)}));
+                        static_cast<std::size_t>(one.placed), one.post_filter}));
   }
   std::vector<note> made(state_->pods.rows.count());
   for (const saved_note& one : from.all) {

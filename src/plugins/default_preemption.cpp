@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 
 #include "gangsched/core/hash.hpp"
+#include "gangsched/core/nodes_line.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/framework/row_reasons.hpp"
 #include "gangsched/policies/node_cost.hpp"
 #include "gangsched/queues/put_back.hpp"
 
@@ -34,6 +37,7 @@ struct default_preemption::search {
   };
   struct memory {
     std::vector<remembered> nodes;  ///< by row
+    row_reasons said;               ///< of those that are no candidates, if somebody is told
   };
 
   trial& attempt;
@@ -42,12 +46,35 @@ struct default_preemption::search {
   open_budgets budgets;  ///< what they allow in one dry run
   std::vector<detail::potential_victim> victims;
   std::vector<pod_id> members;  ///< of the groups among them
+  const bool telling;
+  /// Why the node that was tried last is no candidate, if somebody is told; nothing if no pod that goes would help there.
+  std::vector<std::string> reasons;
+  std::map<std::vector<std::string>, std::size_t> unhelpful;  ///< the nodes that are none, by these
 
   search(trial& t, const pod_info& p)
       : attempt(t),
         pod(p),
         groups(p.semantics().release() >= kube_release::v1_37 && t.cluster().has_groups()),
-        budgets(t.cluster()) {}
+        budgets(t.cluster()),
+        telling(t.counts_reasons()) {}
+
+  void count(const std::vector<std::string>& said) {
+    if (!said.empty()) ++unhelpful[said];
+  }
+  /// Kubernetes' line about a search that found no candidate.
+  [[nodiscard]] std::string words() const {
+    std::size_t left = attempt.cluster().node_count();
+    if (!telling || left == 0) return {};
+    std::map<std::string, std::size_t> counts;
+    for (const auto& [said, nodes] : unhelpful) {
+      for (const std::string& text : said) counts[text] += nodes;
+      left -= nodes;
+    }
+    if (left != 0) counts["Preemption is not helpful for scheduling"] += left;
+    std::vector<std::string> parts;
+    for (const auto& [text, nodes] : counts) parts.push_back(std::to_string(nodes) + " " + text);
+    return "preemption: " + detail::nodes_line(0, attempt.cluster().node_count(), std::move(parts));
+  }
 
   [[nodiscard]] std::int32_t priority_of(const pod_info& other) const {
     return groups ? victim_priority(other) : other.priority();
@@ -153,11 +180,19 @@ struct default_preemption::search {
 
   status dry_run(node_id node, candidate& out) {
     const std::optional<node_info> there = attempt.cluster().node(node);
+    reasons.clear();
     if (there) collect(*there);
-    if (!there || victims.empty()) return status::unresolvable("No preemption victims found for incoming pod");
+    if (!there || victims.empty()) {
+      constexpr const char* nobody = "No preemption victims found for incoming pod";
+      if (telling) reasons.emplace_back(nobody);
+      return status::unresolvable(nobody);
+    }
     for (const detail::potential_victim& victim : victims) take(victim);
     const status said = attempt.filter(pod.id(), node);
-    if (said.ok()) reprieve(node, out);
+    if (said.ok())
+      reprieve(node, out);
+    else if (telling)
+      reasons = attempt.reasons(pod.id(), node);
     attempt.reset();
     if (said.ok() && out.victims.empty()) return status::error("preemption found no victim though the pod did not fit");
     return said;
@@ -202,7 +237,8 @@ struct default_preemption::search {
 
   /// The cost of the node if it is a candidate.
   std::optional<cost> try_node(const node_info& node, candidate& out) {
-    bool anybody = false;  // the cheapest test first
+    reasons.clear();
+    bool anybody = telling;  // the cheapest test first
     node.each_pod([&](const pod_info& other) { anybody = anybody || priority_of(other) < pod.priority(); });
     if (!anybody || attempt.filter(pod.id(), node.id()).code != code::unschedulable) return std::nullopt;
     if (!dry_run(node.id(), out).ok()) return std::nullopt;
@@ -218,23 +254,36 @@ struct default_preemption::search {
     const std::optional<node_info> own = pod.nominated_node();
     const row_t own_row = own ? own->id().row : no_row;
     candidate found;
+    std::vector<std::string> own_reasons;
     std::optional<cost> best;
     row_t best_row = no_row;
     for (row_t row = 0; row < known.nodes.size(); ++row) {
       std::optional<cost> here;
       if (row == own_row) {
         here = try_node(*own, found);
+        own_reasons = std::move(reasons);
       } else {
         remembered& one = known.nodes[row];
         if (one.stale) {
           const std::optional<node_info> node = cluster.node_at(row);
+          reasons.clear();
           one = {node && reaches_out(*node), node ? try_node(*node, found) : std::nullopt};
+          if (reasons.empty())
+            known.said.drop(row);
+          else
+            known.said.set(row, {0, std::move(reasons)});
         }
         here = one.price;
       }
       if (here && (!best || *here < *best)) best = here, best_row = row;
     }
-    return best ? std::optional{cluster.node_at(best_row)->id()} : std::nullopt;
+    if (best) return cluster.node_at(best_row)->id();
+    if (!telling) return std::nullopt;
+    known.said.each([&](const row_reasons::words& said, std::size_t nodes) { unhelpful[said.second] += nodes; });
+    const row_reasons::words* const not_so = own ? known.said.find(own_row) : nullptr;
+    if (not_so != nullptr) --unhelpful[not_so->second];
+    if (own) count(own_reasons);
+    return std::nullopt;
   }
 
   /// The best candidate of all nodes, when nothing can be remembered.
@@ -248,6 +297,7 @@ struct default_preemption::search {
       if (best && !(least_cost(node) < price)) continue;
       candidate found;
       const std::optional<cost> here = try_node(node, found);
+      if (!here) count(reasons);
       if (!here || (best && !(*here < price))) continue;
       best = std::move(found);
       price = *here;
@@ -265,14 +315,16 @@ struct default_preemption::search {
   std::vector<candidate> some(const limit& limited) {
     const std::vector<node_id> nodes = potential_nodes();
     if (nodes.empty()) return {};
-    const std::size_t count = nodes.size();
-    const std::size_t share = count * static_cast<std::size_t>(limited.percentage) / 100;
-    const std::size_t wanted = std::min(count, std::max(share, static_cast<std::size_t>(limited.absolute)));
-    const std::size_t offset = mix64(limited.seed ^ mix64(pod.arrival())) % count;
+    const std::size_t share = nodes.size() * static_cast<std::size_t>(limited.percentage) / 100;
+    const std::size_t wanted = std::min(nodes.size(), std::max(share, static_cast<std::size_t>(limited.absolute)));
+    const std::size_t offset = mix64(limited.seed ^ mix64(pod.arrival())) % nodes.size();
     std::vector<candidate> clean, violating;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       candidate found;
-      if (!dry_run(nodes[(offset + i) % count], found).ok()) continue;
+      if (!dry_run(nodes[(offset + i) % nodes.size()], found).ok()) {
+        count(reasons);
+        continue;
+      }
       std::vector<candidate>& list = found.violations == 0 ? clean : violating;
       if (list.size() < wanted) list.push_back(std::move(found));
       if (!clean.empty() && clean.size() + violating.size() >= wanted) break;
@@ -285,7 +337,10 @@ struct default_preemption::search {
     std::vector<candidate> made;
     for (const node_id node : potential_nodes()) {
       candidate found;
-      if (dry_run(node, found).ok()) made.push_back(std::move(found));
+      if (dry_run(node, found).ok())
+        made.push_back(std::move(found));
+      else
+        count(reasons);
     }
     return made;
   }
@@ -362,20 +417,23 @@ GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, con
   if (const status said = eligible(attempt, pod); !said.ok()) {
     plan.verdict = said;
     plan.keep_nomination = true;
+    if (attempt.counts_reasons()) plan.words = std::string{"preemption: "} + said.reason;
     return plan;
   }
-  if (!anybody_below(attempt.cluster(), pod.priority())) return plan;
   search with{attempt, pod};
+  if (!with.telling && !anybody_below(attempt.cluster(), pod.priority())) return plan;
   std::optional<candidate> best;
   std::vector<row_t> changed;
   if (limit_ || !extenders_.empty()) {
     std::vector<candidate> candidates = limit_ ? with.some(*limit_) : with.all();
+    const bool any = !candidates.empty();
     if (const status said = ask_extenders(attempt, pod, candidates); !said.ok()) {
       plan.verdict = said;
       plan.keep_nomination = true;
       return plan;
     }
     best = with.cheapest(candidates);
+    if (with.telling && any && !best) return plan.words = "preemption: no candidate node for preemption", plan;
   } else if (auto* const known = attempt.recall<search::memory>(pod.id(), changed)) {
     if (const std::optional<node_id> node = with.best_of(*known, changed)) {
       best.emplace();
@@ -384,7 +442,10 @@ GANGSCHED_INLINE victim_plan default_preemption::post_filter(trial& attempt, con
   } else {
     best = with.best_of_all();
   }
-  if (best) plan = {status::success(), best->node, std::move(best->victims)};
+  if (best)
+    plan = {status::success(), best->node, std::move(best->victims)};
+  else
+    plan.words = with.words();
   return plan;
 }
 

@@ -58,7 +58,7 @@ GANGSCHED_FIELDS(engine::saved_past_pod, pod, cls, labels, gated, disks);
 GANGSCHED_FIELDS(engine::saved_past, nodes, pods);
 GANGSCHED_FIELDS(engine::saved_event, record, what, old_node, new_node, old_pod, new_pod, subject, to, highest);
 GANGSCHED_FIELDS(engine::saved_note, pod, code, plugins, words);
-GANGSCHED_FIELDS(engine::saved_words, reasons, nodes, group, member, placed);
+GANGSCHED_FIELDS(engine::saved_words, reasons, nodes, group, member, placed, post_filter);
 GANGSCHED_FIELDS(engine::saved_notes, all, words);
 GANGSCHED_FIELDS(engine::saved_gates, rejected_members, open);
 GANGSCHED_FIELDS(engine::saved_entries, entered, count);

@@ -1,6 +1,6 @@
 #include "gangsched/scheduling/explanation.hpp"
 
-#include "gangsched/scheduling/nodes_line.hpp"
+#include "gangsched/core/nodes_line.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -15,6 +15,7 @@ GANGSCHED_INLINE std::string why_rejected::text() const {
     for (const std::string& part : parts) (line += line.empty() ? "" : ", ") += part;
   }
   if (member) line = std::to_string(placed) + " found a node, then " + member_name + ": " + line;
+  if (!post_filter.empty()) (line += line.empty() ? "" : " ") += post_filter;
   if (!group.empty()) line = line.empty() ? group : group + ": " + line;
   return line;
 }

@@ -63,7 +63,9 @@ TEST_CASE("events in C are Kubernetes', are taken in order, and outlive the pods
   CHECK(text_of(first.reason) == "FailedScheduling");
   CHECK(text_of(first.action) == "Scheduling");
   CHECK(text_of(first.name) == "greedy");
-  CHECK(text_of(first.note) == "0/1 nodes are available: 1 Insufficient cpu.");
+  CHECK(text_of(first.note) ==
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+        "1 Preemption is not helpful for scheduling.");
   CHECK(first.about.value == greedy.value);
   CHECK(first.now == 5);
   world.must(gangsched_scheduler_events(world.scheduler, &first, 1, &count, world.error));

@@ -58,7 +58,9 @@ TEST_CASE("the queue is listed in order, with why and since when", "[engine][lis
   CHECK(all[0].standing.since == 5500ms);
   CHECK(all[2].why == "the host says so");
   CHECK(all[2].standing.backoff_until == 6s);
-  CHECK(all[3].why == "0/1 nodes are available: 1 Insufficient cpu.");
+  CHECK(all[3].why ==
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+        "1 Preemption is not helpful for scheduling.");
   CHECK(all[3].standing.since == 5s);
   CHECK(all[3].standing.rejected.unschedulable_plugins == words{"NodeResourcesFit"});
   CHECK(all[4].group == gang);

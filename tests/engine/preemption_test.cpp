@@ -19,7 +19,8 @@ kernel_table with(default_preemption preemption = {}) {
 
 /// A world with nodes of some cores and pods that run there.
 struct crowd : world {
-  explicit crowd(kernel_table profile = with()) : world(std::move(profile)) {}
+  explicit crowd(kernel_table profile = with(), const scheduler_options& options = lowest_first())
+      : world(std::move(profile), options) {}
   using world::add;
 
   a_pod of(const std::string& name, const std::string& on, std::int64_t cores, std::int32_t priority = 0) {
@@ -42,7 +43,17 @@ struct crowd : world {
     add(a_pod{name}.cpu(cores).priority(10));
     return run();
   }
+  /// What preemption said of it to users.
+  [[nodiscard]] std::string unhelpful(const std::string& name = "p") const {
+    return must(scheduler.why(pod(name))).post_filter;
+  }
 };
+
+scheduler_options counting() {
+  scheduler_options options = world::lowest_first();
+  options.count_reasons = true;
+  return options;
+}
 
 /// A filter whose parameter the host changes.
 struct gate {
@@ -219,6 +230,35 @@ TEST_CASE("nodes that no eviction can help are not touched", "[engine][preemptio
   CHECK(w.asks(2) == words{"reject p"});
 }
 
+TEST_CASE("who is rejected is told by node why preemption does not help, if reasons are counted",
+          "[engine][preemption]") {
+  const bool limited = GENERATE(false, true);
+  crowd w{with(limited ? default_preemption{{.percentage = 0, .absolute = 1}} : default_preemption{}), counting()};
+  w.add(a_node{"cordoned"}.cpu(2).unschedulable());
+  w.add(a_node{"small"}.cpu(1));
+  w.add(a_node{"high"}.cpu(4));
+  w.add(a_node{"both"}.cpu(4).memory("1Gi"));
+  w.runs("equal", "high", 4, 10);
+  w.runs("important", "both", 2, 10);
+  w.runs("low", "both", 2, 0);
+  a_pod asks = a_pod{"p"}.cpu(3).priority(10);
+  w.add(asks);
+  CHECK(w.run() == words{"reject p"});
+  CHECK(w.unhelpful() ==
+        "preemption: 0/4 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
+        "2 Preemption is not helpful for scheduling.");
+  CHECK(w.must(w.scheduler.why(w.pod("p"))).text() ==
+        "0/4 nodes are available: 1 node(s) were unschedulable, 3 Insufficient cpu. " + w.unhelpful());
+  asks.spec.name = "q";
+  asks.spec.preemption = preemption_policy::never;
+  w.add(asks);
+  CHECK(w.run() == words{"reject q"});
+  CHECK(w.unhelpful("q") == "preemption: not eligible due to preemptionPolicy=Never.");
+  w.add(a_pod{"r"}.cpu(2).priority(10));
+  CHECK(w.run() == words{"nominate r both", "evict low both"});
+  CHECK(w.unhelpful("r").empty());
+}
+
 TEST_CASE("a pod may be told never to preempt", "[engine][preemption]") {
   crowd w;
   w.add(a_node{"n"}.cpu(1));
@@ -231,7 +271,7 @@ TEST_CASE("a pod may be told never to preempt", "[engine][preemption]") {
 
 TEST_CASE("a pod whose nominated node waits for a preempted pod to end does not preempt again",
           "[engine][preemption]") {
-  crowd w;
+  crowd w{with(), counting()};
   w.add(a_node{"a"}.cpu(2));
   w.add(a_node{"b"}.cpu(2));
   const pod_id victim = w.runs("victim", "a", 2);
@@ -242,6 +282,7 @@ TEST_CASE("a pod whose nominated node waits for a preempted pod to end does not 
   const words again = w.run_at(6min);
   // Whoever ends for another reason does not count, and is a victim that need not be told.
   CHECK(again == (preempted ? words{"reject p"} : words{"nominate p a"}));
+  if (preempted) CHECK(w.unhelpful() == "preemption: not eligible due to a terminating pod on the nominated node.");
   CHECK(w.cluster.nominated_node_of(w.pod("p")) == w.node("a"));
   w.remove(victim);
   CHECK(w.run() == words{"bind p a"});
@@ -354,6 +395,25 @@ struct plain_rule {
     for (const pod& one : pods) sum += one.node == node ? one.cores : 0;
     return sum;
   }
+  /// What is said to users where nobody can be helped.
+  [[nodiscard]] std::string unhelpful(std::int64_t cores, std::int32_t priority) const {
+    std::map<std::string, int> counts;
+    for (const auto& [node, size] : nodes) {
+      std::int64_t left = size - used(node);
+      bool anybody = false;
+      for (const pod& one : pods) {
+        if (one.node == node && one.priority < priority) anybody = true, left += one.cores;
+      }
+      const char* const helpless = "Preemption is not helpful for scheduling";
+      ++counts[cores > size ? helpless : anybody ? "Insufficient cpu" : "No preemption victims found for incoming pod"];
+    }
+    words parts;
+    for (const auto& [text, times] : counts) parts.push_back(std::to_string(times) + " " + text);
+    std::sort(parts.begin(), parts.end());
+    std::string said = "preemption: 0/" + std::to_string(nodes.size()) + " nodes are available";
+    for (const std::string& part : parts) said += (part == parts.front() ? ": " : ", ") + part;
+    return said + ".";
+  }
   [[nodiscard]] words answer(const std::string& name, std::int64_t cores, std::int32_t priority) const {
     using price = std::tuple<int, std::int32_t, std::int64_t, std::size_t, std::int64_t>;
     std::optional<price> best;
@@ -413,7 +473,8 @@ TEST_CASE(
     dice roll{seed};
     kernel_table forgetful = with();
     add_plugin(forgetful, lower(sees_all{}));
-    crowd w{seed % 3 == 2 ? std::move(forgetful) : with()};
+    const bool counts = seed % 2 == 0;
+    crowd w{seed % 3 == 2 ? std::move(forgetful) : with(), counts ? counting() : world::lowest_first()};
     plain_rule rule;
     std::size_t named = 0;
     const auto new_node = [&] {
@@ -474,6 +535,7 @@ TEST_CASE(
         REQUIRE(std::any_of(rule.nodes.begin(), rule.nodes.end(), fits));
       } else {
         REQUIRE(said == rule.answer(name, cores, priority));
+        if (counts && said[0].starts_with("reject")) REQUIRE(w.unhelpful(name) == rule.unhelpful(cores, priority));
       }
       w.remove(w.pod(name));
     }

@@ -113,7 +113,8 @@ def why_somebody_waited_is_kept(simulate):
     done = simulate.raw("--timeline", "--output", "json", "--arrivals", "times.csv", a=cluster)
     first, second = json.loads(done.stdout)["pods"]
     assert "rejections" not in first, first
-    assert second["rejections"] == [{"at_seconds": 10, "reason": "0/1 nodes are available: 1 Insufficient cpu."}], second
+    nobody = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    assert second["rejections"] == [{"at_seconds": 10, "reason": "0/1 nodes are available: 1 Insufficient cpu. " + nobody}], second
     assert second["stays"] == [{"node": "n1", "from_seconds": 60, "until_seconds": 120}], second
     assert second["requests"]["cpu"] == 3000, second
     assert "stays" not in simulate("--arrivals", "times.csv", a=cluster)["first"]

@@ -30,7 +30,8 @@ def test_events_are_taken_in_order_and_outlive_their_pods(cluster):
     assert (scheduled.type, scheduled.reason, scheduled.action) == ("Normal", "Scheduled", "Binding")
     assert scheduled.note == "Successfully assigned default/web to node-a"
     assert (scheduled.name, scheduled.namespace, scheduled.cookie, scheduled.now) == ("web", "default", 7, 5)
-    assert failed.note == "0/2 nodes are available: 2 Insufficient cpu." and failed.name == "greedy"
+    no_victims = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+    assert failed.note == "0/2 nodes are available: 2 Insufficient cpu. " + no_victims and failed.name == "greedy"
     assert failed.related is None and repr(failed).startswith("PodEvent(Warning FailedScheduling default/greedy")
     assert scheduler.events() == [] and scheduler.events_dropped == 0
 

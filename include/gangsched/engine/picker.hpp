@@ -61,6 +61,8 @@ class GANGSCHED_API picker {
   /// What of the cached differs from what the hooks say now, if anything does.
   std::optional<std::string> difference();
   explanation explain(row_t pod);
+  /// What the filter that rejects the pod on a node says, with the pods nominated to it or without, sorted; nothing if none does.
+  [[nodiscard]] std::vector<std::string> reasons(row_t pod, row_t node);
   /// Filters that are idle now are not asked again until the next cycle begins, whatever a trial changes.
   void skip_idle(const class_plan& plan, row_t pod);
   /// For trials: tells cycle-level plugins what was done to a pod.
@@ -131,7 +133,6 @@ class GANGSCHED_API picker {
   void count_reasons(const class_plan& plan, const planned& hook, row_t pod, row_t node, const status& said);
   void count_narrowed_reasons(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
                               const std::vector<row_t>& rows);
-  void count_cached_reasons(const class_plan& plan, const row_reasons& of, const std::vector<row_t>* within);
   bool reject_with_nominated(const class_plan& plan, row_t pod, row_t node, node_verdict& out);
   void judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);

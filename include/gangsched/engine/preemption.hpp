@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct preemption_result {
     const char* reason = nullptr;
   };
   bool helped = false;
-  status broken;  ///< a hook's error
+  status broken;          ///< a hook's error
+  std::string unhelpful;  ///< what hooks say to users who do not help
   std::vector<word> words;
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
   std::vector<eviction> victims;

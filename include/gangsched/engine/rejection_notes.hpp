@@ -34,6 +34,13 @@ class GANGSCHED_API rejection_notes {
     const std::uint64_t plugin = by != nullptr && said.code != code::error ? plugin_bit(profile, *by) : 0;
     keep(pod, said, plugin, word_of(by, said));
   }
+  /// What post_filter hooks said who did not help a pod whose rejection is noted already; nothing where words are not counted.
+  void add_post_filter(row_t pod, const std::string& said) {
+    if (said.empty() || by_row_[pod].words == nullptr) return;
+    rejection_words words = *by_row_[pod].words;
+    words.post_filter = said;
+    by_row_[pod].words = std::make_shared<const rejection_words>(std::move(words));
+  }
   [[nodiscard]] shared_words word_of(const plugin_entry* by, const status& said) const {
     if (!counting_) return nullptr;
     rejection_words words;

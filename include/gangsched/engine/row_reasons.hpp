@@ -9,6 +9,7 @@
 
 #include "gangsched/core/interner.hpp"
 #include "gangsched/core/status.hpp"
+#include "gangsched/framework/row_reasons.hpp"
 #include "gangsched/scheduling/explanation.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -22,10 +23,11 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// What rejected somebody, in words that stay: members of a group share them.
 struct rejection_words {
   std::vector<counted_reason> reasons;
-  std::size_t nodes = 0;   ///< that were asked
-  std::string group = {};  ///< of a group's attempt: its own reason
-  pod_id member = {};      ///< and the member whose the others are
-  std::size_t placed = 0;  ///< members that had a node when it found none
+  std::size_t nodes = 0;         ///< that were asked
+  std::string group = {};        ///< of a group's attempt: its own reason
+  pod_id member = {};            ///< and the member whose the others are
+  std::size_t placed = 0;        ///< members that had a node when it found none
+  std::string post_filter = {};  ///< what post_filter hooks said, who did not help
 };
 using shared_words = std::shared_ptr<const rejection_words>;
 
@@ -48,45 +50,6 @@ class reason_counts {
 
  private:
   std::map<std::pair<std::string, std::string>, std::size_t> counts_;
-};
-
-/// The reasons of the rows that a class's cached filters reject, as they said them last, and how many rows share them. What no row says
-/// any more is gone.
-class row_reasons {
- public:
-  /// A filter's mark, and its reasons, sorted.
-  using words = std::pair<std::uint8_t, std::vector<std::string>>;
-
-  void clear() noexcept {
-    of_.clear();
-    rows_.clear();
-  }
-  /// O(reasons · log different ones).
-  void set(row_t row, words said) {
-    drop(row);
-    if (of_.size() <= row) of_.resize(std::size_t{row} + 1);
-    auto& shared = *rows_.try_emplace(std::move(said), 0).first;
-    ++shared.second;
-    of_[row] = &shared;
-  }
-  void drop(row_t row) {
-    if (row >= of_.size() || of_[row] == nullptr) return;
-    if (auto* const old = std::exchange(of_[row], nullptr); --old->second == 0) rows_.erase(rows_.find(old->first));
-  }
-  /// Null if nothing is known of it.
-  [[nodiscard]] const words* find(row_t row) const noexcept {
-    return row < of_.size() && of_[row] != nullptr ? &of_[row]->first : nullptr;
-  }
-  /// Calls visit(words, rows).
-  template <class Visit>
-  void each(const Visit& visit) const {
-    for (const auto& [said, rows] : rows_) visit(said, rows);
-  }
-
- private:
-  using shared_rows = std::map<words, std::size_t>;
-  shared_rows rows_;
-  std::vector<shared_rows::value_type*> of_;  ///< by row
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -211,6 +211,10 @@ class trial {
   /// The filters' word on @p node as things stand in the trial, with the pods that are nominated to it and without them
   /// (kube-framework 1.3).
   [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;
+  /// Whether users are told why making room does not help (`victim_plan::words`): `scheduler_options::count_reasons`.
+  [[nodiscard]] virtual bool counts_reasons() const = 0;
+  /// All that the filter says of the node which rejects the pod there now, as users read it, sorted; nothing if none does. O(plugins).
+  [[nodiscard]] virtual std::vector<std::string> reasons(pod_id pod, node_id node) = 0;
   /// Takes a running pod off its node, or puts it back. O(1), and O(pods removed) to put one back.
   virtual void remove(pod_id victim) = 0;
   virtual void restore(pod_id victim) = 0;
@@ -265,6 +269,8 @@ struct victim_plan {
   const char* reason = nullptr;  ///< of the evictions, if they need one; static storage
   /// Without success the pod loses the node it was nominated to, unless every plugin says this.
   bool keep_nomination = false;
+  /// Without success, what users are told after why no node will do (`why_rejected::post_filter`); only where the trial counts reasons.
+  std::string words = {};
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -69,8 +69,11 @@ struct why_rejected {
   pod_id member;
   std::string member_name;
   std::size_t placed = 0;  ///< members that had a node by then
-  /// In kube-scheduler's words: "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu."; of a group its reason, and
-  /// that of the member.
+  /// What post_filter hooks said who found no room either: "preemption: 0/5 nodes are available: 3 No preemption victims found for incoming
+  /// pod, 2 Preemption is not helpful for scheduling."; only with `scheduler_options::count_reasons`.
+  std::string post_filter;
+  /// In kube-scheduler's words: "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu.", and what post_filter hooks
+  /// said; of a group its reason, and that of the member.
   [[nodiscard]] GANGSCHED_API std::string text() const;
 };
 

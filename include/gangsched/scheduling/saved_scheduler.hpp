@@ -56,6 +56,7 @@ struct saved_words {
   std::string group;
   pod_id member;
   std::uint64_t placed = 0;
+  std::string post_filter;
 };
 struct saved_notes {
   std::vector<saved_note> all;
