@@ -52,7 +52,7 @@ func (l *Loop) bind(d *gangsched.Decision, p *mirror.Pod) {
 	l.binds[d.Attempt] = b
 	id, attempt := d.Pod, d.Attempt
 	l.writer.Bind(b, func(said act.Outcome) {
-		l.box.Put(func() { l.answered(id, attempt, said, choices) })
+		l.box.Put(func() { l.answered(id, attempt, node, said, choices) })
 	})
 }
 
@@ -103,14 +103,17 @@ func (l *Loop) prepare(b *act.Bind, p *mirror.Pod, node string, choices []mirror
 }
 
 // answered hears what became of a bind. The pod may have another attempt by now, or be gone.
-func (l *Loop) answered(id gangsched.PodID, attempt gangsched.Attempt, said act.Outcome, choices []mirror.VolumeChoice) {
+func (l *Loop) answered(id gangsched.PodID, attempt gangsched.Attempt, node string, said act.Outcome, choices []mirror.VolumeChoice) {
 	delete(l.binds, attempt)
 	if !said.Bound {
 		l.mirror.ReleaseVolumes(choices)
 	}
 	p := l.mirror.Pod(id)
-	if p == nil || p.Attempt != attempt {
-		return // it was confirmed by what the API server said of the pod, or the attempt is void
+	if p == nil || p.Attempt != attempt { // it was confirmed by what the API server said of the pod, or the attempt is void
+		if p != nil && said.Bound {
+			l.mirror.Ran(p, node)
+		}
+		return
 	}
 	if said.Bound {
 		l.mirror.Confirm(p)

@@ -92,6 +92,24 @@ func TestAPodThatIsBoundStaysBoundWhateverOlderNewsSays(t *testing.T) {
 	w.want(w.turn(), "[q bind]")
 }
 
+func TestAPodThatAVoidAttemptHasBoundCounts(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	pod := podOf("p", "4")
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	p := w.Find(nameOf(pod))
+	if err := w.scheduler.Fail(p.ID, p.Attempt, "void"); err != nil {
+		t.Fatal(err)
+	}
+	w.Confirm(p) // the answer comes all the same
+	w.SetPod(podOf("q", "1"))
+	w.want(w.turn(), "[q reject]")
+	w.SetPod(on("n", pod))
+	w.RemovePod(pod)
+	w.want(w.turn(), "[q bind]")
+}
+
 func TestPodsCountWhenTheirNodeComes(t *testing.T) {
 	w := newWorld(t)
 	first := on("n", podOf("first", "3"))

@@ -85,11 +85,25 @@ func (m *Mirror) Confirm(p *Pod) {
 	switch {
 	case err == nil:
 		p.Bound = p.Node
-	case errors.Is(err, gangsched.ErrOutdated): // its reservation was taken back: the watch will say where it runs
-	default:
-		report(err, "a pod that is bound cannot be confirmed", p.Object)
+	default: // its reservation was taken back, and it runs all the same
+		if !errors.Is(err, gangsched.ErrOutdated) {
+			report(err, "a pod that is bound cannot be confirmed", p.Object)
+		}
+		node := p.Node
+		p.Attempt, p.Node = 0, ""
+		m.Ran(p, node)
+		return
 	}
 	p.Attempt, p.Node = 0, ""
+}
+
+// Ran says that a pod was bound though its attempt is void: it counts there before the watch says so, unless it has another attempt, which will come
+// to nothing.
+func (m *Mirror) Ran(p *Pod, node string) {
+	if p.Object.Spec.NodeName == "" && p.Bound == "" && p.Attempt == 0 {
+		p.Bound = node
+		m.tell(p)
+	}
 }
 
 // Waits says whether a pod has no node, as far as we know.
@@ -126,7 +140,9 @@ func (m *Mirror) tell(p *Pod) {
 	}
 	missing, err := m.hand(p)
 	if errors.Is(err, gangsched.ErrWrongState) { // what cannot change of a pod did: its group, or the node of one that runs
+		bound := p.Bound
 		m.forget(p)
+		p.Bound = bound
 		missing, err = m.hand(p)
 	}
 	if err == nil {
