@@ -144,8 +144,7 @@ GANGSCHED_INLINE void binding_cycle::evict(pod_id victim, const char* reason) {
   if (!state_->pods.alive(victim.row) || state_->pods.rows.generation(victim.row) != victim.generation) return;
   if (state_->pods.terminating[victim.row]) return;
   if (state_->pods.state[victim.row] == pod_state::bound) {
-    if (!decisions_->evicts(victim))
-      decisions_->add(decision_kind::evict, victim.row).reason = reason;
+    if (!decisions_->evicts(victim)) decisions_->add(decision_kind::evict, victim.row).reason = reason;
   } else if (state_->pods.state[victim.row] == pod_state::assumed)
     send_back(victim.row, reason != nullptr ? reason : "preempted before it ran", false);
 }

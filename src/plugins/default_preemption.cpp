@@ -35,8 +35,16 @@ struct default_preemption::search {
     bool stale = true;
     std::optional<cost> price;  ///< if the node is a candidate
   };
+  static constexpr row_t block_rows = 32;
+  /// The first of the cheapest candidates among that many rows, so that those of which nothing changed need not be gone through.
+  struct block {
+    bool stale = true;  ///< some node of it is
+    std::optional<cost> price;
+    row_t row = no_row;
+  };
   struct memory {
     std::vector<remembered> nodes;  ///< by row
+    std::vector<block> blocks;      ///< of them
     row_reasons said;               ///< of those that are no candidates, if somebody is told
   };
 
@@ -245,37 +253,53 @@ struct default_preemption::search {
     return cost_of(out);
   }
 
-  /// The best node by what is remembered; nodes that changed are tried again.
+  /// The best node by what is remembered; nodes that changed are tried again. O(nodes / block_rows + block_rows · nodes that changed), and
+  /// trying these.
   std::optional<node_id> best_of(memory& known, const std::vector<row_t>& changed) {
     const cluster_view cluster = attempt.cluster();
+    if (known.nodes.size() % block_rows != 0) known.blocks.back().stale = true;  // rows may join it
     known.nodes.resize(cluster.node_rows());
-    for (const row_t row : changed) known.nodes[row].stale = true;
+    known.blocks.resize((known.nodes.size() + block_rows - 1) / block_rows);
+    for (const row_t row : changed) known.nodes[row].stale = known.blocks[row / block_rows].stale = true;
     // On its own nominated node the pod does not stand in its own way, as others see it do.
     const std::optional<node_info> own = pod.nominated_node();
     const row_t own_row = own ? own->id().row : no_row;
     candidate found;
     std::vector<std::string> own_reasons;
+    const auto price_of = [&](row_t row) {
+      if (row == own_row) {
+        const std::optional<cost> here = try_node(*own, found);
+        own_reasons = std::move(reasons);
+        return here;
+      }
+      remembered& one = known.nodes[row];
+      if (one.stale) {
+        const std::optional<node_info> node = cluster.node_at(row);
+        reasons.clear();
+        one = {node && reaches_out(*node), node ? try_node(*node, found) : std::nullopt};
+        if (reasons.empty())
+          known.said.drop(row);
+        else
+          known.said.set(row, {0, std::move(reasons)});
+      }
+      return one.price;
+    };
     std::optional<cost> best;
     row_t best_row = no_row;
-    for (row_t row = 0; row < known.nodes.size(); ++row) {
-      std::optional<cost> here;
-      if (row == own_row) {
-        here = try_node(*own, found);
-        own_reasons = std::move(reasons);
-      } else {
-        remembered& one = known.nodes[row];
-        if (one.stale) {
-          const std::optional<node_info> node = cluster.node_at(row);
-          reasons.clear();
-          one = {node && reaches_out(*node), node ? try_node(*node, found) : std::nullopt};
-          if (reasons.empty())
-            known.said.drop(row);
-          else
-            known.said.set(row, {0, std::move(reasons)});
+    for (row_t first = 0; first < known.nodes.size(); first += block_rows) {
+      block& one = known.blocks[first / block_rows];
+      const row_t end = std::min(first + block_rows, static_cast<row_t>(known.nodes.size()));
+      const bool has_own = own_row >= first && own_row < end;
+      if (one.stale || has_own) {
+        block now{has_own, std::nullopt, no_row};  // what it costs there is this pod's alone
+        for (row_t row = first; row < end; ++row) {
+          const std::optional<cost> here = price_of(row);
+          now.stale = now.stale || known.nodes[row].stale;
+          if (here && (!now.price || *here < *now.price)) now.price = here, now.row = row;
         }
-        here = one.price;
+        one = now;
       }
-      if (here && (!best || *here < *best)) best = here, best_row = row;
+      if (one.price && (!best || *one.price < *best)) best = one.price, best_row = one.row;
     }
     if (best) return cluster.node_at(best_row)->id();
     if (!telling) return std::nullopt;

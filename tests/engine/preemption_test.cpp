@@ -498,8 +498,9 @@ TEST_CASE(
       w.add(made);
       rule.pods.push_back(one);
     };
-    for (std::size_t i = 1 + roll.below(8); i-- > 0;) new_node();
-    for (std::size_t i = roll.below(25); i-- > 0;) new_pod();
+    const bool many = seed % 10 == 0;  // more than what is remembered of a block's nodes together
+    for (std::size_t i = 1 + roll.below(many ? 120 : 8); i-- > 0;) new_node();
+    for (std::size_t i = roll.below(many ? 500 : 25); i-- > 0;) new_pod();
     const std::vector<std::pair<std::int64_t, std::int32_t>> kinds{{roll.between(1, 5), 10}, {roll.between(1, 5), 3}};
     for (int step = 0; step < 25; ++step) {
       switch (roll.below(7)) {
