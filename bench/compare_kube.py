@@ -2,8 +2,8 @@
 
 usage: compare_kube.py BENCH KUBE_SCHEDULER [--json] [LABEL...]
 
-KUBE_SCHEDULER is the program of bench/kube-scheduler; a label is one of bench/kube_workloads.cpp, with -all if kube-scheduler has to score every
-node, as the library always does. Both take the processor's time of a pod, one thread, the best of a few runs."""
+KUBE_SCHEDULER is the program of bench/kube-scheduler; a label is one of its workloads, which are those of bench/kube_workloads.cpp but one-per-node-*signable*; with -all
+kube-scheduler has to score every node, as the library always does. Both take the processor's time of a pod, one thread, the best of a few runs."""
 import argparse
 import json
 import re
@@ -17,15 +17,20 @@ LABELS = ["basic-500", "basic-5000", "basic-5000-all", "node-affinity", "node-af
           "prefer-anti-affinity", "prefer-anti-affinity-all", "mixed", "mixed-all"]
 
 
-def benchmark_of(bench, label):
-    listed = subprocess.run([bench, "--benchmark_list_tests"], check=True, capture_output=True, text=True).stdout
-    found = re.search(rf"^(\w+/{re.escape(label)})(?:/iterations|$)", listed, re.M)
-    return found[1] if found else sys.exit(f"no benchmark has the label {label}")
+def benchmarks(bench, labels):
+    """The name of each, by its label."""
+    listed = subprocess.run([bench, "--benchmark_list_tests"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = {label: re.search(rf"^(\w+/{re.escape(label)})(?:/iterations|$)", listed, re.M) for label in labels}
+    if missing := [label for label in labels if not found[label]]:
+        sys.exit(f"no benchmark has the label {', '.join(missing)}")
+    return {label: found[label][1] for label in labels}
 
 
-def compare(bench, kube_scheduler, label):
-    theirs = json.loads(subprocess.run([kube_scheduler, label], check=True, stdout=subprocess.PIPE, text=True).stdout)["us"]
-    name = benchmark_of(bench, label)
+def compare(bench, kube_scheduler, label, name):
+    said = subprocess.run([kube_scheduler, label], stdout=subprocess.PIPE, text=True)
+    if said.returncode != 0:
+        sys.exit(said.returncode)  # it said why
+    theirs = json.loads(said.stdout)["us"]
     ours = table.run(bench, [name])[name]["us/pod"]
     return {"label": label, "kube_scheduler_us": theirs, "gangsched_us": ours, "ratio": theirs / ours}
 
@@ -40,8 +45,8 @@ def main():
     said = []
     if not asked.json:
         print(f"{'workload':<26}{'kube-scheduler':>16}{'gangsched':>12}{'ratio':>10}", flush=True)
-    for label in asked.labels or LABELS:
-        one = compare(asked.bench, asked.kube_scheduler, label)
+    for label, name in benchmarks(asked.bench, asked.labels or LABELS).items():
+        one = compare(asked.bench, asked.kube_scheduler, label, name)
         said.append(one)
         if not asked.json:
             print(f"{label:<26}{one['kube_scheduler_us']:>13,.0f} us{one['gangsched_us']:>9.2f} us{one['ratio']:>10,.0f}", flush=True)

@@ -1,5 +1,5 @@
-// kube-scheduler measures what kube-scheduler takes to place a pod: `kube-scheduler LABEL...` prints one line of JSON for each workload of bench/kube_workloads.cpp that
-// is named, with the processor's time of a pod in microseconds, on one thread, garbage collection included.
+// kube-scheduler measures what kube-scheduler takes to place a pod: `kube-scheduler LABEL...` prints one line of JSON for each workload that is named, of those that
+// bench/kube_workloads.cpp has, too, with the processor's time of a pod in microseconds, on one thread, garbage collection included.
 //
 // Timed as there: bring the snapshot up to date, filter, score, choose, book the pod on its node. Nodes, pods that run already and 20 pods to warm up,
 // which are taken back, are outside the clock. The best of three runs counts.
@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"runtime"
@@ -236,6 +237,7 @@ func main() {
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 	metrics.Register()
 	for _, label := range flag.Args() {
 		base := strings.TrimSuffix(label, "-all")

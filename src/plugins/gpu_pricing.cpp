@@ -7,8 +7,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-/// @p target with the pods that ask for the most GPUs counting for @p parts 1024ths of all of it more: the rarest ones are not among the
-/// most frequent, and small pods would be on every node before they come.
+/// Adds the lines of @p expected that ask for the most GPUs to @p target once more, with @p parts / 1024 of its whole weight: the rarest
+/// ones are not among the most frequent, and small pods would be on every node before they come.
 GANGSCHED_INLINE void weigh_largest(std::span<const expected_pods> expected, std::int64_t parts,
                                     std::vector<expected_pods>& target) {
   std::int32_t most = 0;
@@ -16,7 +16,7 @@ GANGSCHED_INLINE void weigh_largest(std::span<const expected_pods> expected, std
   for (const expected_pods& one : expected) most = std::max(most, one.gpus);
   for (const expected_pods& one : expected) large += one.gpus == most ? one.count : 0;
   for (const expected_pods& one : target) all += one.count;
-  if (most < 2 || all == 0) return;
+  if (most < 2 || all == 0 || large == 0) return;
   constexpr std::int64_t whole = 1 << 20;  // what all of @p target adds up to then
   for (expected_pods& one : target) one.count = one.count * whole / all;
   for (const expected_pods& one : expected) {

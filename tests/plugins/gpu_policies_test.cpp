@@ -142,6 +142,11 @@ TEST_CASE("FGD puts a share where the slivers are, and prices keep scarce models
   const auto book = std::make_shared<gpu_price_book>(
       gpu_price_book::of(target, {{.model = "scarce", .gpus = 2}, {.model = "plenty", .gpus = 8}}));
   CHECK(book->models[0].price > 1000);
+  // A host that learns may not have seen the largest pods yet.
+  const gpu_price_book unseen =
+      gpu_price_book::of(std::vector<expected_pods>{{.gpus = 1, .milli = 500, .count = 10}, {.gpus = 8, .count = 0}},
+                         {{.model = "any", .gpus = 8}});
+  CHECK(unseen.bids.size() == 1001);
   CHECK(where(profile{priority_sort{}, gpu_pricing{book}, device_fit{}}, 500).starts_with("plenty"));
 }
 

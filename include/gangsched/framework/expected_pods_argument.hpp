@@ -29,7 +29,7 @@ namespace gangsched::inline GANGSCHED_ABI {
       if (field == "gpus") return small(v, where, 0, max_node_gpus, one.gpus);
       if (field == "milli") return small(v, where, 1, whole_gpu, one.milli);
       if (field == "models") return read.texts(v, where, one.models);
-      if (field == "count") return read.number(v, where, 1, most, one.count);
+      if (field == "count") return read.number(v, where, 1, std::int64_t{1} << 32, one.count);
       return read.unknown(where);
     });
   });

@@ -17,7 +17,8 @@ struct gpu_price_book {
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
   bid_values bids;  ///< what is left of a GPU is worth to shares: `bid_for_shares`; without them shares do not bid
 
-  /// From a list of pods that are like those to come, and the GPUs there are.
+  /// From a list of pods that are like those to come, and the GPUs there are. @pre counts of 0 to 2³², as many lines at most as there are
+  /// kinds of pods.
   [[nodiscard]] GANGSCHED_API static gpu_price_book of(std::span<const expected_pods> expected,
                                                        std::vector<gpu_supply> supply);
 };
