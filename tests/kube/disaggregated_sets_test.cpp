@@ -34,8 +34,11 @@ TEST_CASE("a DisaggregatedSet is a LeaderWorkerSet for each role", "[kube][group
     CHECK(pod.spec.ns == "ml");
     CHECK(pod.spec.labels.at("disaggregatedset.x-k8s.io/name") == "d");
     CHECK(pod.spec.labels.at("disaggregatedset.x-k8s.io/slice") == "0");
-    CHECK(pod.spec.labels.at("app") == "llm");
-    ++members[pod.spec.labels.at("disaggregatedset.x-k8s.io/role")];
+    const std::string& role = pod.spec.labels.at("disaggregatedset.x-k8s.io/role");
+    CHECK(pod.spec.labels.at("app") == "d-0-" + role);  // over the template's own
+    const std::string& revision = pod.spec.labels.at("disaggregatedset.x-k8s.io/revision");
+    CHECK(pod.spec.name.starts_with("d-0-" + revision + "-" + role + "-"));
+    ++members[role];
     names.insert(pod.spec.name);
   }
   CHECK(members == std::map<std::string, int>{{"decode", 2}, {"prefill", 8}});
@@ -63,8 +66,21 @@ TEST_CASE("what is wrong with a DisaggregatedSet is told", "[kube][groups]") {
   CHECK(reading_refusal(set("{name: a}")).find("spec.roles[0]: needs a spec") != std::string::npos);
   CHECK(reading_refusal(set(role("a", 1, 1) + ", " + role("a", 1, 1))).find("there is another role \"a\"") !=
         std::string::npos);
-  CHECK(reading_refusal(set("{name: a, spec: {leaderWorkerTemplate: {size: 2}}}")).find("needs a workerTemplate") !=
+  CHECK(reading_refusal(set(role("b", 1, 1) + ", {name: a, spec: {leaderWorkerTemplate: {size: 2}}}"))
+            .find("spec.roles[1].spec: needs a workerTemplate") != std::string::npos);
+  CHECK(reading_refusal(set(role("b", 1, 1) + ", {name: a, spec: {replicas: x, leaderWorkerTemplate: {size: 2}}}"))
+            .find("spec.roles[1].spec.replicas: ") != std::string::npos);
+  // A warning inside a role is told once, not for each slice.
+  std::string odd = role("b", 1, 1);
+  odd.insert(odd.find("replicas:"), "speed: 9, ");
+  const std::string told = warned_lines(fine(set(role("a", 1, 1) + ", " + odd, "slices: 3, ")));
+  const std::string where = "spec.roles[1].spec.speed: there is no such field";
+  CHECK(told.find(where) != std::string::npos);
+  CHECK(told.find(where) == told.rfind(where));
+  const std::string policy = "placementPolicy: {type: ExclusiveSlice, topology: zone}, ";
+  CHECK(warned_lines(fine(set(role("a", 1, 1), policy))).find("spec.placementPolicy: where slices are placed") !=
         std::string::npos);
+  CHECK(warned_lines(fine(set(role("a", 1, 1), "placementPolicy: {type: None}, "))) == "");
   CHECK(reading_refusal(set(role("a", 1, 400)), {.max_pods = 100}).find("more than") != std::string::npos);
 }
 

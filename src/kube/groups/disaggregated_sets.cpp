@@ -26,10 +26,13 @@ bool read_role(reader& read, const place& of, std::pair<std::string, value>& out
   return out.second.find("spec") != nullptr || read.fail(errc::malformed, of, "needs a spec");
 }
 
-/// What the controller writes onto pods.
-void add_labels(const disaggregated_set& set, std::int64_t slice, const std::string& role, workload_plan& to) {
+/// What the controller writes onto pods, over what their templates say.
+void add_labels(const disaggregated_set& set, std::int64_t slice, const std::string& role, const std::string& revision,
+                workload_plan& to) {
   for (planned_pod& one : to.pods) {
+    one.labels["app"] = fmt::format("{}-{}-{}", set.name, slice, role);
     one.labels["disaggregatedset.x-k8s.io/name"] = set.name;
+    one.labels["disaggregatedset.x-k8s.io/revision"] = revision;
     one.labels["disaggregatedset.x-k8s.io/role"] = role;
     one.labels["disaggregatedset.x-k8s.io/slice"] = fmt::format("{}", slice);
   }
@@ -51,6 +54,10 @@ bool read_disaggregated_set(reader& read, const place& of, origin from, group_ob
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "slices") return read.integer(w, made.slices, 0, most_slices);
+      if (field == "placementPolicy") {
+        const std::string_view type = w.at->kind == value_kind::object ? text_at(*w.at, "type") : std::string_view{};
+        return type == "None" || read.warn(w, "where slices are placed beside each other is not followed");
+      }
       if (field != "roles") return read.ignore(field, w, {});
       return read.list(w, made.roles, [&](const place& item, std::pair<std::string, value>& one) {
         if (!read_role(read, item, one)) return false;
@@ -70,22 +77,25 @@ std::optional<error> plan_disaggregated_sets(manifests& into, group_objects& gro
   for (const disaggregated_set& set : groups.disaggregated_sets) {
     if (set.ended || running.contains({set.ns, set.name})) continue;
     const std::string object = object_name("DisaggregatedSet", set.ns, set.name);
-    std::uint64_t revision = 0xcbf29ce484222325u;
-    for (const auto& [role, made_of] : set.roles) add_to_hash(revision, made_of);
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const auto& [role, made_of] : set.roles) add_to_hash(hash, made_of);
+    const std::string revision = safe_letters(hash, 8);
     for (std::int64_t slice = 0; slice < set.slices; ++slice) {
-      for (const auto& [role, made_of] : set.roles) {
+      for (std::size_t i = 0; i < set.roles.size(); ++i) {
+        const auto& [role, made_of] = set.roles[i];
         if (!budget.take(1, weight_of(made_of))) {
           return error{errc::out_of_range, where(into, set.from, "DisaggregatedSet", set.ns, set.name), "spec",
                        fmt::format("there would be more than {} pods", budget.most())};
         }
         value lws = made_of;
         value& meta = make_field(lws, "metadata", value_kind::object);
-        const std::string name = fmt::format("{}-{}-{}-{}", set.name, slice, safe_letters(revision, 8), role);
+        const std::string name = fmt::format("{}-{}-{}-{}", set.name, slice, revision, role);
         set_field(meta, "name", leaf(value_kind::text, name, meta.line));
         set_field(meta, "namespace", leaf(value_kind::text, set.ns, meta.line));
-        reader read{into.files[set.from.file], object, &into.warnings};
-        if (!add_leader_worker_set(read, place{&lws}, set.from, groups, how)) return std::move(read).failure();
-        add_labels(set, slice, role, groups.plans.back());
+        reader read{into.files[set.from.file], object, slice == 0 ? &into.warnings : nullptr};  // each is told once
+        const place root{&lws}, spec{&lws, &root, "spec"}, roles{&lws, &spec, "roles"}, its{&lws, &roles, {}, i};
+        if (!add_leader_worker_set(read, its, set.from, groups, how)) return std::move(read).failure();
+        add_labels(set, slice, role, revision, groups.plans.back());
       }
     }
   }
