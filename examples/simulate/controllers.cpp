@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <string_view>
 #include <tuple>
 
 #include "simulate/bad_input.hpp"
@@ -14,8 +16,8 @@ namespace {
 
 using namespace gangsched;
 
-/// Nobody is replaced more often: who is evicted again and again would never come to an end.
-constexpr int most_copies = 100;
+/// Nobody is made again more often: who is evicted again and again would never come to an end.
+constexpr int most_evictions = 100;
 
 /// As its controller makes it.
 kube::pod_manifest fresh(kube::pod_manifest pod) {
@@ -40,7 +42,52 @@ std::string full_name(const kube::pod_manifest& pod) { return pod.spec.ns + "/" 
 
 /// A name comes again only when its pod is gone.
 bool keeps_names(const kube::pod_manifest& pod) {
-  return pod.owner_kind == "StatefulSet" || pod.owner_kind == "DaemonSet";
+  return pod.owner_kind == "StatefulSet" || pod.owner_kind == "DaemonSet" || pod.owner_kind == "LeaderWorkerSet";
+}
+
+/// What the Job of a run is called: there is one of a minute.
+std::string run_name(const kube::cron_job_manifest& of, std::int64_t scheduled) {
+  return fmt::format("{}-{}", of.name,
+                     std::chrono::floor<std::chrono::minutes>(std::chrono::seconds{scheduled}).count());
+}
+
+/// The number at the end of a name, as StatefulSets have it; of other names one above all.
+std::uint64_t ordinal_of(std::string_view name) {
+  constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  const std::string_view digits = name.substr(name.rfind('-') + 1);
+  std::uint64_t made = 0;
+  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), made);
+  return wrong == std::errc{} && end == digits.data() + digits.size() ? made : none;
+}
+
+bool is_of(const kube::pod_manifest& pod, const kube::autoscaler_manifest& by) {
+  return pod.spec.ns == by.ns && pod.owner_kind == by.kind && pod.owner_name == by.target;
+}
+
+/// The pods that @p scaler scales. Those that are not there at the start are taken out of @p what.
+scaled_workload take_scaled(kube::manifests& what, const kube::autoscaler_manifest& scaler) {
+  std::vector<std::size_t> its;
+  for (std::size_t i = 0; i < what.pods.size(); ++i)
+    if (is_of(what.pods[i], scaler)) its.push_back(i);
+  const auto runs = [&](std::size_t pod) { return !what.pods[pod].node.empty(); };
+  const bool numbered = scaler.kind == "StatefulSet";
+  if (numbered)
+    std::ranges::stable_sort(its, {}, [&](std::size_t pod) { return ordinal_of(what.pods[pod].spec.name); });
+  else
+    std::ranges::stable_partition(its, runs);
+  scaled_workload made{scaler};
+  made.at_start = scaler.desired_replicas.value_or(
+      std::clamp(static_cast<std::int64_t>(its.size()), scaler.min_replicas, scaler.max_replicas));
+  std::vector<bool> later(what.pods.size());
+  for (const std::size_t pod : its) {
+    later[pod] = !runs(pod) && std::cmp_greater_equal(made.pods.size(), made.at_start);
+    made.kept += later[pod] ? 0 : 1;
+    made.pods.push_back(fresh(what.pods[pod]));
+  }
+  std::erase_if(what.pods, [&](const kube::pod_manifest& pod) {
+    return later[static_cast<std::size_t>(&pod - what.pods.data())];
+  });
+  return made;
 }
 
 }  // namespace
@@ -70,8 +117,8 @@ live_controllers take_over(kube::manifests& what, std::int64_t start, instant un
     });
     if (std::ranges::any_of(pods, [](const kube::pod_manifest& pod) { return !pod.group.empty(); })) {
       warn(one.from, "CronJob", one, "its pods start together: one run is made, at the start");
-      what.pods.insert(what.pods.end(), pods.begin(), pods.end());
-      continue;
+      if (one.job == run_name(one, start)) what.pods.insert(what.pods.end(), pods.begin(), pods.end());
+      continue;  // else a Job of that name is in the files
     }
     try {
       made.cron_jobs.push_back({one, cron_schedule{one.schedule, one.time_zone}, std::move(pods)});
@@ -81,14 +128,7 @@ live_controllers take_over(kube::manifests& what, std::int64_t start, instant un
     }
   }
   for (const kube::autoscaler_manifest& one : what.autoscalers) {
-    if (one.replicas.empty()) continue;
-    scaled_workload& scaled = made.scaled.emplace_back(scaled_workload{one, {}});
-    std::int64_t there = 0;
-    std::erase_if(what.pods, [&](const kube::pod_manifest& pod) {
-      if (pod.spec.ns != one.ns || pod.owner_kind != one.kind || pod.owner_name != one.target) return false;
-      scaled.pods.push_back(fresh(pod));
-      return pod.node.empty() && there >= one.at_start ? true : (++there, false);
-    });
+    if (!one.replicas.empty()) made.scaled.push_back(take_scaled(what, one));
   }
   return made;
 }
@@ -100,10 +140,13 @@ controllers::controllers(const live_controllers& of, const kube::manifests& what
     if (!one.what.suspended && !one.pods.empty())
       made.next = next_run(made, one.schedule.is_interval() ? of.start : of.start - 1);
   }
-  for (const scaled_workload& one : of.scaled) scaled_.push_back({.of = &one, .wanted = one.what.at_start});
+  for (const scaled_workload& one : of.scaled)
+    scaled_.push_back({.of = &one, .used = one.kept, .wanted = one.at_start});
   for (std::size_t i = 0; i < what.pods.size(); ++i) {
     const kube::pod_manifest& pod = what.pods[i];
     names_.insert(full_name(pod));
+    if (pod.owner_kind == "Job") jobs_.insert(pod.spec.ns + "/" + pod.owner_name);
+    if (pod.spec.terminating) let_go_.insert(i);
     for (std::size_t c = 0; c < cron_jobs_.size(); ++c) {
       const kube::cron_job_manifest& job = cron_jobs_[c].of->what;
       if (pod.spec.ns != job.ns || pod.owner_kind != "Job" ||
@@ -113,13 +156,13 @@ controllers::controllers(const live_controllers& of, const kube::manifests& what
       cron_jobs_[c].pods.push_back(i);
     }
     for (std::size_t s = 0; s < scaled_.size(); ++s) {
-      const kube::autoscaler_manifest& by = scaled_[s].of->what;
-      if (pod.spec.ns != by.ns || pod.owner_kind != by.kind || pod.owner_name != by.target) continue;
+      if (!is_of(pod, scaled_[s].of->what)) continue;
       scale_of_[i] = s;
       scaled_[s].pods.push_back(i);
     }
   }
-  for (scale_state& one : scaled_) one.used = one.pods.size();
+  for (const cron_job& one : of.cron_jobs)
+    for (const std::string& job : one.what.jobs) jobs_.insert(one.what.ns + "/" + job);
 }
 
 std::optional<std::int64_t> controllers::next_run(const cron_state& of, std::int64_t after) const {
@@ -163,10 +206,12 @@ wanted_changes controllers::evicted(std::size_t pod) {
 
 wanted_changes controllers::left(std::size_t pod, instant now) {
   wanted_changes made;
-  if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod]))
-    scale(scaled_[scaled->second], made);
-  else if ((*pods_)[pod].is == fate::evicted && keeps_names(what_->pods[pod]))
+  const bool evicted = (*pods_)[pod].is == fate::evicted;
+  if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod])) {
+    if (evicted ? may_come_again(what_->pods[pod]) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
+  } else if (evicted && keeps_names(what_->pods[pod])) {
     replace(pod, made);
+  }
   const auto of = cron_of_.find(pod);
   if (of == cron_of_.end()) return made;
   cron_state& job = cron_jobs_[of->second];
@@ -182,6 +227,17 @@ bool controllers::is_there(std::size_t pod) const {
   if (pod >= pods_->size()) return true;
   const fate is = (*pods_)[pod].is;
   return is != fate::evicted && is != fate::ended && !what_->pods[pod].spec.terminating;
+}
+
+/// Whether an autoscaler counts it: also who has ended by itself, until fewer are wanted.
+bool controllers::is_counted(std::size_t pod) const {
+  return is_there(pod) || ((*pods_)[pod].is == fate::ended && !let_go_.contains(pod));
+}
+
+/// Counts one eviction of whom @p first stands for.
+bool controllers::may_come_again(const kube::pod_manifest& first) {
+  int& times = evictions_[full_name(first)];
+  return times < most_evictions && (++times, true);
 }
 
 std::string controllers::new_name(const std::string& ns, const std::string& like) {
@@ -204,14 +260,9 @@ void controllers::replace(std::size_t pod, wanted_changes& to) {
   if (was.owner_kind.empty() && was.group.empty()) return;
   const auto known = first_.find(pod);
   const std::size_t first = known == first_.end() ? pod : known->second;
-  const std::string& like = what_->pods[first].spec.name;
+  if (!may_come_again(what_->pods[first])) return;
   kube::pod_manifest again = fresh(was);
-  int& copies = copies_[was.spec.ns + "/" + like];
-  if (copies >= most_copies) return;
-  if (keeps_names(was))
-    ++copies;
-  else
-    again.spec.name = new_name(was.spec.ns, like);
+  if (!keeps_names(was)) again.spec.name = new_name(was.spec.ns, what_->pods[first].spec.name);
   const std::size_t made = make(std::move(again), pod, to);
   first_[made] = first;
   if (const auto of = cron_of_.find(pod); of != cron_of_.end())
@@ -224,13 +275,14 @@ void controllers::replace(std::size_t pod, wanted_changes& to) {
 void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& to) {
   using policy = kube::cron_job_manifest::policy;
   const kube::cron_job_manifest& what = job.of->what;
+  const std::string name = run_name(what, scheduled);
+  if (jobs_.contains(what.ns + "/" + name)) return;
   std::erase_if(job.pods, [&](std::size_t pod) { return !is_there(pod); });
   if (what.concurrency == policy::forbid && !job.pods.empty()) {
     job.missed = scheduled;
     return;
   }
-  const std::string name = fmt::format("{}-{}", what.name, scheduled / 60);
-  if (name == std::exchange(job.latest, name)) return;  // Jobs are named by the minute
+  jobs_.insert(what.ns + "/" + name);
   if (what.concurrency == policy::replace) to.end.insert(to.end.end(), job.pods.begin(), job.pods.end());
   for (const kube::pod_manifest& like : job.of->pods) {
     kube::pod_manifest pod = fresh(like);
@@ -245,27 +297,18 @@ void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& t
 }
 
 void controllers::scale(scale_state& of, wanted_changes& to) {
-  std::vector<std::size_t> there;
-  std::ranges::copy_if(of.pods, std::back_inserter(there), [&](std::size_t pod) { return is_there(pod); });
-  const auto wanted = static_cast<std::size_t>(of.wanted);
-  if (there.size() > wanted) return scale_down(of, std::move(there), to);
-  const std::vector<kube::pod_manifest>& pods = of.of->pods;
   const auto add = [&](kube::pod_manifest pod) {
     const std::size_t made = make(std::move(pod), {}, to);
     scale_of_[made] = static_cast<std::size_t>(&of - scaled_.data());
     of.pods.push_back(made);
   };
-  if (of.of->what.kind == "StatefulSet") {
-    for (std::size_t i = 0; i < std::min(wanted, pods.size()); ++i) {
-      const bool has_name = std::ranges::any_of(of.pods, [&](std::size_t pod) {
-        const bool gone = pod < pods_->size() && ((*pods_)[pod].gone_at || (*pods_)[pod].ended_at);
-        return pod < what_->pods.size() && what_->pods[pod].spec.name == pods[i].spec.name && !gone;
-      });
-      if (!has_name) add(pods[i]);
-    }
-    return;
-  }
-  for (std::size_t missing = wanted - there.size(); missing > 0 && !pods.empty(); --missing) {
+  if (of.of->what.kind == "StatefulSet") return scale_by_number(of, add, to);
+  std::vector<std::size_t> counted;
+  std::ranges::copy_if(of.pods, std::back_inserter(counted), [&](std::size_t pod) { return is_counted(pod); });
+  const auto wanted = static_cast<std::size_t>(of.wanted);
+  if (counted.size() > wanted) return scale_down(std::move(counted), wanted, to);
+  const std::vector<kube::pod_manifest>& pods = of.of->pods;
+  for (std::size_t missing = wanted - counted.size(); missing > 0 && !pods.empty(); --missing) {
     if (of.used < pods.size()) {
       add(pods[of.used++]);
       continue;
@@ -276,29 +319,44 @@ void controllers::scale(scale_state& of, wanted_changes& to) {
   }
 }
 
-/// Of a StatefulSet the highest numbers. Else, as a ReplicaSet has it, those without a node, then those with the most others beside them,
-/// then the youngest.
-void controllers::scale_down(const scale_state& of, std::vector<std::size_t> there, wanted_changes& to) const {
-  const auto by_number = [&](std::size_t pod) {
-    const auto& pods = of.of->pods;
-    return std::ranges::find(pods, what_->pods[pod].spec.name, [](const auto& one) { return one.spec.name; }) -
-           pods.begin();
-  };
+/// As a StatefulSet has it: the first numbers are there, the others go. A number comes again when who has it is gone.
+void controllers::scale_by_number(scale_state& of, const auto& add, wanted_changes& to) {
+  const std::vector<kube::pod_manifest>& pods = of.of->pods;
+  const std::size_t wanted = std::min(static_cast<std::size_t>(of.wanted), pods.size());
+  std::map<std::string_view, std::size_t> place;
+  for (std::size_t i = 0; i < pods.size(); ++i) place.emplace(pods[i].spec.name, i);
+  std::vector<bool> has_name(pods.size());
+  for (const std::size_t pod : of.pods) {
+    if (pod >= what_->pods.size()) continue;
+    const std::size_t number = place.at(what_->pods[pod].spec.name);
+    if (number >= wanted && is_counted(pod)) let_go(pod, to);
+    const pod_outcome& one = (*pods_)[pod];
+    has_name[number] = has_name[number] || is_counted(pod) || !(one.gone_at || one.ended_at);
+  }
+  for (std::size_t i = 0; i < wanted; ++i)
+    if (!has_name[i]) add(pods[i]);
+}
+
+/// As a ReplicaSet has it: those without a node, then those with the most others beside them, then the youngest. Before them those that
+/// have ended, which makes no difference to anybody else.
+void controllers::scale_down(std::vector<std::size_t> counted, std::size_t wanted, wanted_changes& to) {
   std::map<std::string, std::int64_t> beside;
-  for (const std::size_t pod : there)
+  for (const std::size_t pod : counted)
     if (holds_node((*pods_)[pod])) ++beside[(*pods_)[pod].node];
   const auto order = [&](std::size_t pod) {
     const pod_outcome& one = (*pods_)[pod];
     const bool runs = holds_node(one);
-    return std::tuple{runs, runs ? -beside[one.node] : 0, -one.placed_at.value_or(instant{0}).count(),
-                      -static_cast<std::int64_t>(pod)};
+    return std::tuple{one.is != fate::ended, runs, runs ? -beside[one.node] : 0,
+                      -one.placed_at.value_or(instant{0}).count(), -static_cast<std::int64_t>(pod)};
   };
-  if (of.of->what.kind == "StatefulSet")
-    std::ranges::sort(there, std::greater{}, by_number);
-  else
-    std::ranges::sort(there, {}, order);
-  there.resize(there.size() - static_cast<std::size_t>(of.wanted));
-  to.end.insert(to.end.end(), there.begin(), there.end());
+  std::ranges::sort(counted, {}, order);
+  counted.resize(counted.size() - wanted);
+  for (const std::size_t pod : counted) let_go(pod, to);
+}
+
+void controllers::let_go(std::size_t pod, wanted_changes& to) {
+  let_go_.insert(pod);
+  if (is_there(pod)) to.end.push_back(pod);
 }
 
 }  // namespace simulate

@@ -20,10 +20,13 @@ struct cron_job {
   cron_schedule schedule;
   std::vector<gangsched::kube::pod_manifest> pods;
 };
-/// What a HorizontalPodAutoscaler scales, with all the pods that it has at its peak.
+/// What a HorizontalPodAutoscaler scales, with all the pods that it has at its peak: of a StatefulSet by number, else those first that are
+/// there at the start.
 struct scaled_workload {
   gangsched::kube::autoscaler_manifest what;
-  std::vector<gangsched::kube::pod_manifest> pods;
+  std::vector<gangsched::kube::pod_manifest> pods = {};
+  std::size_t kept = 0;       ///< how many are there at the start
+  std::int64_t at_start = 0;  ///< how many are wanted there
 };
 
 /// Controllers that go on while time passes.
@@ -70,7 +73,6 @@ class controllers {
   struct cron_state {
     const cron_job* of;
     std::optional<std::int64_t> next, missed = {};  // seconds since 1970
-    std::string latest = {};                        // the name of its Job
     std::vector<std::size_t> pods = {};             // of runs that may go on
   };
   struct scale_state {
@@ -81,12 +83,16 @@ class controllers {
   };
 
   [[nodiscard]] bool is_there(std::size_t pod) const;
+  [[nodiscard]] bool is_counted(std::size_t pod) const;
+  [[nodiscard]] bool may_come_again(const gangsched::kube::pod_manifest& first);
   [[nodiscard]] std::string new_name(const std::string& ns, const std::string& like);
   std::size_t make(gangsched::kube::pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to);
   void replace(std::size_t pod, wanted_changes& to);
   void run(cron_state& job, std::int64_t scheduled, wanted_changes& to);
   void scale(scale_state& of, wanted_changes& to);
-  void scale_down(const scale_state& of, std::vector<std::size_t> there, wanted_changes& to) const;
+  void scale_by_number(scale_state& of, const auto& add, wanted_changes& to);
+  void scale_down(std::vector<std::size_t> counted, std::size_t wanted, wanted_changes& to);
+  void let_go(std::size_t pod, wanted_changes& to);
   [[nodiscard]] std::optional<std::int64_t> next_run(const cron_state& of, std::int64_t after) const;
 
   const live_controllers* of_;
@@ -96,8 +102,9 @@ class controllers {
   std::vector<scale_state> scaled_;
   std::map<std::size_t, std::size_t> cron_of_, scale_of_;  // by pod
   std::map<std::size_t, std::size_t> first_;               // which pod a pod is instead of, in the end
-  std::map<std::string, int> copies_;                      // by the name of what was copied
-  std::set<std::string> names_;
+  std::map<std::string, int> copies_, evictions_;          // by the name of what was copied
+  std::set<std::string> names_, jobs_;
+  std::set<std::size_t> let_go_;  // pods that went, or are to go, for another reason than that they have ended
 };
 
 }  // namespace simulate

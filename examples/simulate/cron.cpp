@@ -66,8 +66,10 @@ std::uint64_t range(const std::string& text, const bounds& of, bool& any) {
     throw bad_input{fmt::format("\"{}\" is no range within {}-{}", text, of.least, of.most)};
   any = any || (all && step == 1);
   std::uint64_t made = 0;
-  for (unsigned i = first; i <= last; i += step) made |= std::uint64_t{1} << i;
-  return made;
+  for (unsigned i = first;; i += step) {
+    made |= std::uint64_t{1} << i;
+    if (step > last - i) return made;
+  }
 }
 
 bool has(std::uint64_t bits, int number) { return (bits >> number & 1) != 0; }

@@ -45,6 +45,7 @@ result<void> host::load() {
   for (std::size_t i = 0; i < what_.pods.size(); ++i) {
     const kube::pod_manifest& pod = what_.pods[i];
     pod_outcome& to = out_.pods.emplace_back(outcome_of(pod));
+    present_.push_back(i);
     to.node = pod.node;
     to.was_running = !pod.node.empty();
     if (to.was_running) to.is = fate::running;
@@ -59,6 +60,7 @@ result<void> host::load() {
     if (tasks_[i].runs) what_.pods[i].spec.expected_run_time = *tasks_[i].runs;
     if (its.arrives > instant{0} && !to.was_running) {
       tasks_[i].in_cluster = false;
+      present_.pop_back();
       to.arrived_at = its.arrives;
       events_.push({its.arrives, i, turn::arrives});
       continue;
@@ -115,7 +117,7 @@ void host::run() {
       const event due = events_.top();
       events_.pop();
       switch (due.what) {
-        case turn::arrives: join(due.pod); break;
+        case turn::arrives: arrive(due.pod); break;
         case turn::tainted:
           if (out_.pods[due.pod].is == fate::running && !what_.pods[due.pod].spec.terminating)
             evict(due.pod, fmt::format("the taint {} of a device", what_.pods[due.pod].evicted_for_taint->taint));
@@ -282,7 +284,8 @@ void host::evict(std::size_t pod, std::string by) {
   const bool goes_anyway = what_.pods[pod].spec.terminating;
   pod_outcome& of = out_.pods[pod];
   of.evicted_by = std::move(by);
-  of.evicted_at = now_, of.is = fate::evicted;
+  of.evicted_at = now_;
+  if (std::exchange(of.is, fate::evicted) != fate::evicted) evicted_.push_back(pod);
   must(cluster_.set_terminating(tasks_[pod].id, true));
   what_.pods[pod].spec.terminating = true;
   changed();
@@ -313,6 +316,7 @@ void host::make(kube::pod_manifest pod, std::optional<instant> runs) {
   out_.pods.push_back(outcome_of(pod));
   tasks_.emplace_back().runs = runs;
   what_.pods.push_back(std::move(pod));
+  present_.push_back(made);
   volumes_.add(made);
   pod_outcome& to = out_.pods.back();
   if (now_ > instant{0}) to.arrived_at = now_;
@@ -323,17 +327,21 @@ void host::make(kube::pod_manifest pod, std::optional<instant> runs) {
 /// Its controller has no more use for it. It has its grace period, if it has a node.
 void host::end(std::size_t pod) {
   const std::int64_t grace = of_.grace && holds_node(out_.pods[pod]) ? what_.pods[pod].grace_seconds : 0;
-  if (!tasks_[pod].in_cluster) {
-    out_.pods[pod].ended_at = now_;
-    out_.pods[pod].is = fate::ended;
-    return;
+  if (tasks_[pod].in_cluster) {
+    must(cluster_.set_terminating(tasks_[pod].id, true));
+    changed();
   }
-  must(cluster_.set_terminating(tasks_[pod].id, true));
-  changed();
   if (grace == 0)
     leave(pod, turn::over);
   else
     events_.push({now_ + std::chrono::seconds{grace}, pod, turn::over});
+}
+
+/// It comes, unless it was ended before.
+void host::arrive(std::size_t pod) {
+  if (out_.pods[pod].ended_at) return;
+  present_.insert(std::ranges::lower_bound(present_, pod), pod);
+  join(pod);
 }
 
 /// The cluster hears of it.
@@ -361,7 +369,9 @@ void host::start(std::size_t pod) {
 void host::leave(std::size_t pod, turn why) {
   pod_outcome& of = out_.pods[pod];
   if (of.gone_at || of.ended_at) return;
-  must(cluster_.remove_pod(tasks_[pod].id));
+  if (tasks_[pod].in_cluster) must(cluster_.remove_pod(tasks_[pod].id));
+  if (const auto found = std::ranges::lower_bound(present_, pod); found != present_.end() && *found == pod)
+    present_.erase(found);
   if (timeline_) timeline_->leaves_node(pod, now_);
   what_.pods[pod].spec.terminating = true;
   if (why == turn::evicted || of.is == fate::evicted) {
@@ -401,19 +411,17 @@ void host::changed() {
 
 /// The budget's pods that were evicted since the start.
 std::int32_t host::disrupted(const kube::disruption_budget_manifest& budget) const {
-  std::int32_t count = 0;
-  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+  if (!budget.selector) return 0;
+  return static_cast<std::int32_t>(std::ranges::count_if(evicted_, [&](std::size_t i) {
     const pod_spec& pod = what_.pods[i].spec;
-    if (out_.pods[i].is != fate::evicted || pod.ns != budget.ns || !budget.selector) continue;
-    count += matches(*budget.selector, pod.labels) ? 1 : 0;
-  }
-  return count;
+    return pod.ns == budget.ns && matches(*budget.selector, pod.labels);
+  }));
 }
 
 /// What the disruption controller does beside the scheduler.
 void host::update_budgets() {
   if (!std::exchange(budgets_stale_, false) || what_.budgets.empty()) return;
-  const std::vector<std::int32_t> counted = kube::disruptions_allowed(what_);
+  const std::vector<std::int32_t> counted = kube::disruptions_allowed(what_, present_);
   for (std::size_t i = 0; i < counted.size(); ++i) {
     const kube::disruption_budget_manifest& one = what_.budgets[i];
     // What somebody wrote is used up by those who go; the rest is as the disruption controller counts it.

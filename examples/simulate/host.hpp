@@ -73,6 +73,7 @@ class host {
   void carry_out(wanted_changes todo);
   void make(kube::pod_manifest pod, std::optional<instant> runs);
   void end(std::size_t pod);
+  void arrive(std::size_t pod);
   void join(std::size_t pod);
   void start(std::size_t pod);
   void leave(std::size_t pod, turn why);
@@ -99,6 +100,8 @@ class host {
   std::optional<scheduler> scheduler_;
   std::optional<controllers> controllers_;  // absent: they acted before the start
   std::vector<task> tasks_;
+  std::vector<std::size_t> present_;  // pods that have come and are not gone, in order
+  std::vector<std::size_t> evicted_;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   outcome out_;
   instant now_{};

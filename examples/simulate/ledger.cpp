@@ -89,12 +89,14 @@ void group_ledger::came_to_minimum(std::size_t group, instant now) {
 
 bool group_ledger::left(std::size_t pod, bool ended) {
   const std::optional<std::size_t> group = group_of_[pod];
-  if (!group || !has_node_[pod]) return false;
-  has_node_[pod] = false;
+  if (!group) return false;
   entry& of = entries_[*group];
-  --of.made.bound;
-  for (role_outcome& role : of.made.roles)
-    if (role.role == role_of_[pod]) --role.bound;
+  if (has_node_[pod]) {
+    has_node_[pod] = false;
+    --of.made.bound;
+    for (role_outcome& role : of.made.roles)
+      if (role.role == role_of_[pod]) --role.bound;
+  }
   if (ended) ++of.ended;
   return of.ended + of.replaced == of.pods.size();
 }

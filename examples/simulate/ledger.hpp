@@ -19,7 +19,7 @@ class group_ledger {
   void add(const gangsched::kube::pod_manifest& pod);
   /// A pod has a node from now on.
   void started(std::size_t pod, instant now);
-  /// It has not any more. True if its group is over with it: all of its pods ran, and ended, or others came instead of them.
+  /// It is gone. True if its group is over with it: all of its pods ended, or others came instead of them.
   bool left(std::size_t pod, bool ended);
   /// Another pod comes instead of it.
   void is_replaced(std::size_t pod);

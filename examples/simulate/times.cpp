@@ -2,18 +2,23 @@
 
 #include <absl/time/time.h>
 
+#include <cstdint>
+#include <gangsched/kube/manifests.hpp>
+#include <limits>
+
 namespace simulate {
 
 std::optional<instant> parse_duration(const std::string& text) {
-  absl::Duration made;
-  if (!absl::ParseDuration(text, &made) || made < absl::ZeroDuration() || made > absl::Hours(100 * 365 * 24))
-    return std::nullopt;
-  return instant{absl::ToInt64Nanoseconds(made)};
+  constexpr instant longest = std::chrono::hours{100 * 365 * 24};
+  const std::optional<instant> made = gangsched::kube::parse_duration(text);
+  return made && *made >= instant{0} && *made <= longest ? made : std::nullopt;
 }
 
 std::optional<std::int64_t> parse_time(const std::string& text) {
   absl::Time made;
   if (!absl::ParseTime(absl::RFC3339_full, text, &made, nullptr)) return std::nullopt;
+  using nanos = std::numeric_limits<std::int64_t>;  // since 1970, as an instant has them
+  if (made < absl::FromUnixNanos(nanos::min()) || made > absl::FromUnixNanos(nanos::max())) return std::nullopt;
   return absl::ToUnixSeconds(made);
 }
 

@@ -7,9 +7,9 @@
 
 namespace simulate {
 
-/// "90s", "1h30m"; nothing if it is none, or below 0.
+/// "90s", "1h30m"; nothing if it is none, below 0, or more than 100 years.
 [[nodiscard]] std::optional<instant> parse_duration(const std::string& text);
-/// RFC 3339, in seconds since 1970.
+/// RFC 3339, in seconds since 1970; nothing if it is none, or too far from 1970 for an instant.
 [[nodiscard]] std::optional<std::int64_t> parse_time(const std::string& text);
 
 }  // namespace simulate

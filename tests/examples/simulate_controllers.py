@@ -115,6 +115,8 @@ def schedules_are_read_as_plainly(simulate):
 def shorthands_are_read(simulate):
     got = runs(simulate, cron("h", "@hourly") + cron("d", "@daily") + cron("e", "@every 90m") + cron("never", "0 0 31 2 *"), "--until", "5h")
     assert [minute for minute, _, _ in got["h"]] == [0, 60, 120, 180, 240] and [minute for minute, _, _ in got["d"]] == [0], got
+    got_long = runs(simulate, cron("s", "5/4294967295 * * * *"), "--until", "2h")
+    assert [minute for minute, _, _ in got_long["s"]] == [5, 65], got_long
     assert [at for _, at, _ in got["e"]] == [5400, 10800, 16200] and "never" not in got, got["e"]
 
 
@@ -124,7 +126,9 @@ def what_is_wrong_with_a_schedule_is_told(simulate):
                                 ("@sometimes", "", "has 1 fields"), ("@every x", "", "is no duration"), ("* * * * *", "timeZone: Mars/Base, ", '"Mars/Base"')):
         done = simulate.raw("--controllers", "live", a=node("n1"), b=cron("c", schedule, more))
         assert done.returncode == 2 and "b.yaml:1: CronJob default/c: " in done.stderr and why in done.stderr, (schedule, done.stderr)
-    for args, why in ((("--start", "noon"), '--start: "noon" is no time'), (("--until", "-1h"), '--until: "-1h" is no duration')):
+    for args, why in ((("--start", "noon"), '--start: "noon" is no time'), (("--until", "-1h"), '--until: "-1h" is no duration'),
+                      (("--start", "infinite-future"), '--start: "infinite-future" is no time'), (("--start", "infinite-past"), "is no time"),
+                      (("--start", "2300-01-01T00:00:00Z"), "is no time")):
         done = simulate.raw("--controllers", "live", *args, a=node("n1"), b=cron("c", "@daily"))
         assert done.returncode == 2 and why in done.stderr, done.stderr
     done = simulate.raw(a=node("n1"), b=cron("c", "@daily", run_time="soon"))
@@ -192,15 +196,121 @@ def the_load_says_how_many_there_are(simulate):
             assert len(pods) == 7 and sum(one["status"] == "ended" for one in pods) == 4, pods
 
 
-def without_a_load_it_is_the_least(simulate):
+def without_a_load_there_are_as_many_as_the_workload_says(simulate):
     deployed = workload("Deployment", "web", 7)
-    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=2))) == 2
+    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=2))) == 7
+    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=2, most=5))) == 5
+    assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=9))) == 9
     assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("web", least=2, more="status: {desiredReplicas: 4}\n"))) == 4
     assert len(simulate(a=node("n1", 16), b=deployed + autoscaler("other"))) == 7
     done = simulate.raw(a=node("n1"), b=deployed + autoscaler("web", kind="Thing"))
     assert "how many pods a Thing has is not followed" in done.stderr, done.stderr
     done = simulate.raw(a=node("n1"), b=deployed + autoscaler("web", "{soon: 2}"))
     assert done.returncode == 2 and '"soon" is no duration' in done.stderr, done.stderr
+
+
+def stays_of(simulate, text, *args, nodes=None, code=0):
+    """Name, status, when it came and when it was gone, of all pods."""
+    done = simulate.raw("--controllers", "live", "--all", "--output", "json", *args, a=nodes or node("n1", 80), b=text)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    return [(one["name"], one["status"], one.get("arrived_seconds", 0), one.get("gone_seconds", one.get("ended_seconds")))
+            for one in json.loads(done.stdout)["pods"]]
+
+
+def names_of(pods, status="placed"):
+    return sorted(name for name, is_, _, _ in pods if is_ == status)
+
+
+def owned(name, kind, owner, where=""):
+    where = f"nodeName: {where}, " if where else ""
+    return f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{a: web}}, ownerReferences: [{{apiVersion: x/v1, kind: {kind}, name: {owner}, " \
+           f"controller: true}}]}}\nspec: {{{where}{CONTAINERS % 0}}}\nstatus: {{phase: {'Running' if where else 'Pending'}}}\n---\n"
+
+
+def who_ends_is_not_made_again(simulate):
+    minute = "{gangsched.dev/run-time: 60s}"
+    for kind in ("StatefulSet", "Deployment"):
+        pods = stays_of(simulate, workload(kind, "web", None, annotations=minute) + autoscaler("web", "{0s: 2, 10m: 2, 20m: 3}", kind))
+        assert [(came, gone) for _, _, came, gone in pods] == [(0, 60), (0, 60), (1200, 1260)], (kind, pods)
+        # Fewer are wanted, then more: those are others.
+        pods = stays_of(simulate, workload(kind, "web", None, annotations=minute) + autoscaler("web", "{0s: 2, 10m: 1, 20m: 2}", kind))
+        assert [(came, gone) for _, _, came, gone in pods] == [(0, 60), (0, 60), (1200, 1260)], (kind, pods)
+
+
+def who_ends_before_it_comes_does_not_come(simulate):
+    for kind in ("StatefulSet", "Deployment"):
+        text = workload(kind, "web", None) + autoscaler("web", "{0s: 3, 10m: 1, 20m: 3}", kind)
+        (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\nweb,3600,\n")
+        if kind == "Deployment":
+            first = [name for name, *_ in stays_of(simulate, text)][:3]
+            (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\n" + "".join(f"{name},3600,100\n" for name in first))
+        pods = stays_of(simulate, text, "--arrivals", "t.csv")
+        assert sorted(gone for _, status, _, gone in pods if status == "ended")[:2] == [600, 600], pods
+        assert len(names_of(pods)) + len(names_of(pods, "ended")) == len(pods) == 5, pods
+
+
+def who_is_there_keeps_its_name(simulate):
+    """A ReplicaSet whose third pod runs: it is the one that stays, and the others come later."""
+    text = workload("ReplicaSet", "web", 3) + owned("p1", "ReplicaSet", "web") + owned("p2", "ReplicaSet", "web") + owned("p3", "ReplicaSet", "web", "n1")
+    pods = stays_of(simulate, text + autoscaler("web", "{0s: 1, 1h: 3, 2h: 5}", "ReplicaSet"))
+    assert len(pods) == len({name for name, *_ in pods}) == 5, pods
+    assert [(name, came) for name, _, came, _ in pods[:3]] == [("p3", 0), ("p1", 3600), ("p2", 3600)], pods
+
+
+def a_stateful_set_goes_by_numbers(simulate):
+    def text(numbers, load):
+        return workload("StatefulSet", "web", len(numbers)) + "".join(owned(f"web-{i}", "StatefulSet", "web", "n1") for i in numbers) + \
+            autoscaler("web", load, "StatefulSet", most=20)
+    for numbers in (sorted(range(12), key=str), (2, 0, 1)):
+        pods = stays_of(simulate, text(numbers, f"{{0s: {len(numbers)}, 1h: 1}}"))
+        assert [name for name, status, *_ in pods if status == "running"] == ["web-0"], pods
+    # As numbers go and come.
+    pods = stays_of(simulate, text((2, 0, 1), "{0s: 3, 1h: 1, 2h: 3}"))
+    assert [name for name, _, came, _ in pods if came > 0] == ["web-1", "web-2"], pods
+    # Numbers are made good that lack, though there are enough pods.
+    pods = stays_of(simulate, text((5, 3), "{0s: 2}"))
+    assert {name: gone for name, _, _, gone in pods} == {"web-5": 30, "web-3": 30, "web-0": None, "web-1": None}, pods
+
+
+def budgets_count_who_is_there(simulate):
+    """One web pod is left of three: nobody more of it has to go than with one from the start."""
+    nodes = node("n1", 3, kind="a") + "---\n" + node("n2", 3, kind="b")
+    for load in ("{0s: 3, 1h: 1}", "{0s: 1}"):
+        text = CLASSES + "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: mid}\nvalue: 50\n---\n"
+        text += workload("Deployment", "web", None, more="nodeSelector: {kind: a}, ") + autoscaler("web", load)
+        text += "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nspec: {maxUnavailable: 1, selector: {matchLabels: {a: web}}}\n---\n"
+        text += pod("other", 1, "  nodeSelector: {kind: b}\n  priorityClassName: mid\n") + "---\n" + pod("big", 3, "  priorityClassName: high\n")
+        (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\nbig,7200,600\n")
+        pods = stays_of(simulate, text, "--arrivals", "t.csv", nodes=nodes)
+        assert [name for name in names_of(pods, "evicted") if name == "other"] == [], (load, pods)
+        assert len(names_of(pods, "evicted")) == 1, (load, pods)
+
+
+def a_run_that_is_there_is_not_made_twice(simulate):
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: c-0, ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: c, controller: true}]}\n" \
+          f"spec: {{template: {{spec: {{restartPolicy: Never, {CONTAINERS % 0}}}}}}}\n---\n"
+    for more in ("", owned("c-0-aaaaa", "Job", "c-0", "n1")):
+        got = runs(simulate, cron("c", "*/10 * * * *") + job + more, "--until", "25m", "--all")
+        assert [(minute, at) for minute, at, _ in got["c"]] == [(0, 0), (10, 600), (20, 1200)], got
+
+
+def other_workloads_are_not_scaled(simulate):
+    lws = f"apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {{name: l}}\nspec: {{replicas: 1, leaderWorkerTemplate: {{size: 2, " \
+          f"workerTemplate: {{spec: {{{CONTAINERS % 1}}}}}}}}}\n---\n"
+    pods = stays_of(simulate, lws + autoscaler("l", "{0s: 1, 1h: 3}", "LeaderWorkerSet"))
+    assert [came for _, _, came, _ in pods] == [0, 0], pods
+    # Its names are kept: a worker's name with -2 would be another worker's.
+    (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\nbig,100,600\n")
+    pods = stays_of(simulate, CLASSES + lws + pod("big", 2, "  priorityClassName: high\n"), "--arrivals", "t.csv", nodes=node("n1", 2))
+    assert names_of(pods) == ["l-0", "l-0-1"] and names_of(pods, "evicted") == ["l-0", "l-0-1"], pods
+
+
+def many_scale_ups_do_not_use_up_evictions(simulate):
+    load = "{" + ", ".join(f"{i}m: {1 + i % 2}" for i in range(500)) + "}"
+    (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\nbig,40000,600\n")
+    text = CLASSES + workload("Deployment", "web", None, 1, "priorityClassName: low, ") + autoscaler("web", load) + pod("big", 3, "  priorityClassName: high\n")
+    pods = stays_of(simulate, text, "--arrivals", "t.csv", nodes=node("n1", 3))
+    assert len(names_of(pods, "evicted")) == 2 and len([p for p in pods if p[1] == "placed"]) == 2, pods[-6:]
 
 
 def nodes_are_never_too_full(simulate):
@@ -251,8 +361,10 @@ def an_explanation_is_of_the_same_run(simulate):
 
 def main(program):
     run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, runs_may_overlap_or_not,
-             controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are, without_a_load_it_is_the_least,
-             nodes_are_never_too_full, an_explanation_is_of_the_same_run)
+             controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are,
+             without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
+             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_run_that_is_there_is_not_made_twice,
+             other_workloads_are_not_scaled, many_scale_ups_do_not_use_up_evictions, nodes_are_never_too_full, an_explanation_is_of_the_same_run)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,14 @@ TEST_CASE("budgets are counted at once as they are one by one", "[kube][limits]"
   for (const disruption_budget_manifest& one : all.budgets) each.push_back(disruptions_allowed(all, one));
   CHECK(disruptions_allowed(all) == each);
   CHECK(std::ranges::count(each, 0) < 5);
+  // Among some of the pods: as if the others were not there.
+  std::vector<std::size_t> some;
+  manifests rest = all;
+  rest.pods.clear();
+  for (std::size_t i = 0; i < all.pods.size(); ++i)
+    if (i % 3 != 1) some.push_back(i), rest.pods.push_back(all.pods[i]);
+  CHECK(disruptions_allowed(all, some) == disruptions_allowed(rest));
+  CHECK(disruptions_allowed(all, some) != each);
 }
 
 TEST_CASE("HyperNodes do not look at nodes without bound", "[kube][limits]") {

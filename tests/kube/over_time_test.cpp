@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kube/group_reading.hpp"
 
 // What controllers do over time, as far as manifests say it: CronJobs and HorizontalPodAutoscalers.
@@ -35,12 +37,15 @@ TEST_CASE("a workload has as many pods as its autoscaler says", "[kube]") {
       return fine(text, how).pods.size();
     };
     CHECK(pods(web) == 9);
-    CHECK(pods(web + scaled(kind, "")) == 2);
+    CHECK(pods(web + scaled(kind, "")) == 6);  // as many as the workload says, within the bounds
+    CHECK(pods(workload(kind, "w", "replicas: 4, ") + scaled(kind, "")) == 4);
+    CHECK(pods(workload(kind, "w", "") + scaled(kind, "")) == 2);
     CHECK(pods(scaled(kind, "", ", status: {desiredReplicas: 4}") + web) == 4);
     CHECK(pods(web + scaled(kind, "", ", status: {desiredReplicas: 40}")) == 6);
     CHECK(pods(web + scaled(kind, "{1h: 5, 0s: 3}")) == 3);
     CHECK(pods(web + scaled(kind, "{1h: 5, 0s: 3}"), later) == 5);
-    CHECK(pods(web + scaled(kind, "{1h: 50}")) == 2);
+    CHECK(pods(web + scaled(kind, "{1h: 50}")) == 6);
+    CHECK(pods(workload(kind, "w", "replicas: 3, ") + scaled(kind, "{1h: 50}")) == 3);
     CHECK(pods(web + scaled(kind, "{1h: 50}"), later) == 6);
     CHECK(pods(workload(kind, "w", "replicas: 0, ") + scaled(kind, "")) == 0);  // as Kubernetes: it is off
     CHECK(pods(workload(kind, "other", "replicas: 9, ") + scaled(kind, "")) == 9);
@@ -54,6 +59,18 @@ TEST_CASE("a workload has as many pods as its autoscaler says", "[kube]") {
   CHECK(one.replicas[0].at == std::chrono::minutes{1});
   CHECK(one.replicas[0].count == 2);
   CHECK(one.replicas[1].count == 6);
+  CHECK(one.desired_replicas == 2);
+}
+
+TEST_CASE("of two autoscalers of one workload the second is left out", "[kube]") {
+  const std::string text = workload("StatefulSet", "w", "replicas: 3, ") + scaled("StatefulSet", "{0s: 4, 1h: 5}");
+  CHECK(warned_lines(fine(text)) == "");
+  std::string second = scaled("StatefulSet", "{0s: 6}");
+  const manifests all = fine(text + second.replace(second.find("{name: h"), 8, "{name: i"));
+  CHECK(all.pods.size() == 4);
+  CHECK(warned_lines(all).find("another one scales StatefulSet w, too") != std::string::npos);
+  CHECK(all.autoscalers.at(0).replicas.size() == 2);
+  CHECK(all.autoscalers.at(1).replicas.empty());
 }
 
 TEST_CASE("an autoscaler is about the ReplicaSet that has its Deployment's pods", "[kube]") {
@@ -79,8 +96,12 @@ TEST_CASE("what is wrong with an autoscaler is told", "[kube]") {
   CHECK(reading_refusal("{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: "
                         "{scaleTargetRef: {kind: Deployment, name: w}, minReplicas: 3, maxReplicas: 2}}")
             .find("spec.maxReplicas below") != std::string::npos);
-  CHECK(warned_lines(fine(scaled("Rollout", ""))).find("how many pods a Rollout has is not followed") !=
-        std::string::npos);
+  CHECK(reading_refusal("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: "
+                        "{scaleTargetRef: {kind: Deployment, name: w}}}")
+            .find("needs spec.maxReplicas") != std::string::npos);
+  const manifests other = fine(scaled("Rollout", "{0s: 2, 1h: 3}"));
+  CHECK(warned_lines(other).find("how many pods a Rollout has is not followed") != std::string::npos);
+  CHECK(other.autoscalers.at(0).replicas.empty());
 }
 
 TEST_CASE("a CronJob says when it runs, and which pods are a run of it", "[kube]") {
@@ -107,6 +128,13 @@ TEST_CASE("a CronJob says when it runs, and which pods are a run of it", "[kube]
   CHECK(beside.pods.size() == 3);
   CHECK(beside.cron_jobs.at(0).jobs == std::vector<std::string>{"c-9"});
   CHECK(beside.cron_jobs[0].concurrency == policy::allow);
+  // A run whose Job is there already is not made twice; the pods of runs to come have an owner of their own.
+  const read_options ninth{.now = std::chrono::minutes{9}}, from_ninth{.now = ninth.now, .over_time = true};
+  CHECK(fine(cron() + job, ninth).pods.size() == 1);
+  const manifests same = fine(cron() + job, from_ninth);
+  CHECK(same.pods.size() == 3);
+  CHECK(same.cron_jobs.at(0).job != "c-9");
+  CHECK(std::ranges::count(same.pods, same.cron_jobs[0].job, &pod_manifest::owner_name) == 2);
   const manifests suspended = fine(cron("suspend: true, "), later);
   CHECK(suspended.pods.empty());
   CHECK(suspended.cron_jobs.at(0).suspended);

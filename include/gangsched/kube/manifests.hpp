@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gangsched/kube/document.hpp"
@@ -213,9 +214,10 @@ struct autoscaler_manifest {
   };
   std::string ns, name;
   std::string kind, target;  ///< what it scales; of a Deployment, once all objects are read, the ReplicaSet
-  std::int64_t least = 1, most = 1;
-  std::int64_t at_start = 1;        ///< what the load at 0 says, or else its status, or `least`
-  std::vector<load> replicas = {};  ///< in the order of time, within the bounds
+  std::int64_t min_replicas = 1, max_replicas = 1;
+  /// At the start, within the bounds: what the load at 0 says, or else its status, or else its target's own number; absent: none says.
+  std::optional<std::int64_t> desired_replicas = {};
+  std::vector<load> replicas = {};  ///< in the order of time, within the bounds; none of a target that is not followed
   origin from = {};
 };
 
@@ -265,6 +267,9 @@ struct manifests {
 /// The same of each of its budgets. O(labels of pods · log budgets + pods that a budget looks at: those with the first label that it
 /// names).
 [[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all);
+/// The same among some of its pods, for a host that keeps those that are gone: @p pods are places in `pods`, none twice.
+[[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all,
+                                                                          std::span<const std::size_t> pods);
 
 struct read_options {
   /// What the API server would have done to a new object: requests from limits, host ports from hostNetwork,
@@ -296,6 +301,9 @@ struct read_options {
   bool device_matcher = false;
   limits most{};  ///< of each file
 };
+
+/// A duration as Go writes it: "90s", "1h2m3.5s", also a negative one. None if it is no duration, or one of more than 285 years.
+[[nodiscard]] GANGSCHED_API std::optional<instant> parse_duration(std::string_view text);
 
 /// Reads all files, or says what the first mistake is. O(length + pods made).
 [[nodiscard]] GANGSCHED_API result<manifests> read(std::span<const source> files, const read_options& how = {});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <tuple>
 
 #include "gangsched/kube/manifests.hpp"
@@ -38,16 +39,8 @@ std::int32_t allowed_of(const disruption_budget_manifest& budget, const budgeted
 
 bool is_counted(const disruption_budget_manifest& budget) { return !budget.disruptions_allowed && budget.selector; }
 
-}  // namespace detail
-
-std::int32_t disruptions_allowed(const manifests& all, const disruption_budget_manifest& budget) {
-  if (!detail::is_counted(budget)) return budget.disruptions_allowed.value_or(0);
-  detail::budgeted_pods found;
-  for (const pod_manifest& pod : all.pods) found.look(budget, pod);
-  return detail::allowed_of(budget, found);
-}
-
-std::vector<std::int32_t> disruptions_allowed(const manifests& all) {
+/// @p its_pods: a range of them.
+std::vector<std::int32_t> disruptions_among(const manifests& all, const auto& its_pods) {
   // Each budget looks at the pods that have the first of the labels that it names, or that are in its namespace.
   using part = std::tuple<std::string_view, std::string_view, std::string_view>;  // namespace, label, value
   std::map<part, std::vector<const pod_manifest*>> pods;
@@ -57,24 +50,40 @@ std::vector<std::int32_t> disruptions_allowed(const manifests& all) {
     return {budget.ns, labels.begin()->first, labels.begin()->second};
   };
   for (const disruption_budget_manifest& one : all.budgets)
-    if (detail::is_counted(one)) pods.try_emplace(part_of(one));
+    if (is_counted(one)) pods.try_emplace(part_of(one));
   if (!pods.empty()) {
     const auto add = [&](const part& to, const pod_manifest& pod) {
       if (const auto found = pods.find(to); found != pods.end()) found->second.push_back(&pod);
     };
-    for (const pod_manifest& pod : all.pods) {
+    for (const pod_manifest& pod : its_pods) {
       add({pod.spec.ns, {}, {}}, pod);
       for (const auto& [key, value] : pod.spec.labels) add({pod.spec.ns, key, value}, pod);
     }
   }
   std::vector<std::int32_t> made;
   for (const disruption_budget_manifest& one : all.budgets) {
-    detail::budgeted_pods found;
-    if (detail::is_counted(one))
+    budgeted_pods found;
+    if (is_counted(one))
       for (const pod_manifest* const pod : pods.at(part_of(one))) found.look(one, *pod);
-    made.push_back(detail::is_counted(one) ? detail::allowed_of(one, found) : one.disruptions_allowed.value_or(0));
+    made.push_back(is_counted(one) ? allowed_of(one, found) : one.disruptions_allowed.value_or(0));
   }
   return made;
+}
+
+}  // namespace detail
+
+std::int32_t disruptions_allowed(const manifests& all, const disruption_budget_manifest& budget) {
+  if (!detail::is_counted(budget)) return budget.disruptions_allowed.value_or(0);
+  detail::budgeted_pods found;
+  for (const pod_manifest& pod : all.pods) found.look(budget, pod);
+  return detail::allowed_of(budget, found);
+}
+
+std::vector<std::int32_t> disruptions_allowed(const manifests& all) { return detail::disruptions_among(all, all.pods); }
+
+std::vector<std::int32_t> disruptions_allowed(const manifests& all, std::span<const std::size_t> pods) {
+  const auto at = [&](std::size_t place) -> const pod_manifest& { return all.pods[place]; };
+  return detail::disruptions_among(all, pods | std::views::transform(at));
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube

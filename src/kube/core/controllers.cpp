@@ -185,7 +185,16 @@ class pod_maker {
       if (one.kind == "Job" && one.meta.owner_kind == "CronJob")
         jobs_[{one.meta.ns, one.meta.owner_name}].push_back(one.meta.name);
     }
-    for (autoscaler_manifest& one : into.autoscalers) scaled_.emplace(key{one.kind, one.ns, one.target}, &one);
+    for (const controller_of_pods& one : controllers)
+      if (one.kind == "Job") job_names_.emplace(one.meta.ns, one.meta.name);
+    for (autoscaler_manifest& one : into.autoscalers) {
+      if (scaled_.emplace(key{one.kind, one.ns, one.target}, &one).second) continue;
+      one.replicas.clear();
+      one.desired_replicas.reset();
+      into.warnings.push_back(
+          {where(into, one.from, "HorizontalPodAutoscaler", one.ns, one.name), "spec.scaleTargetRef",
+           fmt::format("another one scales {} {}, too; this one is left out", one.kind, one.target)});
+    }
   }
 
   bool run(error& wrong) {
@@ -227,6 +236,12 @@ class pod_maker {
       cron.job = fmt::format("{}-{}", one.meta.name, std::chrono::floor<std::chrono::minutes>(how_->now).count());
       if (const auto known = jobs_.find({ns, one.meta.name}); known != jobs_.end()) cron.jobs = known->second;
       if (cron.suspended || (!how_->over_time && owned_.count({"CronJob", ns, one.meta.name}) != 0)) return true;
+      const auto is_taken = [&] {
+        return job_names_.contains({ns, cron.job}) || owned_.contains({"Job", ns, cron.job});
+      };
+      while (how_->over_time && is_taken()) cron.job += "-run";
+      if (job_names_.contains({ns, cron.job}))
+        return true;  // as the API server, which makes no second Job of that name
       one.kind = "Job";
       one.meta.name = cron.job;
       return make(one);
@@ -267,10 +282,12 @@ class pod_maker {
       }
     }
     if (by == scaled_.end() || one.replicas == 0) return;  // 0: the autoscaler is off
-    one.replicas = by->second->at_start;
+    autoscaler_manifest& scaler = *by->second;
+    if (!scaler.desired_replicas)
+      scaler.desired_replicas = std::clamp(one.replicas, scaler.min_replicas, scaler.max_replicas);
+    one.replicas = *scaler.desired_replicas;
     if (!how_->over_time) return;
-    for (const autoscaler_manifest::load& load : by->second->replicas)
-      one.replicas = std::max(one.replicas, load.count);
+    for (const autoscaler_manifest::load& load : scaler.replicas) one.replicas = std::max(one.replicas, load.count);
   }
 
   /// Pods that are called by numbers: each(number, whether to make it) says whether it is lacking.
@@ -358,7 +375,8 @@ class pod_maker {
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
   std::set<key> indices_;              ///< namespace, job, index
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> jobs_;  ///< by CronJob: namespace, name
-  std::map<key, autoscaler_manifest*> scaled_;  ///< by kind, namespace and name of the target
+  std::set<std::pair<std::string, std::string>> job_names_;  ///< of Jobs in the files: namespace, name
+  std::map<key, autoscaler_manifest*> scaled_;               ///< by kind, namespace and name of the target
 };
 
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,

@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 bool read_duration(reader& read, const place& of, std::string_view like, instant& out) {
   std::string text;
   if (!read.text(of, text)) return false;
-  const auto made = go_duration(text);
+  const auto made = parse_duration(text);
   if (!made || *made < instant::zero())
     return read.fail(errc::malformed, of, fmt::format("\"{}\" is no duration like {}", text, like));
   out = *made;
@@ -39,7 +39,11 @@ spot find_spot(const place& of, std::initializer_list<std::string_view> steps) {
   return found;
 }
 
-std::optional<instant> go_duration(std::string_view text) {
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
+
+namespace gangsched::inline GANGSCHED_ABI::kube {
+
+std::optional<instant> parse_duration(std::string_view text) {
   static constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e6},   {"us", 1e3}, {"ns", 1},
                                                                   {"h", 3.6e12}, {"m", 6e10}, {"s", 1e9}};
   const bool negative = text.starts_with('-');
@@ -63,4 +67,4 @@ std::optional<instant> go_duration(std::string_view text) {
   return instant{static_cast<std::int64_t>(negative ? -nanos : nanos)};
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
+}  // namespace gangsched::inline GANGSCHED_ABI::kube

@@ -14,9 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 /// What the text of an annotation may cost: Kubernetes has 256 KiB for all of an object, and every pod may have some.
 inline constexpr limits of_annotation{.bytes = std::size_t{256} << 10, .depth = 20, .values = 20'000, .copied = 1000};
 
-/// Go's durations, "1h2m3.5s", also negative ones.
-std::optional<instant> go_duration(std::string_view text);
-/// One that is not negative; @p like: how it could have been written, for the error.
+/// A duration (`parse_duration`) that is not negative; @p like: how it could have been written, for the error.
 bool read_duration(reader& read, const place& of, std::string_view like, instant& out);
 
 /// A part of an object that has been read already, for messages.

@@ -186,7 +186,7 @@ class annotation_reader {
         else
           policy.min_count = *count;
       } else if (what == "waiting-time") {
-        const auto time = go_duration(value);
+        const auto time = parse_duration(value);
         if (!time || *time <= instant::zero()) return no("a duration like 30s");
         policy.timeout = *time;
       } else if (what == "mode") {

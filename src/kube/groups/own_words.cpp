@@ -41,7 +41,7 @@ bool read_own_words(reader& read, const place& meta, const label_map& annotation
     out.when_full = *full == "move" ? full_domain::move : full_domain::wait;
   }
   if (const std::string* after = said("gangsched.dev/stale-after")) {
-    const auto time = go_duration(*after);
+    const auto time = parse_duration(*after);
     if (!time || *time < instant::zero())
       return wrong("gangsched.dev/stale-after", errc::malformed, fmt::format("\"{}\" is no duration like 60s", *after));
     out.stale_after = time;

@@ -151,7 +151,7 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
     if (field == "stalenessGracePeriod") {
       std::string text;
       if (!read.text(w, text)) return false;
-      stale = go_duration(text);
+      stale = parse_duration(text);
       return stale.has_value() || read.fail(errc::malformed, w, fmt::format("\"{}\" is no duration like 60s", text));
     }
     if (field == "subGroups") {
@@ -171,7 +171,7 @@ bool read_kai_group(reader& read, const place& of, group_objects& out) {
   };
   if (!read_spec(read, of, top, read_field, &annotations)) return false;
   if (const auto said = annotations.find("kai.scheduler/staleness-grace-period"); said != annotations.end() && !stale) {
-    stale = go_duration(said->second);
+    stale = parse_duration(said->second);
     if (!stale) {  // as KAI has it
       const spot at = find_spot(of, {"metadata", "annotations", "kai.scheduler/staleness-grace-period"});
       read.warn(at.line, at.path, fmt::format("\"{}\" is no duration like 60s; it is left out", said->second));

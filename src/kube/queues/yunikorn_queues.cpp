@@ -266,7 +266,7 @@ class yunikorn_reader {
         return true;
       }
       if (key == "preemption.delay") {
-        const auto delay = go_duration(word);
+        const auto delay = parse_duration(word);
         if (!delay || *delay <= instant::zero()) return no("a duration like 30s");
         out.preemption_delay = *delay;
         return true;
