@@ -148,6 +148,7 @@ bool host::schedule() {
 void host::take_volumes(const cycle& done) {
   for (const decision& one : done) {
     if (one.kind != decision_kind::bind && one.kind != decision_kind::wait) continue;
+    if (one.kind == decision_kind::wait && out_.pods[one.pod_cookie].is == fate::waiting) continue;  // it has them
     if (volumes_.reserve(one.pod_cookie, cluster_.name_of(one.node))) continue;
     tasks_[one.pod_cookie].tried_in = changes_;
     const cycle taken_back = scheduler_->fail(one.pod, "no volume is left there for its claims");

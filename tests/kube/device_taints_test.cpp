@@ -22,9 +22,9 @@ std::string slice(const std::string& devices) {
          "pool: {name: n1}, devices: [" +
          devices + "]}\n---\n";
 }
-std::string rule(const std::string& spec, const std::string& version = "v1beta2") {
-  return "apiVersion: resource.k8s.io/" + version + "\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec: {" + spec +
-         "}\n---\n";
+std::string rule(const std::string& spec, const std::string& version = "v1beta2", const std::string& name = "r") {
+  return "apiVersion: resource.k8s.io/" + version + "\nkind: DeviceTaintRule\nmetadata: {name: " + name + "}\nspec: {" +
+         spec + "}\n---\n";
 }
 /// A pod with a claim of its own, made from a template of its name.
 std::string pod(const std::string& name, const std::string& requests, const std::string& more = "") {
@@ -76,6 +76,34 @@ TEST_CASE("a request is given tainted devices only if it tolerates all of their 
   const std::string two = slice("{name: a, taints: [{key: k, effect: NoSchedule}, {key: j, effect: NoExecute}]}");
   CHECK(given(two + pod("p", tolerating("{key: k, operator: Exists}"))) == "-");
   CHECK(given(two + pod("p", tolerating("{key: k, operator: Exists}, {key: j, operator: Exists}"))) == "a");
+}
+
+TEST_CASE("who has a tainted device keeps it, and others get what is not tainted", "[kube][dra]") {
+  const std::string tainted = slice("{name: a, taints: [{key: k, effect: NoSchedule}]}, {name: b}");
+  const std::string has =
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x}\nspec: {devices: "
+      "{requests: [" +
+      exactly("") +
+      "]}}\nstatus: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: "
+      "a}]}}}\n---\n";
+  const auto running = [](const std::string& claim, const std::string& status = "") {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: n1, resourceClaims: [{name: mine, " +
+           claim + "}], containers: [{name: c, resources: {claims: [{name: mine}]}}]}\nstatus: {phase: Running" +
+           status + "}\n---\n";
+  };
+  const std::string by_name = has + running("resourceClaimName: x");
+  const std::string made =
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec: "
+      "{spec: {devices: {requests: [" +
+      exactly("") + "]}}}\n---\n" + has +
+      running("resourceClaimTemplateName: t", ", resourceClaimStatuses: [{name: mine, resourceClaimName: x}]");
+  // What it shares is not among a pod's own.
+  for (const auto& [p, own] : {std::pair{by_name, std::string{"-"}}, {made, "a"}}) {
+    CHECK(given(tainted + p + pod("q", exactly(""))) == own + ", b");
+    CHECK(given(tainted + p + pod("q", exactly("")) + pod("r", exactly(""))) == own + ", b, -");
+    CHECK(given(tainted + p + pod("q", exactly(", allocationMode: All"))) == own + ", -");
+  }
+  CHECK(given(tainted + has + pod("q", exactly("")) + pod("r", exactly(""))) == "b, -");  // nobody uses the claim
 }
 
 TEST_CASE("a request for all devices is not met beside one that it does not tolerate", "[kube][dra]") {
@@ -204,6 +232,9 @@ TEST_CASE("who has a device with a taint NoExecute has to go, unless its claim t
   CHECK(eviction("{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 60}, {operator: Exists, effect: "
                  "NoExecute}") == "stays");
   CHECK(eviction("{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: -5}") == "k=v:NoExecute 0");
+  for (const char* const long_time : {"2147483648", "10000000000", "9223372036854775807"})
+    CHECK(eviction(std::string{"{operator: Exists, effect: NoExecute, tolerationSeconds: "} + long_time + "}") ==
+          "k=v:NoExecute 2147483647");
 }
 
 TEST_CASE("taints and tolerations that Kubernetes refuses are refused", "[kube][dra]") {
@@ -216,6 +247,10 @@ TEST_CASE("taints and tolerations that Kubernetes refuses are refused", "[kube][
   says(slice("{name: a, taints: [{key: k, effect: PreferNoSchedule}]}"), "is not one of NoSchedule, NoExecute, None");
   says(pod("p", tolerating("{key: k, operator: In}")), "is not one of Equal, Exists");
   says(pod("p", tolerating("{operator: Exists, value: v}")), "has a value");
+  says(pod("p", tolerating("{key: a=b, operator: Exists}")), "tolerations[0].key: is not the name of a label");
+  says(pod("p", tolerating("{key: a, value: 'b c'}")), "tolerations[0].value: is not the value of a label");
+  says(slice("{name: a, taints: [{key: 'a b', effect: NoSchedule}]}"), "taints[0].key: is not the name of a label");
+  says(slice("{name: a, taints: [{key: a, value: 'b:c', effect: NoSchedule}]}"), "is not the value of a label");
   std::string taints, tolerations, devices, pods;
   for (int i = 0; i < 17; ++i) {
     taints += "{key: k" + std::to_string(i) + ", effect: NoSchedule},";
@@ -229,6 +264,16 @@ TEST_CASE("taints and tolerations that Kubernetes refuses are refused", "[kube][
     pods += pod("p" + std::to_string(i), tolerating("{key: k" + std::to_string(i) + "}"));
   }
   says(slice(devices) + pods, "times DeviceTaintRules and lists of tolerations, are more than 10000000");
+  // Each taint of each device is compared with each toleration, and kept.
+  std::string rules;
+  for (int i = 0; i < 310; ++i) {
+    const std::string number = std::to_string(i);
+    rules += rule("deviceSelector: {}, taint: {key: k" + number + ", effect: NoSchedule}", "v1beta2", "r" + number);
+  }
+  says(slice(devices) + rules, "of all slices have more than 1000000 taints");
+  pods.clear();
+  for (int i = 0; i < 100; ++i) pods += pod("p" + std::to_string(i), tolerating("{key: k" + std::to_string(i) + "}"));
+  says(slice(devices) + rules + pods, "of all slices have more than 99502 taints");
 }
 
 }  // namespace gangsched::testing::device_taints_test

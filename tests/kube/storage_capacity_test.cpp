@@ -109,6 +109,46 @@ TEST_CASE("what is made takes room, and gives it back where it is not made after
   CHECK(binder.reserve(all.pods[1], "c"));
 }
 
+TEST_CASE("claims of one pod are judged each by itself, and what is made of all of them takes room",
+          "[kube][volumes]") {
+  const auto claiming = [](const std::string& name, const std::string& size, const std::string& spec = "") {
+    std::string claims;
+    for (const char* const end : {"1", "2"})
+      claims += "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: " + name + end +
+                "}, spec: {accessModes: [ReadWriteOnce], storageClassName: s, resources: {requests: {storage: " + size +
+                "}}}}\n---\n";
+    return claims + "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {" + spec +
+           "containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: " + name +
+           "1}}, {name: w, persistentVolumeClaim: {claimName: " + name + "2}}]}}\n---\n";
+  };
+  const std::string before = nodes + storage_class + driver(), room = capacity("x", "zone: west", "capacity: 10Gi");
+  const where west = words{"b", "c"}, nowhere = words{};
+  for (const auto& [has, each] : {std::pair{"10Gi", "6Gi"}, {"9E", "9E"}}) {  // of the latter two are more than 64 bits
+    const manifests all = fine(before + capacity("x", "zone: west", std::string{"capacity: "} + has) +
+                                   claiming("p", each) + pod("q", has) + pod("r", "1"),
+                               whole);
+    volume_binder binder{all};
+    const auto places = [&](std::size_t pod) { return binder.needs(all.pods[pod]).bindable_nodes; };
+    CHECK(places(0) == west);
+    REQUIRE(binder.reserve(all.pods[0], "b"));
+    CHECK(places(1) == nowhere);
+    CHECK(places(2) == nowhere);
+    binder.unreserve(all.pods[0]);
+    CHECK(places(0) == west);
+    CHECK(places(1) == west);
+    REQUIRE(binder.reserve(all.pods[1], "c"));
+    CHECK(places(2) == nowhere);
+  }
+  const manifests running = fine(before + room + claiming("p", "6Gi", "nodeName: b, ") + pod("r", "1Gi"), whole);
+  CHECK(running.pods.at(1).spec.volumes.bindable_nodes == nowhere);
+  // Another room of the node is taken first.
+  const manifests two = fine(before + room + capacity("z", "zone: west", "capacity: 10Gi") +
+                                 claiming("p", "6Gi", "nodeName: b, ") + pod("q", "4Gi") + pod("r", "5Gi"),
+                             whole);
+  CHECK(two.pods.at(1).spec.volumes.bindable_nodes == west);
+  CHECK(two.pods.at(2).spec.volumes.bindable_nodes == nowhere);
+}
+
 TEST_CASE("capacities at random are as a plain rule has them", "[kube][volumes]") {
   std::mt19937 dice{5};
   const auto roll = [&](unsigned sides) { return static_cast<std::int64_t>(dice() % sides); };

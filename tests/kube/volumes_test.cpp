@@ -251,6 +251,21 @@ TEST_CASE("who is placed takes a volume, and gives it back if that came to nothi
   CHECK(binder.needs(other).bindable_nodes == where{{"a", "b"}});
 }
 
+TEST_CASE("a pod that comes again under its name does not give back what the first one got", "[kube][volumes]") {
+  const std::string asks = small + ", storageClassName: s";
+  const manifests all =
+      fine(nodes + storage_class("s", local) + pod("p", {"d"}) + pod("q", {"e"}) + claim("d", asks) + claim("e", asks) +
+               volume("v", "storageClassName: s, " + on("a")) + volume("w", "storageClassName: s, " + on("b")),
+           whole);
+  volume_binder binder{all};
+  const pod_manifest &p = find(all, "p"), &q = find(all, "q");
+  REQUIRE(binder.reserve(p, "a"));
+  REQUIRE(binder.reserve(p, "a"));  // the first one has ended
+  binder.unreserve(p);
+  CHECK(binder.needs(p).nodes == where{{"a"}});
+  CHECK(binder.needs(q).bindable_nodes == where{{"b"}});
+}
+
 TEST_CASE("who runs already has volumes for its claims, whether or not somebody says which", "[kube][volumes]") {
   const std::string asks = small + ", storageClassName: s";
   const manifests all =

@@ -50,7 +50,7 @@ struct pod_claim {
 
 /// That a pod which runs has a device with a taint NoExecute that its claim does not tolerate, or not for ever: Kubernetes deletes it.
 struct taint_eviction {
-  std::int64_t after_seconds = 0;  ///< from when the taint is there
+  std::int64_t after_seconds = 0;  ///< from when the host begins: `timeAdded` is not read
   std::string taint = {};          ///< "gpu.example.com/unhealthy=true:NoExecute"
 };
 

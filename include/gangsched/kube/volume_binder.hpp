@@ -25,9 +25,10 @@ class GANGSCHED_API volume_binder {
   /// What the volumes of the pod ask of nodes as things stand. Claims that are alike are looked at once for each version: O(volumes of
   /// their classes · nodes that reach them), then O(nodes that come out).
   [[nodiscard]] pod_volumes needs(const pod_manifest& pod) const;
-  /// The pod goes to the node: each of its claims that has no volume gets one. False, and nothing is changed, if none is left for one.
+  /// The pod goes to the node: each of its claims that has no volume gets one. False, and no claim is changed, if none is left for one.
+  /// Once each time that it is placed: what was reserved for a pod of its name before is final then.
   bool reserve(const pod_manifest& pod, std::string_view node);
-  /// It does not after all: its claims are as they were before.
+  /// It does not after all: its claims are as they were before its last `reserve`.
   void unreserve(const pod_manifest& pod);
   /// Grows when `needs` of other pods may have become something else.
   [[nodiscard]] std::uint64_t version() const noexcept;

@@ -87,9 +87,9 @@ struct storage_class_manifest {
 struct storage_capacity_manifest {
   std::string ns = "default", name = {};
   std::string storage_class = {};
-  std::optional<label_selector> nodes = {};  ///< nodeTopology; absent: no node
+  std::optional<label_selector> node_topology = {};  ///< absent: no node
   std::optional<quantity> capacity = {};
-  std::optional<quantity> largest = {};  ///< maximumVolumeSize: counts instead, if it is there
+  std::optional<quantity> maximum_volume_size = {};  ///< counts instead, if it is there
   origin from = {};
 };
 

@@ -46,6 +46,10 @@ std::optional<bool> read_device_family(reader& read, const place& of, std::strin
 
 namespace {
 
+constexpr std::size_t most_by_device = 10'000'000;     // rules and lists of tolerations, over all devices
+constexpr std::size_t most_by_taint = 20'000'000;      // comparisons with tolerations, over all taints of all devices
+constexpr std::size_t most_taints_of_all = 1'000'000;  // they are kept
+
 class device_linker {
  public:
   device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
@@ -59,16 +63,18 @@ class device_linker {
   }
 
   std::optional<error> run() {
-    for (const claim_object& claim : objects_->claims)
+    for (const claim_object& claim : objects_->claims) {
+      for (const allocated_device& one : claim.allocated) held_.insert(one.device);
       for (const claimed_request& one : claim.requests) {
         tolerated_.add(one.tolerations);
         for (const claimed_request& other : one.first_available) tolerated_.add(other.tolerations);
       }
+    }
     for (device_object& one : objects_->devices) add(one);
     for (node_topology_object& one : objects_->topologies)
       if (auto wrong = add(one)) return wrong;
     if (auto wrong = check_taints()) return wrong;
-    add_slices();
+    if (auto wrong = add_slices()) return wrong;
     std::set<std::string> models;
     for (const node_manifest& one : into_->nodes)
       if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
@@ -163,24 +169,30 @@ class device_linker {
 
   /// Each rule is held against each device, and each device may get an attribute for each list of tolerations.
   [[nodiscard]] std::optional<error> check_taints() const {
-    constexpr std::size_t most = 10'000'000;
     std::size_t devices = 0;
     for (const resource_slice& one : objects_->slices) devices += one.devices.size();
     const std::size_t each = objects_->taint_rules.size() + tolerated_.lists();
-    if (devices == 0 || each == 1 || each <= most / devices) return std::nullopt;
-    const resource_slice& first = objects_->slices.front();
-    return error{errc::out_of_range, where(*into_, first.from, "ResourceSlice", "", first.name), "spec.devices",
-                 fmt::format("of all slices, times DeviceTaintRules and lists of tolerations, are more than {}", most)};
+    if (devices == 0 || each == 1 || each <= most_by_device / devices) return std::nullopt;
+    return too_much(objects_->slices.front(),
+                    fmt::format("of all slices, times DeviceTaintRules and lists of tolerations, are more than {}",
+                                most_by_device));
+  }
+  [[nodiscard]] error too_much(const resource_slice& in, std::string reason) const {
+    return {errc::out_of_range, where(*into_, in.from, "ResourceSlice", "", in.name), "spec.devices",
+            std::move(reason)};
   }
 
   /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
-  void add_slices() {
+  [[nodiscard]] std::optional<error> add_slices() {
     std::map<std::pair<std::string, std::string>, std::int64_t> newest;
     for (const resource_slice& one : objects_->slices) {
       std::int64_t& generation = newest[{one.driver, one.pool}];
       generation = std::max(generation, one.generation);
     }
     std::map<std::pair<std::string, std::string>, int> named;  // node, device
+    std::size_t taints = 0;
+    const std::size_t most_here =
+        std::min(most_taints_of_all, most_by_taint / (tolerated_.lists() + tolerated_.tolerations()));
     for (resource_slice& one : objects_->slices) {
       if (one.generation != newest[{one.driver, one.pool}]) continue;
       for (std::size_t i = 0; i < one.devices.size(); ++i) {
@@ -188,7 +200,13 @@ class device_linker {
         for (const device_taint_rule& rule : objects_->taint_rules)
           if (rule.is_about(one, one.devices[i]))
             one.taints[i].insert(one.taints[i].end(), rule.taints.begin(), rule.taints.end());
-        tolerated_.look_at(one.driver, one.taints[i]);
+        taints += one.taints[i].size();
+        if (taints > most_here) {
+          return too_much(
+              one, fmt::format("of all slices have more than {} taints, for so many DeviceTaintRules and tolerations",
+                               most_here));
+        }
+        tolerated_.look_at(one.driver, one.taints[i], is_held(one, one.devices[i]));
       }
     }
     for (resource_slice& one : objects_->slices) {
@@ -202,13 +220,21 @@ class device_linker {
       for (const auto& [name, amount] : one.counters) to.counters[name] = amount;
       for (std::size_t i = 0; i < one.devices.size(); ++i) {
         other_device& device = one.devices[i];
-        tolerated_.mark(one.driver, one.taints[i], device);
-        const std::string full = fmt::format("{}/{}/{}", one.driver, one.pool, device.id);
+        tolerated_.mark(one.driver, one.taints[i], is_held(one, device), device);
+        const std::string full = full_name(one, device);
         if (named[{one.node, device.id}] > 1) device.id = full;
         ids_.emplace(full, device_place{device.id, one.node, std::move(one.taints[i])});
         to.others.push_back(std::move(device));
       }
     }
+    return std::nullopt;
+  }
+  [[nodiscard]] static std::string full_name(const resource_slice& in, const other_device& device) {
+    return fmt::format("{}/{}/{}", in.driver, in.pool, device.id);
+  }
+  /// Whether a claim has the device.
+  [[nodiscard]] bool is_held(const resource_slice& in, const other_device& device) const {
+    return !held_.empty() && held_.contains(full_name(in, device));
   }
 
   /// A request for a number of devices passes over those that it does not tolerate.
@@ -541,6 +567,7 @@ class device_linker {
     std::vector<taint> taints;
   };
   std::map<std::string, device_place> ids_;               // by driver/pool/device
+  std::set<std::string> held_;                            // those that claims have
   std::set<std::pair<std::string, std::string>> in_use_;  // namespace, name: claims of pods that run
 };
 

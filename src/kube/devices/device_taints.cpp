@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+
+#include "gangsched/model/name_rules.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
@@ -19,12 +22,22 @@ bool read_device_effect(reader& read, const place& of, std::optional<taint_effec
   return true;
 }
 
+/// An empty one is none.
+bool read_taint_key(reader& read, const place& of, std::string& out) {
+  return read.text(of, out) && (out.empty() || gangsched::detail::is_qualified_name(out) ||
+                                read.fail(errc::malformed, of, "is not the name of a label"));
+}
+bool read_taint_value(reader& read, const place& of, std::string& out) {
+  return read.text(of, out) &&
+         (gangsched::detail::is_label_value(out) || read.fail(errc::malformed, of, "is not the value of a label"));
+}
+
 bool read_device_toleration(reader& read, const place& of, device_tolerations& to) {
   device_toleration made;
   bool none = false;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "key") return read.text(v, made.is.key);
-    if (key == "value") return read.text(v, made.is.value);
+    if (key == "key") return read_taint_key(read, v, made.is.key);
+    if (key == "value") return read_taint_value(read, v, made.is.value);
     if (key == "operator")
       return read.word(v, made.is.op, {{"Equal", toleration_operator::equal}, {"Exists", toleration_operator::exists}});
     if (key == "effect") return v.at->text.empty() || read_device_effect(read, v, made.is.effect, none);
@@ -50,8 +63,8 @@ bool read_device_taint(reader& read, const place& of, std::vector<taint>& to) {
   std::optional<taint_effect> effect;
   bool none = false;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "key") return read.text(v, made.key);
-    if (key == "value") return read.text(v, made.value);
+    if (key == "key") return read_taint_key(read, v, made.key);
+    if (key == "value") return read_taint_value(read, v, made.value);
     if (key == "effect") return read_device_effect(read, v, effect, none);
     return read.ignore(key, v, {"timeAdded"});
   });
@@ -89,21 +102,25 @@ std::optional<taint_eviction> eviction_for(const device_tolerations& these, std:
       if (each.seconds) seconds = std::min(seconds.value_or(*each.seconds), *each.seconds);
     }
     if (for_ever) continue;
-    const std::int64_t after = std::max<std::int64_t>(0, seconds.value_or(0));
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();  // as of grace periods
+    const std::int64_t after = std::clamp<std::int64_t>(seconds.value_or(0), 0, longest);
     if (made && made->after_seconds <= after) continue;
     made = {after, fmt::format("{}{}{}:NoExecute", one.key, one.value.empty() ? "" : "=", one.value)};
   }
   return made;
 }
 
-void tolerated_devices::add(const device_tolerations& these) { lists_.emplace(attribute_of(these), these); }
-
-void tolerated_devices::look_at(const std::string& driver, std::span<const taint> taints) {
-  if (!taints.empty() && somebody_tolerates(taints)) divided_.insert(driver);
+void tolerated_devices::add(const device_tolerations& these) {
+  if (lists_.emplace(attribute_of(these), these).second) tolerations_ += these.size();
 }
 
-void tolerated_devices::mark(const std::string& driver, std::span<const taint> taints, other_device& device) const {
-  device.healthy = device.healthy && (taints.empty() || somebody_tolerates(taints));
+void tolerated_devices::look_at(const std::string& driver, std::span<const taint> taints, bool held) {
+  if (!taints.empty() && (held || somebody_tolerates(taints))) divided_.insert(driver);
+}
+
+void tolerated_devices::mark(const std::string& driver, std::span<const taint> taints, bool held,
+                             other_device& device) const {
+  device.healthy = device.healthy && (taints.empty() || held || somebody_tolerates(taints));
   if (!divides(driver)) return;
   for (const auto& [attribute, list] : lists_)
     if (tolerates_all(list, taints)) device.attributes[attribute] = true;

@@ -37,8 +37,8 @@ inline constexpr std::size_t most_taints = 16;
 [[nodiscard]] std::optional<taint_eviction> eviction_for(const device_tolerations& these,
                                                          std::span<const taint> taints);
 
-/// Taints in the library's own words: a device that no request of the files tolerates is unhealthy. Of a driver that has others all devices
-/// say by attributes which lists of tolerations will do, and each request asks for the attribute of its own list.
+/// Taints in the library's own words: a device that no request of the files tolerates, and no claim has, is unhealthy. Of a driver that has
+/// others all devices say by attributes which lists of tolerations will do, and each request asks for the attribute of its own list.
 class tolerated_devices {
  public:
   tolerated_devices() { add({}); }
@@ -46,10 +46,13 @@ class tolerated_devices {
   /// What some request tolerates; before all else.
   void add(const device_tolerations& these);
   /// A device of the driver; before any device is marked.
-  void look_at(const std::string& driver, std::span<const taint> taints);
-  void mark(const std::string& driver, std::span<const taint> taints, other_device& device) const;
+  /// @p held: a claim has it.
+  void look_at(const std::string& driver, std::span<const taint> taints, bool held);
+  void mark(const std::string& driver, std::span<const taint> taints, bool held, other_device& device) const;
   /// How many lists there are that differ.
   [[nodiscard]] std::size_t lists() const { return lists_.size(); }
+  /// How many tolerations are in them.
+  [[nodiscard]] std::size_t tolerations() const { return tolerations_; }
   /// Whether some devices of the driver are for some requests only.
   [[nodiscard]] bool divides(const std::string& driver) const { return divided_.contains(driver); }
   /// What those devices have that a request with these may be given.
@@ -59,7 +62,8 @@ class tolerated_devices {
   [[nodiscard]] bool somebody_tolerates(std::span<const taint> taints) const;
 
   std::map<std::string, device_tolerations> lists_;  // by attribute
-  std::set<std::string> divided_;                    // drivers
+  std::size_t tolerations_ = 0;
+  std::set<std::string> divided_;  // drivers
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -76,7 +76,7 @@ class volume_binder::impl {
     for (const storage_class_manifest& one : of.storage_classes) classes_.emplace(one.name, &one);
     default_ = detail::default_class(of);
     for (const storage_capacity_manifest& one : of.storage_capacities)
-      if (one.nodes) rooms_.push_back({&one});
+      if (one.node_topology) rooms_.push_back({&one});
     bounded_.insert(of.capacity_drivers.begin(), of.capacity_drivers.end());
     reach_.resize(volumes_.size());
     for (std::size_t i = 0; i < volumes_.size(); ++i)
@@ -135,6 +135,7 @@ class volume_binder::impl {
   }
 
   bool reserve(const pod_manifest& pod, std::string_view node) {
+    reserved_.erase({pod.spec.ns, pod.spec.name});
     const auto found = nodes_.find(node);
     if (found == nodes_.end()) return true;
     const std::vector<claim*> unbound = unbound_of(pod);
@@ -142,6 +143,10 @@ class volume_binder::impl {
     const std::vector<const claim*> asked{unbound.begin(), unbound.end()};
     std::vector<std::size_t> chosen;
     if (!choose(asked, found->second, chosen)) return false;
+    // A claim fits by itself: its room counts as it was before the pod's other claims took theirs, if there is no other.
+    std::vector<room*> alone(unbound.size());
+    for (std::size_t i = 0; i < unbound.size(); ++i)
+      if (chosen[i] == detail::no_volume) alone[i] = room_for(*unbound[i], found->second);
     std::vector<std::size_t>& noted = reserved_[{pod.spec.ns, pod.spec.name}];
     for (std::size_t i = 0; i < unbound.size(); ++i) {
       claim& one = *unbound[i];
@@ -149,7 +154,7 @@ class volume_binder::impl {
       if (chosen[i] != detail::no_volume)
         bind(one, chosen[i]), ++version_;
       else
-        provision(one, found->second);
+        provision(one, found->second, alone[i]);
       if (one.users > 1) ++version_;
     }
     return true;
@@ -184,6 +189,7 @@ class volume_binder::impl {
   }
 
  private:
+  __extension__ using wide = __int128;  // sums of sizes
   enum class fate : std::uint8_t {
     immediate,  ///< it has no volume, and nobody waits with that for its pod
     waits,      ///< for its first consumer
@@ -193,7 +199,7 @@ class volume_binder::impl {
   /// What a driver says of the room that it has, and how much of it volumes have taken that were made since.
   struct room {
     const storage_capacity_manifest* of;
-    std::int64_t used = 0;
+    wide used = 0;                     // more than there was, if the claims of one pod fit by themselves only
     detail::node_set where = nullptr;  // once somebody asks
     bool looked_up = false;
   };
@@ -339,16 +345,16 @@ class volume_binder::impl {
       std::int64_t made = 0;
       return !of ? std::nullopt : std::optional{of->value(made) ? made : std::numeric_limits<std::int64_t>::max()};
     };
-    const auto capacity = value(in.of->capacity), largest = value(in.of->largest);
-    const auto limit = largest ? largest : capacity;
+    const auto capacity = value(in.of->capacity), most = value(in.of->maximum_volume_size);
+    const auto limit = most ? most : capacity;
     if (!limit || in.of->storage_class != one.storage_class) return false;
-    return size_of(one) <= (in.used > 0 && capacity ? std::min(*limit, *capacity - in.used) : *limit);
+    return size_of(one) <= (in.used > 0 && capacity ? std::min<wide>(*limit, *capacity - in.used) : *limit);
   }
   [[nodiscard]] const detail::node_set& nodes_of(room& one) const {
     if (!std::exchange(one.looked_up, true)) {
       std::vector<std::uint32_t> found;
       for (std::uint32_t node = 0; node < of_->nodes.size(); ++node)
-        if (matches(*one.of->nodes, of_->nodes[node].spec.labels)) found.push_back(node);
+        if (matches(*one.of->node_topology, of_->nodes[node].spec.labels)) found.push_back(node);
       one.where = std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
     }
     return one.where;
@@ -507,10 +513,12 @@ class volume_binder::impl {
   }
 
   /// A volume is made for a pod on the node: by the labels that its driver goes by there, or else by those of the allowed topology.
-  void provision(claim& one, std::uint32_t node) {
+  /// @p alone: where the claim would fit by itself.
+  void provision(claim& one, std::uint32_t node, room* alone) {
     one.is = fate::made, one.by = find_class(one);
     if (is_bounded(one, *one.by)) {
-      one.made_from = room_for(one, node);
+      room* const left = room_for(one, node);
+      one.made_from = left != nullptr ? left : alone;
       if (one.made_from->of->capacity) one.made_from->used += size_of(one);
       ++version_;
     }

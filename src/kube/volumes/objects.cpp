@@ -190,10 +190,10 @@ bool read_csi_node(reader& read, const place& of, csi_node_object& out) {
 bool read_storage_capacity(reader& read, const place& of, storage_capacity_manifest& out) {
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_names(read, v, out.name, out.ns);
-    if (key == "nodeTopology") return read_label_selector(read, v, out.nodes.emplace());
+    if (key == "nodeTopology") return read_label_selector(read, v, out.node_topology.emplace());
     if (key == "storageClassName") return read.text(v, out.storage_class);
     if (key == "capacity") return read.amount(v, out.capacity.emplace());
-    if (key == "maximumVolumeSize") return read.amount(v, out.largest.emplace());
+    if (key == "maximumVolumeSize") return read.amount(v, out.maximum_volume_size.emplace());
     return read.ignore(key, v, {"apiVersion", "kind"});
   });
   return fine && (!out.storage_class.empty() || read.fail(errc::malformed, of, "needs a storageClassName"));
