@@ -331,6 +331,8 @@ void host::end(std::size_t pod) {
   if (tasks_[pod].in_cluster) {
     must(cluster_.set_terminating(tasks_[pod].id, true));
     changed();
+  } else if (out_.pods[pod].arrived_at > now_) {
+    out_.pods[pod].arrived_at.reset();  // it never will
   }
   if (grace == 0)
     leave(pod, turn::over);

@@ -247,6 +247,7 @@ def who_ends_before_it_comes_does_not_come(simulate):
         pods = stays_of(simulate, text, "--arrivals", "t.csv")
         assert sorted(gone for _, status, _, gone in pods if status == "ended")[:2] == [600, 600], pods
         assert len(names_of(pods)) + len(names_of(pods, "ended")) == len(pods) == 5, pods
+        assert all(came <= gone for _, _, came, gone in pods if gone is not None), pods
 
 
 def who_is_there_keeps_its_name(simulate):
