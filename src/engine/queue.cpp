@@ -58,7 +58,7 @@ GANGSCHED_INLINE void queue::rebuild() {
   backoff_.clear(), timed_.clear();
   parked_ = {};
   const auto stand = [&](const std::vector<queue_item>& items, bool group) {
-    for (row_t row = 0; row < items.size(); ++row) {
+    for (row_t row = 0, end = known_rows(group); row < end; ++row) {
       const queue_item& it = items[row];
       const entity e{row, group};
       if (it.generation != generation_of(e)) continue;
@@ -80,7 +80,7 @@ GANGSCHED_INLINE void queue::rebuild() {
 
 GANGSCHED_INLINE void queue::begin_time(instant now) {
   for (const bool group : {false, true}) {
-    for (row_t row = 0; row < (group ? groups_ : pods_).size(); ++row) {
+    for (row_t row = 0, end = known_rows(group); row < end; ++row) {
       const entity e{row, group};
       if (const queue_item* const known = find(e); known == nullptr || known->entered != instant::min()) continue;
       queue_item& its = item(e);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -173,6 +174,11 @@ class GANGSCHED_API queue {
   };
   [[nodiscard]] std::uint32_t generation_of(entity e) const noexcept {
     return e.group ? state_->groups.rows.generation(e.row) : state_->pods.rows.generation(e.row);
+  }
+  /// Rows of pods, or of groups, of which something may be known: there is room for more than the tables have.
+  [[nodiscard]] row_t known_rows(bool group) const noexcept {
+    const std::size_t items = (group ? groups_ : pods_).size();
+    return static_cast<row_t>(std::min(items, std::size_t{(group ? state_->groups.rows : state_->pods.rows).count()}));
   }
   [[nodiscard]] bool waits(entity e) const noexcept {
     const queue_item* const its = find(e);
