@@ -257,9 +257,12 @@ struct default_preemption::search {
   /// trying these.
   std::optional<node_id> best_of(memory& known, const std::vector<row_t>& changed) {
     const cluster_view cluster = attempt.cluster();
-    if (known.nodes.size() % block_rows != 0) known.blocks.back().stale = true;  // rows may join it
-    known.nodes.resize(cluster.node_rows());
-    known.blocks.resize((known.nodes.size() + block_rows - 1) / block_rows);
+    if (const std::size_t had = known.nodes.size(), rows = cluster.node_rows(); had != rows) {
+      known.blocks.resize((rows + block_rows - 1) / block_rows);  // first: if memory runs out there are none too few
+      known.nodes.resize(rows);
+      if (const std::size_t joint = std::min(had, rows) / block_rows; joint < known.blocks.size())
+        known.blocks[joint].stale = true;  // rows join it, or go
+    }
     for (const row_t row : changed) known.nodes[row].stale = known.blocks[row / block_rows].stale = true;
     // On its own nominated node the pod does not stand in its own way, as others see it do.
     const std::optional<node_info> own = pod.nominated_node();
