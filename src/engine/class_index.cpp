@@ -38,6 +38,7 @@ GANGSCHED_INLINE void class_index::build() {
   for (buckets& one : groups_) one.clear();
   std::move(groups_.begin(), groups_.end(), std::back_inserter(spare_groups_));
   groups_.clear();
+  populated_.clear();
   rows_.groups.reset(plan.key_count());
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
@@ -195,11 +196,15 @@ GANGSCHED_INLINE void class_index::link(row_t row) {
       spare_groups_.pop_back();
     }
   }
+  if (groups_[group].population() == 0)
+    populated_.insert(std::lower_bound(populated_.begin(), populated_.end(), group), group);
   groups_[group].insert(links_, row, static_cast<std::size_t>(rows_.score[row]));
 }
 
 GANGSCHED_INLINE void class_index::unlink(row_t row, std::uint32_t group, std::int64_t score) {
-  if (bucketed_) groups_[group].erase(links_, row, static_cast<std::size_t>(score));
+  if (!bucketed_) return;
+  groups_[group].erase(links_, row, static_cast<std::size_t>(score));
+  if (groups_[group].population() == 0) populated_.erase(std::lower_bound(populated_.begin(), populated_.end(), group));
 }
 
 GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_ptr<const class_plan> plan) const {
@@ -235,6 +240,8 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
   std::size_t linked = 0;
   for (std::uint32_t group = 0; group < groups_.size(); ++group) {
     linked += groups_[group].population();
+    if (std::binary_search(populated_.begin(), populated_.end(), group) != (groups_[group].population() != 0))
+      return "the groups that have rows";
     for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->cached.local_range); ++score) {
       std::uint32_t size = 0;
       for (row_t row = groups_[group].head(score); row != no_row; row = links_.next(row), ++size) {

@@ -288,9 +288,9 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
   answers_.count_groups(unindexed_, buffers_.population);
+  find_populated();
   judge_groups(plan, unindexed_, pod, result);
-  const bool some_open = std::find(buffers_.open.begin(), buffers_.open.end(), 1) != buffers_.open.end();
-  if (result.said.code == code::error || !some_open) return result;
+  if (result.said.code == code::error || buffers_.open_groups.empty()) return result;
   score_groups(plan, unindexed_, pod, result);
   if (result.said.code == code::error) return result;
   const std::int64_t best = answers_.best(unindexed_, buffers_.open, buffers_.offset);
@@ -319,31 +319,33 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
     if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
   }
   const std::uint64_t decision = statistics_->decisions++;
-  buffers_.population.clear();
-  for (const buckets& group : groups) buffers_.population.push_back(group.population());
+  buffers_.population.resize(groups.size());
+  buffers_.populated.assign(index.populated().begin(), index.populated().end());
+  for (const std::uint32_t group : buffers_.populated) buffers_.population[group] = groups[group].population();
   judge_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
   score_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
 
   std::int64_t best = -1;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (buffers_.open[g] != 0) best = std::max(best, buffers_.offset[g] + static_cast<std::int64_t>(groups[g].best()));
+  std::uint64_t count = 0;
+  buffers_.winners.clear();
+  for (const std::uint32_t g : buffers_.open_groups) {
+    const std::size_t score = groups[g].best();
+    const std::int64_t total = buffers_.offset[g] + static_cast<std::int64_t>(score);
+    if (total < best) continue;
+    if (total > best) {
+      buffers_.winners.clear();
+      count = 0;
+    }
+    best = total;
+    count += groups[g].size(score);
+    buffers_.winners.push_back(g);
   }
   if (best < 0) return result;
-  buffers_.best_of_group.assign(groups.size(), -1);
-  std::uint64_t count = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (buffers_.open[g] == 0) continue;
-    const std::size_t score = groups[g].best();
-    if (buffers_.offset[g] + static_cast<std::int64_t>(score) != best) continue;
-    buffers_.best_of_group[g] = static_cast<std::int64_t>(score);
-    count += groups[g].size(score);
-  }
   const auto each = [&](auto&& visit) {
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (buffers_.best_of_group[g] < 0) continue;
-      row_t row = groups[g].head(static_cast<std::size_t>(buffers_.best_of_group[g]));
+    for (const std::uint32_t g : buffers_.winners) {
+      row_t row = groups[g].head(groups[g].best());
       for (; row != no_row; row = index.links().next(row)) visit(row);
     }
   };
@@ -354,7 +356,8 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
     result.node = break_tie(
         options_.seed, decision, count, state_->nodes.rows.count(),
         [&](row_t row) {
-          return rows.verdict[row] == passes && rows.score[row] == buffers_.best_of_group[rows.group[row]] &&
+          return rows.verdict[row] == passes && buffers_.open[rows.group[row]] != 0 &&
+                 rows.score[row] + buffers_.offset[rows.group[row]] == best &&
                  !std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
         },
         each, mixed_rows());
@@ -391,84 +394,66 @@ GANGSCHED_INLINE void picker::number_keys() {
   }
 }
 
-/// `key` of the groups among some, numbered.
-GANGSCHED_INLINE void picker::number_groups(const row_scores& rows, std::size_t key,
-                                            const std::vector<std::uint8_t>& among) {
-  if (among.size() == 1 && among[0] != 0) {  // as in most clusters
-    buffers_.distinct.assign(1, rows.groups.key(0, key));
-    buffers_.slot.assign(1, 0);
-    return;
-  }
-  buffers_.keys.clear();
-  for (std::uint32_t g = 0; g < among.size(); ++g) {
-    if (among[g] != 0) buffers_.keys.push_back(rows.groups.key(g, key));
-  }
-  number_keys();
+/// Who has somebody in it is open, as far as nobody has said otherwise.
+GANGSCHED_INLINE void picker::open_populated() {
+  buffers_.open.assign(buffers_.population.size(), 0);
+  for (const std::uint32_t group : buffers_.populated) buffers_.open[group] = 1;
+  buffers_.open_groups = buffers_.populated;
 }
 
-template <class Visit>
-void picker::each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit) {
-  std::size_t i = 0;
-  for (std::uint32_t g = 0; g < among.size(); ++g) {
-    if (among[g] != 0) visit(g, buffers_.slot[i++]);
+/// Which groups have somebody in them, of all.
+GANGSCHED_INLINE void picker::find_populated() {
+  buffers_.populated.clear();
+  for (std::uint32_t group = 0; group < buffers_.population.size(); ++group) {
+    if (buffers_.population[group] != 0) buffers_.populated.push_back(group);
   }
 }
 
+/// Which of the populated groups the keyed filters leave open.
 GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  buffers_.open.clear();
-  for (const std::uint32_t population : buffers_.population) buffers_.open.push_back(population != 0);
-  buffers_.populated = buffers_.open;
+  open_populated();
   std::size_t which = 0;
+  bool rejected = false;
   for (const planned& hook : plan.cached.filter_keys) {
-    const std::size_t key = which++;
-    if (skipped(hook)) continue;
-    number_groups(rows, key, buffers_.populated);
-    if (buffers_.distinct.empty()) continue;
-    buffers_.filtered.clear();
-    for (const std::int64_t value : buffers_.distinct) buffers_.filtered.push_back({value, 0, {}});
-    each_numbered(buffers_.populated, [&](std::uint32_t g, std::uint32_t slot) {
-      buffers_.filtered[slot].population += buffers_.population[g];
-    });
+    const key_values& values = rows.groups.values(which++);
+    if (skipped(hook) || buffers_.populated.empty()) continue;
+    buffers_.sums.gather(values, buffers_.populated, buffers_.population, buffers_.filtered);
     hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.filtered);
-    each_numbered(buffers_.populated, [&](std::uint32_t g, std::uint32_t slot) {
-      const status& said = buffers_.filtered[slot].verdict;
-      if (said.ok()) return;
-      if (watched_ && buffers_.open[g] != 0)
-        reasons_.add(hook.plugin->name, reason_text(state_->names, said), buffers_.population[g]);
-      buffers_.open[g] = 0;
+    for (const std::uint32_t group : buffers_.populated) {
+      const status& said = buffers_.filtered[buffers_.sums.place(values.of_group[group])].verdict;
+      if (said.ok()) continue;
+      rejected = true;
+      if (watched_ && buffers_.open[group] != 0)
+        reasons_.add(hook.plugin->name, reason_text(state_->names, said), buffers_.population[group]);
+      buffers_.open[group] = 0;
       result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
-    });
+    }
   }
+  if (rejected) std::erase_if(buffers_.open_groups, [&](std::uint32_t group) { return buffers_.open[group] == 0; });
 }
 
 /// The weighted keyed scores of the groups that are open.
 GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
   buffers_.offset.assign(buffers_.population.size(), 0);
-  const auto only =
-      std::find_if(buffers_.open.begin(), buffers_.open.end(), [](std::uint8_t open) { return open != 0; });
-  if (only != buffers_.open.end() &&
-      std::find_if(only + 1, buffers_.open.end(), [](std::uint8_t open) { return open != 0; }) == buffers_.open.end()) {
-    const auto group = static_cast<std::uint32_t>(only - buffers_.open.begin());
-    buffers_.offset[group] = score_only_group(plan, rows, pod, group, result);
+  const std::vector<std::uint32_t>& open = buffers_.open_groups;
+  if (open.empty()) return;
+  if (open.size() == 1) {
+    buffers_.offset[open.front()] = score_only_group(plan, rows, pod, open.front(), result);
     return;
   }
   std::size_t which = plan.cached.filter_keys.size();
   for (const planned& hook : plan.cached.score_keys) {
-    number_groups(rows, which++, buffers_.open);
-    if (buffers_.distinct.empty()) continue;
-    buffers_.scored.clear();
-    for (const std::int64_t value : buffers_.distinct) buffers_.scored.push_back({value, 0});
-    each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) {
-      buffers_.scored[slot].population += buffers_.population[g];
-    });
+    const key_values& values = rows.groups.values(which++);
+    buffers_.sums.gather(values, open, buffers_.population, buffers_.scored);
     if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code ==
         code::skip)
       continue;
     check_range(*hook.plugin, buffers_.scored, result);
-    each_numbered(buffers_.open, [&](std::uint32_t g, std::uint32_t slot) {
-      buffers_.offset[g] += hook.plugin->weight * buffers_.scored[slot].score;
-    });
+    for (const std::uint32_t group : open) {
+      buffers_.offset[group] +=
+          hook.plugin->weight * buffers_.scored[buffers_.sums.place(values.of_group[group])].score;
+    }
   }
 }
 

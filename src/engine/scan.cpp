@@ -279,6 +279,7 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
   result.rejectors = last.rejectors;
   buffers_.population.assign(rows.groups.size(), 0);
   buffers_.population[last.group] = last.candidates;
+  buffers_.populated.assign(1, last.group);
   if (!plan.cached.filter_keys.empty()) {
     judge_groups(plan, rows, pod, result);
     if (result.said.code == code::error || buffers_.open[last.group] == 0) return result;
@@ -295,9 +296,7 @@ GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row
                                        std::uint64_t rejectors) {
   const row_scores& rows = index.rows();
   const std::uint32_t group = rows.group[found.node];
-  if (buffers_.population[group] != buffers_.candidates.size() ||
-      std::count(buffers_.populated.begin(), buffers_.populated.end(), 1) != 1)
-    return;
+  if (buffers_.population[group] != buffers_.candidates.size() || buffers_.populated.size() != 1) return;
   scanned_.index = &index;
   scanned_.refreshes = index.refreshes();
   scanned_.within = within;
@@ -328,17 +327,17 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
       buffers_.population[0] = static_cast<std::uint32_t>(buffers_.candidates.size());
     else
       for (const row_t row : buffers_.candidates) ++buffers_.population[rows.group[row]];
+    find_populated();
   };
   populate();
   judge_groups(plan, rows, pod, result);
-  if (buffers_.open != buffers_.populated)
+  if (buffers_.open_groups.size() != buffers_.populated.size())
     std::erase_if(buffers_.candidates, [&](row_t row) { return buffers_.open[rows.group[row]] == 0; });
   if (result.said.code == code::error || only_filter_) return result;
   if (sample && in_order(plan)) {
     examine(plan, among);
     populate();
-    for (std::size_t g = 0; g < buffers_.open.size(); ++g)
-      buffers_.open[g] = buffers_.open[g] != 0 && buffers_.population[g] != 0;
+    open_populated();  // who was examined is in open groups
   }
   if (buffers_.candidates.empty()) return result;
   score_groups(plan, rows, pod, result);

@@ -72,7 +72,7 @@ class buckets {
     population_ = 0;
   }
   /// The best score; there must be a row.
-  [[nodiscard]] std::size_t best() const noexcept { return set_.max(); }
+  [[nodiscard]] std::size_t best() const noexcept { return best_; }
   [[nodiscard]] std::uint32_t size(std::size_t score) const noexcept { return sizes_[score]; }
   [[nodiscard]] row_t head(std::size_t score) const noexcept { return heads_[score]; }
 
@@ -83,6 +83,7 @@ class buckets {
       links.of[head].prev = row;
     else
       set_.set(score);
+    if (population_ == 0 || score > best_) best_ = score;
     heads_[score] = row;
     ++sizes_[score];
     ++population_;
@@ -96,13 +97,16 @@ class buckets {
       heads_[score] = next;
     --sizes_[score];
     --population_;
-    if (heads_[score] == no_row) set_.reset(score);
+    if (heads_[score] != no_row) return;
+    set_.reset(score);
+    if (score == best_ && population_ != 0) best_ = set_.max();
   }
 
  private:
   std::vector<row_t> heads_;
   std::vector<std::uint32_t> sizes_;
   score_set set_;
+  std::size_t best_ = 0;
   std::uint32_t population_ = 0;
 };
 

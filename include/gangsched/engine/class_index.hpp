@@ -43,6 +43,8 @@ class GANGSCHED_API class_index {
   /// Whether rows are in buckets; if not (scores too wide, too many groups) a pick looks at every feasible row.
   [[nodiscard]] bool bucketed() const noexcept { return bucketed_; }
   [[nodiscard]] std::span<const buckets> groups() const noexcept { return groups_; }
+  /// The groups that have rows in their buckets, ascending.
+  [[nodiscard]] std::span<const std::uint32_t> populated() const noexcept { return populated_; }
   [[nodiscard]] const bucket_links& links() const noexcept { return links_; }
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
@@ -90,6 +92,7 @@ class GANGSCHED_API class_index {
   std::uint32_t live_groups_ = 0;  // when it was built
   bucket_links links_;
   std::vector<buckets> groups_;
+  std::vector<std::uint32_t> populated_;
   std::vector<buckets> spare_groups_;  // empty ones, for their memory
   std::vector<row_t> passing_;         // of a build
   std::vector<std::uint32_t> counts_;

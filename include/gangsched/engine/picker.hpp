@@ -138,9 +138,8 @@ class GANGSCHED_API picker {
   void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   [[nodiscard]] std::int64_t score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
                                               std::uint32_t group, picked& result);
-  void number_groups(const row_scores& rows, std::size_t key, const std::vector<std::uint8_t>& among);
-  template <class Visit>
-  void each_numbered(const std::vector<std::uint8_t>& among, Visit&& visit);
+  void open_populated();
+  void find_populated();
   /// Whether the order in which nodes are examined matters.
   [[nodiscard]] bool in_order(const class_plan& plan) const noexcept;
   void examine(const class_plan& plan, const std::vector<row_t>* among);
@@ -196,18 +195,20 @@ class GANGSCHED_API picker {
   struct buffers {
     std::vector<row_t> withheld;  ///< ascending
     std::vector<row_t> candidates;
-    std::vector<std::uint32_t> population;  ///< by group
-    std::vector<std::uint8_t> populated;    ///< by group: some candidate is in it
-    std::vector<std::uint8_t> open;         ///< by group: and no keyed filter rejects it
-    std::vector<std::int64_t> offset;       ///< by group: weighted keyed scores
-    std::vector<std::int64_t> keys;         ///< of groups or candidates
-    std::vector<std::uint32_t> slot;        ///< by place in `keys`: which of `distinct` it is
+    std::vector<std::uint32_t> population;   ///< by group
+    std::vector<std::uint32_t> populated;    ///< the groups that some candidate is in, ascending
+    std::vector<std::uint8_t> open;          ///< by group: it is one of these, and no keyed filter rejects it
+    std::vector<std::uint32_t> open_groups;  ///< which those are, ascending
+    value_sums sums;
+    std::vector<std::int64_t> offset;  ///< by group: weighted keyed scores
+    std::vector<std::int64_t> keys;    ///< of candidates
+    std::vector<std::uint32_t> slot;   ///< by place in `keys`: which of `distinct` it is
     std::vector<filtered_group> filtered;
     std::vector<scored_group> scored;
     std::vector<std::int64_t> distinct;
-    std::vector<std::int64_t> best_of_group;  ///< by group: the winning score, −1 if it does not win
-    std::vector<std::int64_t> total;          ///< by row, of the candidates; where the cached parts are not all of it
-    std::vector<row_t> tied;                  ///< the best of the candidates
+    std::vector<std::uint32_t> winners;  ///< the groups that have a best node
+    std::vector<std::int64_t> total;     ///< by row, of the candidates; where the cached parts are not all of it
+    std::vector<row_t> tied;             ///< the best of the candidates
     std::vector<row_t> heap_rows;
     std::vector<std::uint8_t> feasible;  ///< by row
     std::vector<row_t> listed;           ///< the nodes that may be examined, in order

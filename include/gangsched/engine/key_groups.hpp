@@ -1,0 +1,125 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gangsched/core/hash.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// The different values of one cached key among the groups of a class.
+struct key_values {
+  std::vector<std::int64_t> value;      ///< ascending
+  std::vector<std::uint32_t> of_group;  ///< by group: where its value is
+  void clear() noexcept {
+    value.clear();
+    of_group.clear();
+  }
+  /// The value of the next group. O(log values); O(groups) if none had it.
+  void add_group(std::int64_t its) {
+    const auto at = std::lower_bound(value.begin(), value.end(), its);
+    const auto place = static_cast<std::uint32_t>(at - value.begin());
+    of_group.push_back(place);
+    if (at != value.end() && *at == its) return;
+    value.insert(at, its);
+    for (std::size_t group = 0; group + 1 < of_group.size(); ++group) of_group[group] += of_group[group] >= place;
+  }
+};
+
+/// Adds up how many nodes groups have, by value of a key.
+class value_sums {
+ public:
+  /// For each value that some of @p groups has an {value, population} in @p out, ascending. None of them may have a population of 0.
+  /// O(groups + values / 64).
+  template <class Entry>
+  void gather(const key_values& key, std::span<const std::uint32_t> groups, std::span<const std::uint32_t> population,
+              std::vector<Entry>& out) {
+    constexpr std::size_t bits = 64;
+    const std::size_t values = key.value.size();
+    if (sum_.size() < values) {
+      sum_.resize(values);
+      place_.resize(values);
+      seen_.resize((values + bits - 1) / bits);
+    }
+    out.clear();
+    out.reserve(std::min(values, groups.size()));  // from here on nothing throws
+    for (const std::uint32_t group : groups) {
+      const std::uint32_t value = key.of_group[group];
+      sum_[value] += population[group];
+      seen_[value / bits] |= std::uint64_t{1} << (value % bits);
+    }
+    for (std::size_t word = 0; word * bits < values; ++word) {
+      for (std::uint64_t left = std::exchange(seen_[word], 0); left != 0; left &= left - 1) {
+        const std::size_t value = word * bits + static_cast<std::size_t>(std::countr_zero(left));
+        place_[value] = static_cast<std::uint32_t>(out.size());
+        out.push_back({key.value[value], std::exchange(sum_[value], 0)});
+      }
+    }
+  }
+  /// Where the sum of a value (`key_values::of_group`) was put by the last `gather`.
+  [[nodiscard]] std::size_t place(std::uint32_t value) const noexcept { return place_[value]; }
+
+ private:
+  std::vector<std::uint32_t> sum_;   // by value; 0 between two calls
+  std::vector<std::uint64_t> seen_;  // a bit a value, likewise
+  std::vector<std::uint32_t> place_;
+};
+
+/// Numbers for tuples of cached keys: the groups of a class. Usually few; as many as there are nodes if a raw score differs on each.
+class key_groups {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  void reset(std::size_t keys) {
+    keys_ = keys;
+    values_.resize(keys);
+    for (key_values& one : values_) one.clear();
+    tuples_.clear();
+    table_.assign(16, none);
+    count_ = 0;
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
+  [[nodiscard]] std::int64_t key(std::uint32_t group, std::size_t which) const noexcept {
+    return tuples_[group * keys_ + which];
+  }
+  /// The different values of a key among all groups.
+  [[nodiscard]] const key_values& values(std::size_t which) const noexcept { return values_[which]; }
+  /// The group of a tuple, made on first sight. O(keys), and what its values cost on first sight.
+  std::uint32_t find_or_add(std::span<const std::int64_t> tuple) {
+    if (2 * (count_ + 1) > table_.size()) grow();
+    std::size_t at = place(tuple);
+    for (; table_[at] != none; at = (at + 1) & (table_.size() - 1)) {
+      if (std::equal(tuple.begin(), tuple.end(), tuples_.begin() + static_cast<std::ptrdiff_t>(table_[at] * keys_)))
+        return table_[at];
+    }
+    table_[at] = count_;
+    tuples_.insert(tuples_.end(), tuple.begin(), tuple.end());
+    for (std::size_t which = 0; which < keys_; ++which) values_[which].add_group(tuple[which]);
+    return count_++;
+  }
+
+ private:
+  [[nodiscard]] std::size_t place(std::span<const std::int64_t> tuple) const noexcept {
+    std::uint64_t hash = 0;
+    for (const std::int64_t key : tuple) hash = mix64(hash ^ static_cast<std::uint64_t>(key));
+    return static_cast<std::size_t>(hash) & (table_.size() - 1);
+  }
+  void grow() {
+    table_.assign(2 * table_.size(), none);
+    for (std::uint32_t group = 0; group < count_; ++group) {
+      std::size_t at = place({tuples_.data() + group * keys_, keys_});
+      while (table_[at] != none) at = (at + 1) & (table_.size() - 1);
+      table_[at] = group;
+    }
+  }
+  std::size_t keys_ = 0;
+  std::vector<key_values> values_;
+  std::vector<std::int64_t> tuples_;
+  std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(16, none);  // open addressing, at most half full
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
