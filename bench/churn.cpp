@@ -58,7 +58,7 @@ void unschedulable(benchmark::State& state) {
   with_events(
       state, 10000,
       [&](cluster& cluster, std::vector<node_id>& nodes) {
-        nodes = bench::add_nodes(cluster, 5000, true);
+        nodes = bench::add_nodes(cluster, 5000, {.small = true});
         bench::add_running(cluster, nodes, kind::plain, running);
       },
       [](cluster& cluster, std::vector<node_id>&, int i) { bench::must(cluster.add_pod(important_giant(i))); });
@@ -78,7 +78,7 @@ void mixed_churn(benchmark::State& state) {
   node_id guest;
   with_events(
       state, 10000,
-      [](cluster& cluster, std::vector<node_id>& nodes) { nodes = bench::add_nodes(cluster, 5000, true); },
+      [](cluster& cluster, std::vector<node_id>& nodes) { nodes = bench::add_nodes(cluster, 5000, {.small = true}); },
       [&](cluster& cluster, std::vector<node_id>&, int i) {
         if (i % 2 == 0) {
           giant = bench::must(cluster.add_pod(important_giant(i)));
@@ -100,7 +100,7 @@ void daemonset(benchmark::State& state) {
     cluster cluster;
     bench::must(cluster.add_node(
         {.name = "scheduler-perf-node", .allocatable = {{"cpu", 4}, {"memory", bench::mebi(32768)}, {"pods", 90000}}}));
-    bench::add_nodes(cluster, 15000, true);
+    bench::add_nodes(cluster, 15000, {.small = true});
     scheduler scheduler{cluster, profiles::kube_default()};
     for (int i = 0; i < pods; ++i) {
       pod_spec pod;

@@ -18,7 +18,7 @@ using bench::kind;
 void fork_of(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   cluster cluster;
-  const std::vector<node_id> all = bench::add_nodes(cluster, nodes, true);
+  const std::vector<node_id> all = bench::add_nodes(cluster, nodes, {.small = true});
   bench::add_running(cluster, all, kind::plain, 10 * nodes);
   scheduler scheduler{cluster, profiles::kube_default()};
   for (int i = 0; i < 1000; ++i)
@@ -49,7 +49,7 @@ BENCHMARK(fork_of)->Name("Fork")->ArgName("nodes")->Arg(1000)->Arg(5000)->Arg(10
 void missing_nodes(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   cluster cluster;
-  const std::vector<node_id> all = bench::add_nodes(cluster, nodes, true);
+  const std::vector<node_id> all = bench::add_nodes(cluster, nodes, {.small = true});
   bench::add_running(cluster, all, kind::plain, 10 * nodes);
   scheduler scheduler{cluster, profiles::kube_default()};
   for (int i = 0; i < 100; ++i) {

@@ -17,6 +17,12 @@ kind of_mixed(int i) {
   return s < 28 ? kind::plain : static_cast<kind>(static_cast<int>(kind::anti) + (s - 28) / 6);
 }
 
+std::vector<std::string> zones_upto(int last) {
+  std::vector<std::string> zones;
+  for (int zone = 1; zone <= last; ++zone) zones.push_back("zone" + std::to_string(zone));
+  return zones;
+}
+
 void set_size(pod_spec& pod, quantity cpu) {
   pod.containers = {{.requests = {{"cpu", cpu}, {"memory", mebi(500)}}, .image = "example.com/pause:1"}};
 }
@@ -38,18 +44,36 @@ std::string numbered(const char* format, int i) {
   return text;
 }
 
-std::vector<node_id> add_nodes(cluster& to, int count, bool small, bool one_zone) {
-  std::vector<node_id> ids;
-  for (int i = 0; i < count; ++i) {
-    node_spec node;
-    node.name = numbered("node-%05d", i);
-    node.labels = {{host_key, node.name},
-                   {zone_key, "zone" + std::to_string(one_zone ? 1 : i % 3 + 1)},
-                   {"example.com/rack", numbered("rack%04d", i / 32)}};
-    node.allocatable = {{"cpu", small ? 4 : 32}, {"memory", mebi(small ? 32768 : 65536)}, {"pods", 110}};
-    ids.push_back(must(to.add_node(node)));
+namespace {
+
+node_spec node_of(int i, const node_options& how) {
+  const int zones = how.one_zone ? 1 : how.adverse ? 1000 : 3;
+  node_spec node;
+  node.name = numbered("node-%05d", i);
+  node.labels = {{host_key, node.name},
+                 {zone_key, "zone" + std::to_string(i % zones + 1)},
+                 {"example.com/rack", numbered("rack%04d", i / 32)}};
+  node.allocatable = {{"cpu", how.small ? 4 : 32}, {"memory", mebi(how.small ? 32768 : 65536)}, {"pods", 110}};
+  if (how.adverse) {
+    node.allocatable["cpu"] = quantity::from_milli((how.small ? 4000 : 32000) + i);
+    node.allocatable["memory"] = mebi((how.small ? 32768 : 65536) + 7919 * i % 16384);
   }
+  return node;
+}
+
+}  // namespace
+
+std::vector<node_id> add_nodes(cluster& to, int count, const node_options& how) {
+  std::vector<node_id> ids;
+  for (int i = 0; i < count; ++i) ids.push_back(must(to.add_node(node_of(i, how))));
   return ids;
+}
+
+void change_images(cluster& of, const std::vector<node_id>& nodes, int turn) {
+  const auto which = static_cast<std::size_t>(turn) * 31 % nodes.size();
+  node_spec node = node_of(static_cast<int>(which), {.adverse = true});
+  node.images = {{{"example.com/pause:1"}, (300 + turn) << 20}};
+  must(of.update_node(nodes[which], node));
 }
 
 pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, const pod_options& how) {
@@ -57,7 +81,7 @@ pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, cons
   pod_spec pod;
   pod.name = name;
   pod.ns = ns;
-  set_size(pod, quantity::from_milli(100));
+  set_size(pod, quantity::from_milli(how.adverse ? 100 + 10 * (i % 8) : 100));
   const auto term = [&](const char* key) {
     pod_affinity_term made{key, label_selector{.match_labels = pod.labels}};
     if (how.by_selector)
@@ -94,7 +118,8 @@ pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, cons
       pod.topology_spread_constraints = {spread_over_zones(when_unsatisfiable::schedule_anyway, pod.labels)};
       break;
     case kind::node_aff:
-      pod.affinity.required = {{.match_expressions = {{zone_key, selector_operator::in, {"zone1", "zone2"}}}}};
+      pod.affinity.required = {
+          {.match_expressions = {{zone_key, selector_operator::in, zones_upto(how.adverse ? 500 : 2)}}}};
       break;
     case kind::filler: set_size(pod, quantity{20}); break;
     case kind::low:
@@ -116,6 +141,7 @@ void add_running(cluster& to, const std::vector<node_id>& nodes, kind which, int
   const std::size_t places = (nodes.size() + step - 1) / step;
   for (int i = 0; i < count; ++i) {
     pod_spec pod = pod_of(which, i, numbered("init-%06d", i), "sched-0", how);
+    if (how.adverse) set_size(pod, quantity::from_milli(100 + 7919 * i % 97 * 50));
     pod.node = nodes[step * (static_cast<std::size_t>(i) % places)];
     must(to.add_pod(pod));
   }

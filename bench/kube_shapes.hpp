@@ -8,8 +8,15 @@
 /// placed in sched-1; terms of affinity and spreading are on the pod's own colour, in both.
 namespace bench {
 
-/// "node-%05d": 32 cores and 64 Gi, or, small, 4 cores and 32 Gi; with a hostname, a zone (of three, or all the same) and a rack of 32.
-std::vector<gangsched::node_id> add_nodes(gangsched::cluster& to, int count, bool small = false, bool one_zone = false);
+struct node_options {
+  bool small = false;     ///< 4 cores and 32 Gi in place of 32 cores and 64 Gi
+  bool one_zone = false;  ///< in place of three
+  bool adverse = false;   ///< 1,000 zones, every node another shape
+};
+/// "node-%05d", with a hostname, a zone and a rack of 32.
+std::vector<gangsched::node_id> add_nodes(gangsched::cluster& to, int count, const node_options& how = {});
+/// A node has other images from now on, as its kubelet says; @p turn: which node, and which images.
+void change_images(gangsched::cluster& of, const std::vector<gangsched::node_id>& nodes, int turn);
 
 enum class kind : unsigned char {
   plain,
@@ -30,11 +37,12 @@ enum class kind : unsigned char {
 
 struct pod_options {
   bool by_selector = false;  ///< terms choose their namespaces by labels instead of names
+  bool adverse = false;      ///< eight classes in turns, and who runs is of 97 sizes
 };
 /// Number @p i of a kind.
 gangsched::pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, const pod_options& how = {});
 
-/// Pods "init-%06d" that run: on all nodes in turn, those of kind zone on the nodes of zone1.
+/// Pods "init-%06d" that run: on all nodes in turn, those of kind zone on the nodes of zone1, or of every third zone.
 void add_running(gangsched::cluster& to, const std::vector<gangsched::node_id>& nodes, kind which, int count,
                  const pod_options& how = {});
 

@@ -25,8 +25,7 @@ struct workload {
   int bound;
   kind measured;
   int pods;
-  bool small = false;
-  bool one_zone = false;
+  bench::node_options shape = {};
 };
 
 constexpr workload workloads[] = {
@@ -37,7 +36,7 @@ constexpr workload workloads[] = {
     {"basic-500-all", 500, kind::plain, 500, kind::plain, 2500},
     {"basic-5000-all", 5000, kind::plain, 5000, kind::plain, 500},
     {"basic-20000-all", 20000, kind::plain, 20000, kind::plain, 100},
-    {"basic-5000-smallnode", 5000, kind::plain, 1000, kind::plain, 5000, true},
+    {"basic-5000-smallnode", 5000, kind::plain, 1000, kind::plain, 5000, {.small = true}},
     // Batching is kube-scheduler's: here all four do the same.
     {"one-per-node-default", 5000, kind::plain, 0, kind::filler, 3000},
     {"one-per-node-signable", 5000, kind::plain, 0, kind::filler, 3000},
@@ -51,7 +50,7 @@ constexpr workload workloads[] = {
     {"prefer-anti-affinity-all", 5000, kind::prefer_anti, 5000, kind::prefer_anti, 250},
     {"zone-affinity", 5000, kind::zone, 5000, kind::zone, 500},
     {"zone-affinity-all", 5000, kind::zone, 5000, kind::zone, 250},
-    {"zone-affinity-1zone", 5000, kind::zone, 5000, kind::zone, 500, false, true},
+    {"zone-affinity-1zone", 5000, kind::zone, 5000, kind::zone, 500, {.one_zone = true}},
     {"spread-hard", 5000, kind::plain, 5000, kind::spread_hard, 2000},
     {"spread-hard-all", 5000, kind::plain, 5000, kind::spread_hard, 300},
     {"spread-soft", 5000, kind::plain, 5000, kind::spread_soft, 2000},
@@ -73,24 +72,37 @@ void measure(benchmark::State& state, const workload& of, const bench::pod_optio
   for (const char* ns : {"sched-0", "sched-1"}) {
     if (how.by_selector && !cluster.set_namespace({ns, {{"team", "devops"}}})) std::abort();
   }
-  const std::vector<node_id> nodes = bench::add_nodes(cluster, of.nodes, of.small, of.one_zone);
+  const std::vector<node_id> nodes = bench::add_nodes(cluster, of.nodes, of.shape);
   bench::add_running(cluster, nodes, of.running, of.bound, how);
   scheduler scheduler{cluster, profiles::kube_default()};
-  const auto add = [&](const char* format, int count) {
+  const auto add = [&](const char* format, int first, int count) {
     std::vector<pod_id> made;
-    for (int i = 0; i < count; ++i)
+    for (int i = first; i < first + count; ++i)
       made.push_back(
           bench::must(cluster.add_pod(bench::pod_of(of.measured, i, bench::numbered(format, i), "sched-1", how))));
     return made;
   };
-  const std::vector<pod_id> warm = add("warm-%06d", warm_up_pods);
+  const std::vector<pod_id> warm = add("warm-%06d", 0, warm_up_pods);
   bench::warm_up(scheduler, warm.size());
-  add("pod-%06d", of.pods);
-  for (const pod_id pod : warm) {  // after the others came: no counter dies in between
-    if (!cluster.remove_pod(pod)) std::abort();
+  const int at_once = how.adverse ? 100 : of.pods;
+  bench::run_result run;
+  engine_statistics before;
+  for (int first = 0; first < of.pods; first += at_once) {
+    const int some = std::min(at_once, of.pods - first);
+    add("pod-%06d", first, some);
+    if (first == 0) {
+      for (const pod_id pod : warm) {  // after the others came: no counter dies in between
+        if (!cluster.remove_pod(pod)) std::abort();
+      }
+      before = scheduler.statistics();
+    }
+    const double start = bench::cpu_seconds();
+    if (how.adverse) bench::change_images(cluster, nodes, first / at_once);
+    const bench::run_result placed = bench::drain(scheduler, static_cast<std::size_t>(some));
+    run.seconds += bench::cpu_seconds() - start;
+    run.bound += placed.bound;
+    run.steady_allocations += placed.steady_allocations;
   }
-  const engine_statistics before = scheduler.statistics();
-  const bench::run_result run = bench::drain(scheduler, static_cast<std::size_t>(of.pods));
   state.SetIterationTime(run.seconds);
   if (run.bound != static_cast<std::size_t>(of.pods)) state.SkipWithError("not every pod was placed");
   bench::count_allocations(state, 2.0 * static_cast<double>(run.steady_allocations), of.pods);
@@ -121,6 +133,16 @@ void alone(benchmark::State& state, const workload& of) {
   state.counters["us/pod"] = best.us_per_pod;
 }
 
+/// The same workload where nothing is alike: every node has another shape and load, there are 1,000 zones, pods are of eight classes in
+/// turns, and a node's images change before every hundredth.
+void adverse(benchmark::State& state, workload of) {
+  of.shape.adverse = true;
+  measured best;
+  for (auto _ : state) measure(state, of, {.adverse = true}, best);
+  count(state, of, best);
+  state.counters["us/pod"] = best.us_per_pod;
+}
+
 void set_up(benchmark::internal::Benchmark* made) {
   made->UseManualTime()->Iterations(repetitions)->Unit(benchmark::kMillisecond);
 }
@@ -130,6 +152,8 @@ void set_up(benchmark::internal::Benchmark* made) {
     const bench::kube_figure& kube = bench::kube_figure_of(of.label);
     const std::string name = std::string{kube.test} + "/" + of.label;
     set_up(benchmark::RegisterBenchmark(name.c_str(), workload_against_kube, of, kube));
+    if (of.nodes <= 5000 && of.bound != 0 && !of.shape.small && !of.shape.one_zone)
+      set_up(benchmark::RegisterBenchmark((name + "-adverse").c_str(), adverse, of));
   }
   constexpr workload by_selector[] = {
       {"SchedulingRequiredPodAffinityWithNSSelector", 5000, kind::zone, 5000, kind::zone, 20000},

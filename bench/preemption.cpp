@@ -52,7 +52,7 @@ void schedule(cluster& cluster, scheduler& scheduler, room what, totals& to) {
 totals run(benchmark::State& state, int pods, kind which, room what) {
   constexpr int nodes = 5000, warm_up = 20;
   cluster cluster;
-  bench::add_running(cluster, bench::add_nodes(cluster, nodes, true), kind::low, 4 * nodes);
+  bench::add_running(cluster, bench::add_nodes(cluster, nodes, {.small = true}), kind::low, 4 * nodes);
   scheduler scheduler{cluster, profiles::kube_default()};
   totals all;
   for (int i = -warm_up; i < pods; ++i) {

@@ -33,8 +33,13 @@ class Row:
         return run[self.counter]
 
 
-def kube(title, test, label, gate=None, target=None):
-    return Row(title, f"{test}/{label}", gate, target, small=f"{test}/{label}-all")
+def kube(title, test, label, gate=None, target=None, small=None):
+    return Row(title, f"{test}/{label}", gate, target, small=f"{test}/{small or label + '-all'}")
+
+
+def adverse(title, test, label):
+    """Every node of another shape and load, 1,000 zones, classes in turns, images that change (bench/kube_workloads.cpp)."""
+    return Row(f"{title}, adverse", f"{test}/{label}-adverse", small=f"{test}/{label}-all-adverse")
 
 
 def basic(title, nodes, pods, classes, gate, target, small=None):
@@ -59,6 +64,17 @@ ROWS = [
     kube("affinity, preferred", "SchedulingPreferredPodAffinity", "prefer-affinity", 0.5, 0.3),
     kube("anti-affinity, preferred", "SchedulingPreferredPodAntiAffinity", "prefer-anti-affinity", 0.5, 0.3),
     kube("mixed, eight classes", "MixedSchedulingBasePod", "mixed", 1.0, 0.5),
+    kube("a full node each time", "ResourceSaturation", "one-per-node-default", small="one-per-node-all-signable"),
+    adverse("500 nodes", "SchedulingBasic", "basic-500"),
+    adverse("5,000 nodes", "SchedulingBasic", "basic-5000"),
+    adverse("node affinity", "SchedulingNodeAffinity", "node-affinity"),
+    adverse("spread, required", "TopologySpreading", "spread-hard"),
+    adverse("spread, preferred", "PreferredTopologySpreading", "spread-soft"),
+    adverse("affinity, required", "SchedulingPodAffinity", "zone-affinity"),
+    adverse("anti-affinity, required", "SchedulingPodAntiAffinity", "anti-affinity"),
+    adverse("affinity, preferred", "SchedulingPreferredPodAffinity", "prefer-affinity"),
+    adverse("anti-affinity, preferred", "SchedulingPreferredPodAntiAffinity", "prefer-anti-affinity"),
+    adverse("mixed", "MixedSchedulingBasePod", "mixed"),
     Row("hopeless pods beside", "Unschedulable/running:20000", 0.3, 0.05, small="Unschedulable/running:100"),
     Row("nodes and services come and go", "SchedulingWithMixedChurn", small="SchedulingWithMixedChurn"),
     Row("preempt and place", "PreemptionBasic/preempt-and-place", 10, 4, small="PreemptionBasic/preempt-and-place"),

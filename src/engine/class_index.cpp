@@ -1,7 +1,6 @@
 #include "gangsched/engine/class_index.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -22,6 +21,7 @@ GANGSCHED_INLINE void class_index::sync() {
     replay();
   else
     build();
+  rows_.groups.number_values();
   stale_.settle(state_->log);
 }
 
@@ -33,16 +33,13 @@ GANGSCHED_INLINE void class_index::build() {
   rows_.grow(row_count_);
   // Rows of nodes that were added in a trial and taken back: not counted until they come again.
   std::fill(rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_), rows_.verdict.end(), no_node);
-  links_.grow(row_count_);
+  groups_.grow(row_count_);
   stale_.start(*state_);
-  for (buckets& one : groups_) one.clear();
-  std::move(groups_.begin(), groups_.end(), std::back_inserter(spare_groups_));
-  groups_.clear();
-  populated_.clear();
+  grouped_ = plan.cached.local_range < score_set::limit;
+  groups_.reset(grouped_ ? static_cast<std::size_t>(plan.cached.local_range) + 1 : 0);
   rows_.groups.reset(plan.key_count());
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
-  bucketed_ = plan.cached.local_range < score_set::limit;
   if (reasons_ != nullptr) reasons_->clear();
 
   if (answers_ != nullptr && node_answers::serve(state_->classes[plan.cls]))
@@ -50,7 +47,7 @@ GANGSCHED_INLINE void class_index::build() {
   else
     ask_all();
   for (row_t row = 0; reasons_ != nullptr && row < row_count_; ++row) learn_reasons(row);
-  if (rows_.groups.size() > max_groups) bucketed_ = false;
+  if (rows_.groups.size() > max_groups()) grouped_ = false;
   for (row_t row = 0; row < row_count_; ++row)
     if (rows_.verdict[row] == passes) link(row);
   live_groups_ = rows_.groups.size();
@@ -77,14 +74,14 @@ GANGSCHED_INLINE void class_index::prefetch(row_t row) const noexcept {
   gangsched::detail::prefetch(&rows_.verdict[row]);
   gangsched::detail::prefetch(&rows_.score[row]);
   if (plan_->key_count() != 0) gangsched::detail::prefetch(&rows_.group[row]);
-  gangsched::detail::prefetch(&links_.of[row]);
+  groups_.prefetch(row);
 }
 
 GANGSCHED_INLINE void class_index::replay() {
   if (stale_.empty()) return;
   const row_t rows = state_->nodes.rows.count();
   rows_.grow(std::max(rows, row_count_));
-  links_.grow(std::max(rows, row_count_));
+  groups_.grow(std::max(rows, row_count_));
   if (counts_capacity_) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
   statistics_->rows_evaluated += stale_.size();
@@ -101,7 +98,7 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
-  if (rows_.groups.size() > std::max(max_groups, 2 * live_groups_))
+  if (rows_.groups.size() > std::max(max_groups(), 2 * live_groups_))
     stale_.forget();  // dead groups pile up: start over at the next pick
 }
 
@@ -116,7 +113,7 @@ GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads di
   if (before == passes && after == passes && rows_.group[row] == group && rows_.score[row] == score) return known;
   --counts_[before];
   ++counts_[after];
-  if (before == passes) unlink(row, group, score);
+  if (before == passes) unlink(row, group);
   if (after == passes) link(row);
   if (reasons_ != nullptr) learn_reasons(row);
   return known;
@@ -184,27 +181,14 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
 }
 
 GANGSCHED_INLINE void class_index::link(row_t row) {
-  if (!bucketed_) return;
+  if (!grouped_) return;
   if (rows_.broken != nullptr && (rows_.score[row] < 0 || rows_.score[row] > plan_->cached.local_range))
     rows_.score[row] = 0;
-  const std::uint32_t group = rows_.group[row];
-  while (groups_.size() <= group) {
-    if (spare_groups_.empty()) {
-      groups_.emplace_back(static_cast<std::size_t>(plan_->cached.local_range) + 1);
-    } else {
-      groups_.push_back(std::move(spare_groups_.back()));
-      spare_groups_.pop_back();
-    }
-  }
-  if (groups_[group].population() == 0)
-    populated_.insert(std::lower_bound(populated_.begin(), populated_.end(), group), group);
-  groups_[group].insert(links_, row, static_cast<std::size_t>(rows_.score[row]));
+  groups_.insert(row, rows_.group[row], static_cast<std::uint32_t>(rows_.score[row]));
 }
 
-GANGSCHED_INLINE void class_index::unlink(row_t row, std::uint32_t group, std::int64_t score) {
-  if (!bucketed_) return;
-  groups_[group].erase(links_, row, static_cast<std::size_t>(score));
-  if (groups_[group].population() == 0) populated_.erase(std::lower_bound(populated_.begin(), populated_.end(), group));
+GANGSCHED_INLINE void class_index::unlink(row_t row, std::uint32_t group) {
+  if (grouped_) groups_.erase(row, group);
 }
 
 GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_ptr<const class_plan> plan) const {
@@ -236,24 +220,28 @@ GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_
     }
   }
   if (counts_ != fresh.counts_ && row_count_ == fresh.row_count_) return "the counts of verdicts";
-  if (!bucketed_ || !fresh.bucketed_) return std::nullopt;
+  if (!grouped_ || !fresh.grouped_) return std::nullopt;
   std::size_t linked = 0;
-  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
-    linked += groups_[group].population();
-    if (std::binary_search(populated_.begin(), populated_.end(), group) != (groups_[group].population() != 0))
+  for (std::uint32_t group = 0; group < groups_.population().size(); ++group) {
+    std::uint32_t population = 0, best = 0, have_it = 0;
+    bool right = true;
+    groups_.each(group, [&](row_t row, std::uint32_t score) {
+      right = right && rows_.verdict[row] == passes && rows_.group[row] == group && rows_.score[row] == score;
+      if (population++ == 0 || score > best)
+        best = score, have_it = 1;
+      else
+        have_it += score == best;
+    });
+    if (!right) return "a row is in the wrong group, or with another score";
+    if (population != groups_.population()[group]) return "the size of a group";
+    const std::span<const std::uint32_t> populated = groups_.populated();
+    if (std::binary_search(populated.begin(), populated.end(), group) != (population != 0))
       return "the groups that have rows";
-    for (std::size_t score = 0; score <= static_cast<std::size_t>(plan_->cached.local_range); ++score) {
-      std::uint32_t size = 0;
-      for (row_t row = groups_[group].head(score); row != no_row; row = links_.next(row), ++size) {
-        if (rows_.verdict[row] != passes || rows_.group[row] != group ||
-            rows_.score[row] != static_cast<std::int64_t>(score)) {
-          return at(row) + ": in the wrong bucket";
-        }
-      }
-      if (size != groups_[group].size(score)) return "the size of a bucket";
-    }
+    if (population != 0 && (best != groups_.best(group) || have_it != groups_.best_count(group)))
+      return "the best of a group";
+    linked += population;
   }
-  if (linked != counts_[passes]) return "the number of rows in buckets";
+  if (linked != counts_[passes]) return "the number of rows in groups";
   return std::nullopt;
 }
 

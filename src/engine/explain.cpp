@@ -140,16 +140,15 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
 
   // Keyed filters need to know what the others leave.
   const auto judge = [&](const planned& hook, const std::vector<std::size_t>& among, const auto& each) {
-    std::vector<filtered_group> groups;
-    std::vector<std::size_t> slots;
     const hook_context context = plan.context(*state_, hook, pod);
-    for (const std::size_t i : among) {
-      const std::int64_t key = hook.plugin->filter.key(hook.plugin->self.get(), context, rows[i]);
-      auto found = std::find_if(groups.begin(), groups.end(), [&](const filtered_group& g) { return g.key == key; });
-      if (found == groups.end()) found = groups.insert(groups.end(), {key, 0, {}});
-      ++found->population;
-      slots.push_back(static_cast<std::size_t>(found - groups.begin()));
-    }
+    buffers_.keys.clear();
+    for (const std::size_t i : among)
+      buffers_.keys.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, rows[i]));
+    number_keys();
+    const std::vector<std::uint32_t> slots = buffers_.slot;
+    std::vector<filtered_group> groups;
+    for (const std::int64_t key : buffers_.distinct) groups.push_back({key, 0, {}});
+    for (const std::uint32_t slot : slots) ++groups[slot].population;
     if (!groups.empty()) hook.plugin->filter.finish(hook.plugin->self.get(), context, groups);
     for (std::size_t j = 0; j < among.size(); ++j) each(among[j], groups[slots[j]].verdict);
   };
@@ -208,19 +207,15 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
   if (own != feasible.end()) feasible = {*own};  // the others are not asked
   for (const planned& hook : plan.scores) {
     const hook_context context = plan.context(*state_, hook, pod);
+    buffers_.keys.clear();
+    for (const std::size_t i : feasible)
+      buffers_.keys.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, rows[i]));
+    number_keys();
+    const std::vector<std::int64_t> raws = buffers_.keys;
+    const std::vector<std::uint32_t> slots = buffers_.slot;
     std::vector<scored_group> groups;
-    std::vector<std::int64_t> raws;
-    std::vector<std::size_t> slots;
-    for (const std::size_t i : feasible) {
-      raws.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, rows[i]));
-      const auto first = std::find(raws.begin(), raws.end(), raws.back());
-      const auto at = static_cast<std::size_t>(first - raws.begin());
-      if (at + 1 == raws.size())
-        slots.push_back(groups.size()), groups.push_back({raws.back(), 0});
-      else
-        slots.push_back(slots[at]);
-      ++groups[slots.back()].population;
-    }
+    for (const std::int64_t raw : buffers_.distinct) groups.push_back({raw, 0});
+    for (const std::uint32_t slot : slots) ++groups[slot].population;
     if (hook.plugin->score.finish != nullptr && !groups.empty() &&
         hook.plugin->score.finish(hook.plugin->self.get(), context, groups).code == code::skip) {
       continue;

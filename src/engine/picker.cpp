@@ -229,7 +229,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   const row_scores& rows = index.rows();
   withhold(rows, pod, within, result);
   if (result.said.code == code::error) return result;
-  if (within == nullptr && !plan.opaque && index.bucketed() && !in_order(plan)) {
+  if (within == nullptr && !plan.opaque && index.grouped() && !in_order(plan)) {
     index.hide(buffers_.withheld);
     result = from_index(index, pod, result);
     index.show(buffers_.withheld);
@@ -287,6 +287,7 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
   const position before = where();
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
+  unindexed_.groups.number_values();
   answers_.count_groups(unindexed_, buffers_.population);
   find_populated();
   judge_groups(plan, unindexed_, pod, result);
@@ -314,14 +315,13 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
 GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {
   const class_plan& plan = index.plan();
   const row_scores& rows = index.rows();
-  const std::span<const buckets> groups = index.groups();
+  const grouped_rows& groups = index.groups();
   for (const planned& hook : plan.local_filters) {
     if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
   }
   const std::uint64_t decision = statistics_->decisions++;
-  buffers_.population.resize(groups.size());
-  buffers_.populated.assign(index.populated().begin(), index.populated().end());
-  for (const std::uint32_t group : buffers_.populated) buffers_.population[group] = groups[group].population();
+  buffers_.population.assign(groups.population().begin(), groups.population().end());
+  buffers_.populated.assign(groups.populated().begin(), groups.populated().end());
   judge_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
   score_groups(plan, rows, pod, result);
@@ -331,23 +331,19 @@ GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, 
   std::uint64_t count = 0;
   buffers_.winners.clear();
   for (const std::uint32_t g : buffers_.open_groups) {
-    const std::size_t score = groups[g].best();
-    const std::int64_t total = buffers_.offset[g] + static_cast<std::int64_t>(score);
+    const std::int64_t total = buffers_.offset[g] + groups.best(g);
     if (total < best) continue;
     if (total > best) {
       buffers_.winners.clear();
       count = 0;
     }
     best = total;
-    count += groups[g].size(score);
+    count += groups.best_count(g);
     buffers_.winners.push_back(g);
   }
   if (best < 0) return result;
   const auto each = [&](auto&& visit) {
-    for (const std::uint32_t g : buffers_.winners) {
-      row_t row = groups[g].head(groups[g].best());
-      for (; row != no_row; row = index.links().next(row)) visit(row);
-    }
+    for (const std::uint32_t g : buffers_.winners) groups.each_best(g, visit);
   };
   result.score = best;
   if (options_.ties == tie_rule::lowest_row) {
@@ -443,18 +439,31 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
     return;
   }
   std::size_t which = plan.cached.filter_keys.size();
+  std::uint32_t nodes = 0;
+  for (const std::uint32_t group : open) nodes += buffers_.population[group];
+  std::int64_t alike = 0;  // what all have
   for (const planned& hook : plan.cached.score_keys) {
     const key_values& values = rows.groups.values(which++);
-    buffers_.sums.gather(values, open, buffers_.population, buffers_.scored);
+    const bool all_alike = values.value.size() == 1;
+    if (all_alike)
+      buffers_.scored.assign(1, {values.value.front(), nodes});
+    else
+      buffers_.sums.gather(values, open, buffers_.population, buffers_.scored);
     if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code ==
         code::skip)
       continue;
     check_range(*hook.plugin, buffers_.scored, result);
+    if (all_alike) {
+      alike += hook.plugin->weight * buffers_.scored.front().score;
+      continue;
+    }
     for (const std::uint32_t group : open) {
       buffers_.offset[group] +=
           hook.plugin->weight * buffers_.scored[buffers_.sums.place(values.of_group[group])].score;
     }
   }
+  if (alike == 0) return;
+  for (const std::uint32_t group : open) buffers_.offset[group] += alike;
 }
 
 /// The same where there is nobody to compare with.

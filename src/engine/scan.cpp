@@ -49,6 +49,7 @@ GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, cons
   if (watched_) count_narrowed_reasons(plan, pod, within, rows);
   scratch_.run_scores(*state_, plan, buffers_.candidates);
   for (const row_t row : buffers_.candidates) scratch_.run_keys(*state_, plan, row);
+  scratch_.groups.number_values();
   if (scratch_.broken != nullptr) {
     result.said = broken(plan, scratch_);
     return result;

@@ -6,6 +6,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/key_words.hpp"
@@ -177,17 +178,22 @@ GANGSCHED_INLINE void pod_topology_spread::finish_score(const pod_view& pod, con
   for (std::size_t i = 0; i < size; ++i) {
     const part& one = d.soft[i];
     values.clear();
-    std::size_t nodes = 0;
+    std::size_t nodes = 0, domains = 0;
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
     for (const scored_group& group : groups) {
       if (ignored(group)) continue;
       const std::int64_t word = pod.unpack(group.score, size)[i];
       // A node without the label is of the empty value; hostnames are counted by nodes, with or without.
+      const std::int64_t value = one.how == look::lenient ? word >> 1 : word;
       if (one.how == look::count && (one.topology == node_itself || word != absent))
         nodes += group.population;
-      else
-        values.push_back(one.how == look::lenient ? word >> 1 : word);
+      else if (size > 1)
+        values.push_back(value);
+      else if (std::exchange(last, value) != value)
+        ++domains;  // the words of a single constraint are the keys, which are ascending
     }
-    weights.push_back(detail::go_log(static_cast<double>(nodes + detail::count_distinct(values) + 2)));
+    domains += detail::count_distinct(values);
+    weights.push_back(detail::go_log(static_cast<double>(nodes + domains + 2)));
   }
   constexpr std::int64_t out = -1;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;

@@ -22,7 +22,9 @@ TEST_CASE("groups: equal tuples are one, and each key's values are ascending, on
       const auto [known, fresh] = plain.try_emplace(tuple, static_cast<std::uint32_t>(plain.size()));
       REQUIRE(groups.find_or_add(tuple) == known->second);
       REQUIRE(groups.size() == plain.size());
+      if (random() % 8 == 0) groups.number_values();
     }
+    groups.number_values();
     for (std::size_t key = 0; key < keys; ++key) {
       std::set<std::int64_t> values;
       for (const auto& [tuple, group] : plain) values.insert(tuple[key]);
@@ -53,6 +55,7 @@ TEST_CASE("groups: what some have is added up by value") {
     for (std::size_t tuples = random() % 400; tuples != 0; --tuples)
       groups.find_or_add(std::vector<std::int64_t>{static_cast<std::int64_t>(random()) % different,
                                                    static_cast<std::int64_t>(random() % 3)});
+    groups.number_values();
     std::vector<std::uint32_t> some, population(groups.size());
     for (std::uint32_t group = 0; group < groups.size(); ++group) {
       population[group] = static_cast<std::uint32_t>(1 + random() % 50);

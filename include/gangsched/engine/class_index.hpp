@@ -1,10 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "gangsched/engine/buckets.hpp"
 #include "gangsched/engine/domain_index.hpp"
+#include "gangsched/engine/grouped_rows.hpp"
 #include "gangsched/engine/node_answers.hpp"
 #include "gangsched/engine/row_reasons.hpp"
 #include "gangsched/engine/row_scores.hpp"
@@ -25,9 +26,9 @@ class GANGSCHED_API class_index {
   /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to rebuild.
   void sync();
 
-  /// Takes feasible rows out of their buckets for one pick, and puts them back. O(rows).
+  /// Takes feasible rows out of their groups for one pick, and puts them back. O(rows).
   void hide(std::span<const row_t> rows) {
-    for (const row_t row : rows) unlink(row, rows_.group[row], rows_.score[row]);
+    for (const row_t row : rows) unlink(row, rows_.group[row]);
   }
   void show(std::span<const row_t> rows) {
     for (const row_t row : rows) link(row);
@@ -40,12 +41,9 @@ class GANGSCHED_API class_index {
   [[nodiscard]] row_t row_count() const noexcept { return row_count_; }
   /// Rows per verdict: how many each local filter rejects.
   [[nodiscard]] std::span<const std::uint32_t> verdict_counts() const noexcept { return counts_; }
-  /// Whether rows are in buckets; if not (scores too wide, too many groups) a pick looks at every feasible row.
-  [[nodiscard]] bool bucketed() const noexcept { return bucketed_; }
-  [[nodiscard]] std::span<const buckets> groups() const noexcept { return groups_; }
-  /// The groups that have rows in their buckets, ascending.
-  [[nodiscard]] std::span<const std::uint32_t> populated() const noexcept { return populated_; }
-  [[nodiscard]] const bucket_links& links() const noexcept { return links_; }
+  /// Whether rows are in their groups by score; if not (scores too wide, too many groups) a pick looks at every feasible row.
+  [[nodiscard]] bool grouped() const noexcept { return grouped_; }
+  [[nodiscard]] const grouped_rows& groups() const noexcept { return groups_; }
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
   [[nodiscard]] std::optional<std::string> difference(std::shared_ptr<const class_plan> fresh) const;
@@ -63,7 +61,8 @@ class GANGSCHED_API class_index {
   [[nodiscard]] std::span<const std::int64_t> capacities(const domain_index& domains);
 
  private:
-  static constexpr std::uint32_t max_groups = 512;
+  /// To go through more groups than that is no less work than to go through the nodes.
+  [[nodiscard]] std::uint32_t max_groups() const noexcept { return std::max<std::uint32_t>(512, row_count_ / 4); }
   struct capacity_sums {
     const domain_index* of;
     std::uint64_t version;
@@ -79,7 +78,7 @@ class GANGSCHED_API class_index {
   void learn_reasons(row_t row);
   void prefetch(row_t row) const noexcept;
   void link(row_t row);
-  void unlink(row_t row, std::uint32_t group, std::int64_t score);
+  void unlink(row_t row, std::uint32_t group);
 
   const model::cluster_state* state_;
   std::shared_ptr<const class_plan> plan_;
@@ -90,13 +89,10 @@ class GANGSCHED_API class_index {
   std::uint64_t refreshes_ = 0;
   row_t last_refreshed_ = no_row;
   std::uint32_t live_groups_ = 0;  // when it was built
-  bucket_links links_;
-  std::vector<buckets> groups_;
-  std::vector<std::uint32_t> populated_;
-  std::vector<buckets> spare_groups_;  // empty ones, for their memory
-  std::vector<row_t> passing_;         // of a build
+  grouped_rows groups_;
+  std::vector<row_t> passing_;  // of a build
   std::vector<std::uint32_t> counts_;
-  bool bucketed_ = true;
+  bool grouped_ = true;
   stale_rows stale_;
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row

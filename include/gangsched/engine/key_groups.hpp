@@ -27,6 +27,18 @@ struct key_values {
     value.insert(at, its);
     for (std::size_t group = 0; group + 1 < of_group.size(); ++group) of_group[group] += of_group[group] >= place;
   }
+  /// The values of all groups, from nothing; @p its(group). O(groups · log values).
+  template <class Value>
+  void set_groups(std::uint32_t groups, const Value& its) {
+    value.clear();
+    for (std::uint32_t group = 0; group < groups; ++group) value.push_back(its(group));
+    std::sort(value.begin(), value.end());
+    value.erase(std::unique(value.begin(), value.end()), value.end());
+    of_group.clear();
+    for (std::uint32_t group = 0; group < groups; ++group)
+      of_group.push_back(
+          static_cast<std::uint32_t>(std::lower_bound(value.begin(), value.end(), its(group)) - value.begin()));
+  }
 };
 
 /// Adds up how many nodes groups have, by value of a key.
@@ -85,9 +97,20 @@ class key_groups {
   [[nodiscard]] std::int64_t key(std::uint32_t group, std::size_t which) const noexcept {
     return tuples_[group * keys_ + which];
   }
-  /// The different values of a key among all groups.
+  /// Sees to it that the values of all groups are known. O(keys), and what those cost that are new.
+  void number_values() {
+    constexpr std::uint32_t some = 4;  // more than that are less work all at once
+    for (std::size_t which = 0; which < keys_; ++which) {
+      key_values& values = values_[which];
+      auto known = static_cast<std::uint32_t>(values.of_group.size());
+      if (count_ - known > some) values.set_groups(count_, [&](std::uint32_t group) { return key(group, which); });
+      for (known = static_cast<std::uint32_t>(values.of_group.size()); known < count_; ++known)
+        values.add_group(key(known, which));
+    }
+  }
+  /// The different values of a key among the groups when they were numbered last.
   [[nodiscard]] const key_values& values(std::size_t which) const noexcept { return values_[which]; }
-  /// The group of a tuple, made on first sight. O(keys), and what its values cost on first sight.
+  /// The group of a tuple, made on first sight. O(keys).
   std::uint32_t find_or_add(std::span<const std::int64_t> tuple) {
     if (2 * (count_ + 1) > table_.size()) grow();
     std::size_t at = place(tuple);
@@ -97,7 +120,6 @@ class key_groups {
     }
     table_[at] = count_;
     tuples_.insert(tuples_.end(), tuple.begin(), tuple.end());
-    for (std::size_t which = 0; which < keys_; ++which) values_[which].add_group(tuple[which]);
     return count_++;
   }
 

@@ -67,13 +67,13 @@ struct event {
 
 // --- scores
 
-/// One value that a plugin's score takes over the candidates of a cycle, and how many candidates have it.
+/// One value that a plugin's score takes over the candidates of a cycle, and how many candidates have it. Hooks see them ascending.
 struct scored_group {
   std::int64_t score;  ///< in: the raw score; out: normalised, in [0, 100]
   std::uint32_t population;
 };
 
-/// One key of a keyed hook, and how many nodes that no other filter rejected have it.
+/// One key of a keyed hook, and how many nodes that no other filter rejected have it. Hooks see them ascending.
 struct filtered_group {
   std::int64_t key;
   std::uint32_t population;
