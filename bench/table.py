@@ -92,6 +92,9 @@ ROWS = [
     Row("NVLink, 1,000 nodes", "NVLinkPack/nodes:1000", 1.25, 1 / 3, "items_per_second", "NVLinkPack/nodes:1000"),
     Row("NVLink, 10,000 nodes", "NVLinkPack/nodes:10000", 1.25, 1 / 3, "items_per_second"),
     Row("device claims", "DRASteadyState/claims:2500", 1.25, 1 / 3, "items_per_second", "DRASteadyState/claims:2500"),
+    Row("open loop, 0.5 M pods/s, 5,000 nodes, p99.9", "OpenLoop/nodes:5000/rate:500000", None, None, "p99.9_us"),
+    Row("0.1 M pods/s, 100,000 nodes, p99.9", "OpenLoop/nodes:100000/rate:100000", None, None, "p99.9_us"),
+    Row("the longest pause there", "OpenLoop/nodes:100000/rate:100000", 1000, None, "longest_us"),
 ]
 
 
@@ -146,11 +149,11 @@ def show(all_rows, counted):
     columns = [("us", "us"), ("kube_us", "kube"), ("ratio", "ratio"), ("gate_us", "gate"), ("target_us", "target"), ("allocations", "allocations")]
     if counted:
         columns.append(("instructions", "instructions"))
-    print("  ".join([f"{'workload':<42}", *(f"{title:>{max(7, len(title))}}" for _, title in columns), f"{'':<6}", "digest"]))
+    print("  ".join([f"{'workload':<44}", *(f"{title:>{max(7, len(title))}}" for _, title in columns), f"{'':<6}", "digest"]))
     for row in all_rows:
         word = "" if "kept" not in row else "kept" if row["kept"] else "MISSED"
         cells = (f"{number(row.get(key)):>{max(7, len(title))}}" for key, title in columns)
-        print("  ".join([f"{row['workload']:<42}", *cells, f"{word:<6}", row.get("digest", "")]))
+        print("  ".join([f"{row['workload']:<44}", *cells, f"{word:<6}", row.get("digest", "")]))
 
 
 def small_shapes(bench):

@@ -51,7 +51,16 @@ GANGSCHED_INLINE void amount_columns::start(const model::cluster_state& state, c
   is_node_.clear();
   changes_.clear();
   grow(state);
-  for (std::size_t place = 0; place < order.size(); ++place) update(state, order.row(place), place);
+  for (std::size_t place = 0; place < order.size(); ++place) is_node_[place] = state.nodes.alive(order.row(place));
+  for (resource_kind kind = 0; kind < columns_.size(); ++kind) {
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      if (is_node_[place] == 0) continue;
+      const row_t row = order.row(place);
+      put(columns_[kind], place, static_cast<double>(state.nodes.allocatable.at(row, kind)),
+          static_cast<double>(state.nodes.used.at(row, kind)));
+    }
+  }
+  show();
   for (std::size_t block = 0; block < changes_.size(); ++block) narrow(block);
 }
 
@@ -94,13 +103,18 @@ GANGSCHED_INLINE void amount_columns::update(const model::cluster_state& state, 
 
 GANGSCHED_INLINE void amount_columns::set(column& of, std::size_t place, std::int64_t allocatable, std::int64_t used,
                                           bool is_node) {
-  const double had = of.allocatable[place];
-  const double used_before = of.used[place];
+  const double had = of.allocatable[place], used_before = of.used[place];
   const double has = is_node ? static_cast<double>(allocatable) : 1.0;
   const double uses = is_node ? static_cast<double>(used) : 0.0;
   if (had == has && used_before == uses && is_node == (is_node_[place] != 0)) return;
-  const double share = has == 0.0 ? 0.0 : uses > has ? 1.0 : uses / has;
-  if (is_node) detail::widen(of.ranges[place / amount_block::rows], has, uses, has - uses, share);
+  const bool was_exact = of.inexact == 0;
+  put(of, place, has, uses);
+  if (is_node) detail::widen(of.ranges[place / amount_block::rows], has, uses, of.free[place], of.share[place]);
+  if (was_exact != (of.inexact == 0)) show();
+}
+
+GANGSCHED_INLINE void amount_columns::put(column& of, std::size_t place, double has, double uses) {
+  const double had = of.allocatable[place], used_before = of.used[place];
   const bool was_inexact = detail::inexact(had) || detail::inexact(used_before);
   const bool is_inexact = detail::inexact(has) || detail::inexact(uses);
   of.inexact = of.inexact + (is_inexact ? 1 : 0) - (was_inexact ? 1 : 0);
@@ -112,8 +126,7 @@ GANGSCHED_INLINE void amount_columns::set(column& of, std::size_t place, std::in
   }
   of.used[place] = uses;
   of.free[place] = has - uses;
-  of.share[place] = share;
-  if (was_inexact != is_inexact) show();
+  of.share[place] = has == 0.0 ? 0.0 : uses > has ? 1.0 : uses / has;
 }
 
 GANGSCHED_INLINE void amount_columns::narrow(std::size_t block) {

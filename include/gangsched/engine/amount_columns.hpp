@@ -35,6 +35,7 @@ class GANGSCHED_API amount_columns {
   };
   void grow(const model::cluster_state& state);
   void set(column& of, std::size_t place, std::int64_t allocatable, std::int64_t used, bool is_node);
+  void put(column& of, std::size_t place, double has, double uses);
   void narrow(std::size_t block);
   void show();
 
