@@ -89,6 +89,17 @@ struct find_top {
   }
 };
 
+/// How many bits two sets have in common: the machines that have wide registers count bits in one step.
+struct count_common {
+  template <std::size_t N>
+  GANGSCHED_LANES static void run(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
+                                  std::uint32_t* common) {
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < words; ++i) sum += static_cast<std::uint32_t>(std::popcount(a[i] & b[i]));
+    *common = sum;
+  }
+};
+
 /// What stood at place from[i] stands at i. Nothing happens to what is empty; what has fewer places gets more.
 template <class T>
 void permute(std::vector<T>& all, std::span<const row_t> from, const T& more = {}) {
@@ -451,6 +462,7 @@ GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& ou
     one.live = one.groups.size();
   }
   for (row_bits& each : one.places) each.grow(places());
+  one.groups.number_values();
   out.groups = one.groups;
   grouping_ = &one;
   group_ = one.group.data();
@@ -495,9 +507,8 @@ GANGSCHED_INLINE void node_answers::count_groups(const row_scores& of, std::vect
     passing_.each([&](row_t place) { ++population[group_[place]]; });
   } else {
     for (std::size_t group = 0; group < population.size(); ++group)
-      for (std::size_t block = 0; block < passing_.words(); ++block)
-        population[group] +=
-            static_cast<std::uint32_t>(std::popcount(passing_.word(block) & grouping_->places[group].word(block)));
+      run_lanes<detail::count_common>(passing_.data(), grouping_->places[group].data(), passing_.words(),
+                                      &population[group]);
   }
 }
 

@@ -31,6 +31,7 @@ class row_bits {
   [[nodiscard]] std::size_t words() const noexcept { return words_.size(); }
   [[nodiscard]] std::uint64_t& word(std::size_t which) noexcept { return words_[which]; }
   [[nodiscard]] std::uint64_t word(std::size_t which) const noexcept { return words_[which]; }
+  [[nodiscard]] const std::uint64_t* data() const noexcept { return words_.data(); }
   /// How many are in it. O(words).
   [[nodiscard]] std::uint32_t count() const noexcept {
     std::uint32_t all = 0;
