@@ -40,8 +40,8 @@ struct open_loop {
   open_loop(int count, std::size_t pods)
       : nodes(bench::mixed_nodes(count)), by(nodes, profiles::kube_default()), most(pods) {
     // Ahead of what comes, as docs/embedding.md says: no table moves later.
-    bench::must(nodes.reserve(
-        {.nodes = static_cast<std::uint32_t>(count), .pods = static_cast<std::uint32_t>(20 * count + pods)}));
+    bench::must(nodes.reserve({.nodes = static_cast<std::uint32_t>(count),
+                               .pods = static_cast<std::uint32_t>(20 * static_cast<std::size_t>(count) + pods)}));
     for (int i = 0; i < classes; ++i) kinds.push_back(kind_of(i));
   }
   void next() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gangsched/core/id.hpp"
+#include "gangsched/model/column.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
