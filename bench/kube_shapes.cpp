@@ -137,7 +137,7 @@ pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, cons
 }
 
 void add_running(cluster& to, const std::vector<node_id>& nodes, kind which, int count, const pod_options& how) {
-  const std::size_t step = which == kind::zone ? 3 : 1;  // every third node is in zone1
+  const std::size_t step = which == kind::zone ? 3 : 1;  // in zone1, if there are three
   const std::size_t places = (nodes.size() + step - 1) / step;
   for (int i = 0; i < count; ++i) {
     pod_spec pod = pod_of(which, i, numbered("init-%06d", i), "sched-0", how);

@@ -42,7 +42,8 @@ struct pod_options {
 /// Number @p i of a kind.
 gangsched::pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, const pod_options& how = {});
 
-/// Pods "init-%06d" that run: on all nodes in turn, those of kind zone on the nodes of zone1, or of every third zone.
+/// Pods "init-%06d" that run: on all nodes in turn, those of kind zone on every third node, which are those of zone1,
+/// or, adverse, are in all zones.
 void add_running(gangsched::cluster& to, const std::vector<gangsched::node_id>& nodes, kind which, int count,
                  const pod_options& how = {});
 

@@ -133,8 +133,8 @@ void alone(benchmark::State& state, const workload& of) {
   state.counters["us/pod"] = best.us_per_pod;
 }
 
-/// The same workload where nothing is alike: every node has another shape and load, there are 1,000 zones, pods are of eight classes in
-/// turns, and a node's images change before every hundredth.
+/// The same workload where little is alike: every node has another size, pods of 97 sizes run there, there are 1,000 zones, pods are of
+/// eight sizes in turns, and a node's images change before every hundredth.
 void adverse(benchmark::State& state, workload of) {
   of.shape.adverse = true;
   measured best;

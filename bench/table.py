@@ -38,7 +38,7 @@ def kube(title, test, label, gate=None, target=None, small=None):
 
 
 def adverse(title, test, label):
-    """Every node of another shape and load, 1,000 zones, classes in turns, images that change (bench/kube_workloads.cpp)."""
+    """Nodes that differ, 1,000 zones, sizes in turns, images that change (bench/kube_workloads.cpp)."""
     return Row(f"{title}, adverse", f"{test}/{label}-adverse", small=f"{test}/{label}-all-adverse")
 
 

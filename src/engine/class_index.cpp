@@ -98,7 +98,8 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
-  if (rows_.groups.size() > std::max(max_groups(), 2 * live_groups_))
+  constexpr std::uint32_t few_groups = 512;
+  if (rows_.groups.size() > std::max(few_groups, 2 * live_groups_))
     stale_.forget();  // dead groups pile up: start over at the next pick
 }
 

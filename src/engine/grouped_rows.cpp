@@ -1,16 +1,21 @@
 #include "gangsched/engine/grouped_rows.hpp"
 
+#include <utility>
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void grouped_rows::reset(std::size_t scores) {
-  if (scores != scores_) buckets_.clear();
-  scores_ = scores;
-  for (std::uint32_t i = 0; i < buckets_in_use_ && i < buckets_.size(); ++i) {
-    std::fill(buckets_[i].heads.begin(), buckets_[i].heads.end(), no_row);
-    std::fill(buckets_[i].sizes.begin(), buckets_[i].sizes.end(), 0);
-    buckets_[i].set.clear();
+  for (const std::uint32_t group : populated_) {
+    if (buckets_of_[group] == none) continue;
+    buckets& its = buckets_[buckets_of_[group]];
+    std::fill(its.heads.begin(), its.heads.end(), no_row);
+    std::fill(its.sizes.begin(), its.sizes.end(), 0);
+    its.set.clear();
+    spare_.push_back(buckets_of_[group]);  // (there is room for all)
   }
-  buckets_in_use_ = 0;
+  if (scores != scores_) buckets_.clear(), spare_.clear();
+  scores_ = scores;
+  few_ = static_cast<std::uint32_t>(std::max<std::size_t>(24, scores / 64));
   populated_.clear();
   population_.clear();
   best_.clear();
@@ -31,15 +36,21 @@ GANGSCHED_INLINE void grouped_rows::put_into(buckets& its, row_t row, std::uint3
 }
 
 GANGSCHED_INLINE void grouped_rows::give_buckets(std::uint32_t group) {
-  if (buckets_in_use_ == buckets_.size()) buckets_.emplace_back(scores_);
-  buckets& its = buckets_[buckets_in_use_];
+  if (spare_.empty()) {
+    spare_.reserve(buckets_.size() + 1);
+    buckets_.emplace_back(scores_);
+    spare_.push_back(static_cast<std::uint32_t>(buckets_.size() - 1));
+  }
+  // From here on nothing throws.
+  buckets& its = buckets_[spare_.back()];
   for (row_t row = head_[group]; row != no_row;) {
     const row_t next = links_[row].next;
     put_into(its, row, links_[row].score);
     row = next;
   }
   head_[group] = no_row;
-  buckets_of_[group] = buckets_in_use_++;
+  buckets_of_[group] = spare_.back();
+  spare_.pop_back();
 }
 
 GANGSCHED_INLINE void grouped_rows::insert(row_t row, std::uint32_t group, std::uint32_t score) {
@@ -52,7 +63,7 @@ GANGSCHED_INLINE void grouped_rows::insert(row_t row, std::uint32_t group, std::
   }
   if (population_[group] == 0)
     populated_.insert(std::lower_bound(populated_.begin(), populated_.end(), group), group);
-  else if (population_[group] == few && buckets_of_[group] == none)
+  else if (population_[group] == few_ && buckets_of_[group] == none)
     give_buckets(group);
   // From here on nothing throws.
   top& best = best_[group];
@@ -78,10 +89,12 @@ GANGSCHED_INLINE void grouped_rows::erase(row_t row, std::uint32_t group) noexce
     buckets& its = buckets_[buckets_of_[group]];
     if (--its.sizes[score] == 0) its.set.reset(score);
   }
-  if (--population_[group] == 0)
+  if (--population_[group] == 0) {
     populated_.erase(std::lower_bound(populated_.begin(), populated_.end(), group));
-  else if (score == best_[group].score && --best_[group].count == 0)
+    if (!in_list) spare_.push_back(std::exchange(buckets_of_[group], none));  // (there is room for all)
+  } else if (score == best_[group].score && --best_[group].count == 0) {
     find_best(group);
+  }
 }
 
 /// The group has rows.

@@ -93,7 +93,6 @@ class GANGSCHED_API grouped_rows {
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
-  static constexpr std::uint32_t few = 24;  // rows of a group that are one list
   struct link {
     row_t next = no_row, prev = no_row;
     std::uint32_t score = 0;
@@ -113,14 +112,16 @@ class GANGSCHED_API grouped_rows {
   void find_best(std::uint32_t group) noexcept;
 
   std::size_t scores_ = 0;
+  std::uint32_t few_ =
+      0;  // rows that are one list; so that all buckets take no more than 512 bytes a row, but for groups of 24
   std::vector<link> links_;                // by row
   std::vector<std::uint32_t> populated_;   // the groups that have rows
   std::vector<std::uint32_t> population_;  // by group
   std::vector<top> best_;                  // likewise
   std::vector<row_t> head_;                // likewise: of those without buckets
   std::vector<std::uint32_t> buckets_of_;  // likewise: which, or none
-  std::vector<buckets> buckets_;           // those in use, and then empty ones, for their memory
-  std::uint32_t buckets_in_use_ = 0;
+  std::vector<buckets> buckets_;
+  std::vector<std::uint32_t> spare_;  // those of `buckets_` that nobody has: empty, for their memory
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -44,7 +44,7 @@ struct key_values {
 /// Adds up how many nodes groups have, by value of a key.
 class value_sums {
  public:
-  /// For each value that some of @p groups has an {value, population} in @p out, ascending. None of them may have a population of 0.
+  /// For each value that some of @p groups has an {value, population} in @p out, ascending. Each group is named once.
   /// O(groups + values / 64).
   template <class Entry>
   void gather(const key_values& key, std::span<const std::uint32_t> groups, std::span<const std::uint32_t> population,
@@ -52,12 +52,14 @@ class value_sums {
     constexpr std::size_t bits = 64;
     const std::size_t values = key.value.size();
     if (sum_.size() < values) {
-      sum_.resize(values);
       place_.resize(values);
       seen_.resize((values + bits - 1) / bits);
+      sum_.resize(values);  // last: memory may run out before
     }
     out.clear();
-    out.reserve(std::min(values, groups.size()));  // from here on nothing throws
+    if (const std::size_t most = std::min(values, groups.size()); out.capacity() < most)
+      out.reserve(std::max(most, 2 * out.capacity()));
+    // From here on nothing throws.
     for (const std::uint32_t group : groups) {
       const std::uint32_t value = key.of_group[group];
       sum_[value] += population[group];
@@ -99,7 +101,7 @@ class key_groups {
   }
   /// Sees to it that the values of all groups are known. O(keys), and what those cost that are new.
   void number_values() {
-    constexpr std::uint32_t some = 4;  // more than that are less work all at once
+    constexpr std::uint32_t some = 128;  // more than that are less work all at once
     for (std::size_t which = 0; which < keys_; ++which) {
       key_values& values = values_[which];
       auto known = static_cast<std::uint32_t>(values.of_group.size());
@@ -112,18 +114,21 @@ class key_groups {
   [[nodiscard]] const key_values& values(std::size_t which) const noexcept { return values_[which]; }
   /// The group of a tuple, made on first sight. O(keys).
   std::uint32_t find_or_add(std::span<const std::int64_t> tuple) {
+    if (last_ < count_ && is_of(tuple, last_)) return last_;  // nodes that stand side by side are mostly alike
     if (2 * (count_ + 1) > table_.size()) grow();
     std::size_t at = place(tuple);
     for (; table_[at] != none; at = (at + 1) & (table_.size() - 1)) {
-      if (std::equal(tuple.begin(), tuple.end(), tuples_.begin() + static_cast<std::ptrdiff_t>(table_[at] * keys_)))
-        return table_[at];
+      if (is_of(tuple, table_[at])) return last_ = table_[at];
     }
-    table_[at] = count_;
+    table_[at] = last_ = count_;
     tuples_.insert(tuples_.end(), tuple.begin(), tuple.end());
     return count_++;
   }
 
  private:
+  [[nodiscard]] bool is_of(std::span<const std::int64_t> tuple, std::uint32_t group) const noexcept {
+    return std::equal(tuple.begin(), tuple.end(), tuples_.begin() + static_cast<std::ptrdiff_t>(group * keys_));
+  }
   [[nodiscard]] std::size_t place(std::span<const std::int64_t> tuple) const noexcept {
     std::uint64_t hash = 0;
     for (const std::int64_t key : tuple) hash = mix64(hash ^ static_cast<std::uint64_t>(key));
@@ -141,7 +146,7 @@ class key_groups {
   std::vector<key_values> values_;
   std::vector<std::int64_t> tuples_;
   std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(16, none);  // open addressing, at most half full
-  std::uint32_t count_ = 0;
+  std::uint32_t count_ = 0, last_ = 0;                                       // last_: the one found last
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -65,7 +65,7 @@ struct scheduler_options {
   /// done: then they are evicted, unless those they were to make room for have found other room, or gone (`decision_kind::withdraw`).
   /// 0: they are evicted at once.
   instant eviction_notice{0};
-  /// Class indexes kept; the least recently used goes. Each takes about 21 bytes a node. 0: 64, and of fewer than 100,000 nodes as many
+  /// Class indexes kept; the least recently used goes. Each takes about 25 bytes a node. 0: 64, and of fewer than 100,000 nodes as many
   /// more as take no more memory than those would, up to 512.
   std::size_t indexed_classes = 0;
   /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
