@@ -32,6 +32,9 @@ type Mirror struct {
 	storage Storage
 	gangs   map[types.NamespacedName]*labelledGang
 	queues  queues
+
+	seen uint64                // all changes of pods up to this resource version have come
+	mine func(key string) bool // nil: all pods are this replica's to schedule
 }
 
 // New makes a mirror of nothing yet.
