@@ -84,6 +84,7 @@ func (l *Loop) send(f *flight) {
 func (l *Loop) revoke(f *flight) {
 	f.Cancel()
 	f.revoked = true
+	l.void[f.attempt] = f
 	if !f.sent {
 		l.sharing.ledger.Withdraw(f.UID)
 		l.mirror.ReleaseVolumes(f.choices)
@@ -94,10 +95,16 @@ func (l *Loop) revoke(f *flight) {
 // hold has the room counted of binds that are void and not answered. Where other replicas know of them the ledger does that.
 func (l *Loop) hold() {
 	clear(l.unsure)
-	if l.sharing != nil {
-		return
+	for _, attempt := range l.mirror.Forgotten() {
+		if f := l.flights[attempt]; f != nil {
+			l.revoke(f)
+		}
 	}
-	for _, f := range l.flights {
+	for attempt, f := range l.void {
+		if l.flights[attempt] != f || l.sharing != nil {
+			delete(l.void, attempt)
+			continue
+		}
 		if p := l.mirror.Find(f.Pod); p != nil && p.Object.UID == f.UID && p.Object.Spec.NodeName == "" && !l.mirror.Hold(p, f.Node) {
 			l.unsure[f.Node] = true
 		}

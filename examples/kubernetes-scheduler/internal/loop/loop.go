@@ -30,9 +30,10 @@ type Loop struct {
 	start     int64 // nanoseconds since 1970 where the library's time begins
 	leads     bool  // before it does, it hears everything and decides nothing
 	flights   map[gangsched.Attempt]*flight
-	unsure    map[string]bool // of a turn: nodes that somebody may be bound to whose attempt is void
-	turned    atomic.Int64    // when the last turn ended, by Clock.Elapsed; 0: none did
-	decided   atomic.Int64    // nanoseconds of processor that decisions took
+	void      map[gangsched.Attempt]*flight // those of them whose attempt is void
+	unsure    map[string]bool               // of a turn: nodes that somebody may be bound to whose attempt is void
+	turned    atomic.Int64                  // when the last turn ended, by Clock.Elapsed; 0: none did
+	decided   atomic.Int64                  // nanoseconds of processor that decisions took
 	told      map[*mirror.Pod]string
 	more      bool         // the last turn was not over
 	sharing   *sharing     // nil: nobody else schedules these pods
@@ -57,7 +58,7 @@ func (c machineClock) Elapsed() time.Duration { return time.Since(c.start) }
 func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder *act.Recorder, volumes time.Duration) *Loop {
 	return &Loop{
 		cluster: cluster, scheduler: scheduler, mirror: m, box: box, writer: writer, recorder: recorder, volumes: volumes,
-		clock: machineClock{time.Now()}, start: time.Now().UnixNano(), flights: map[gangsched.Attempt]*flight{}, unsure: map[string]bool{}, told: map[*mirror.Pod]string{},
+		clock: machineClock{time.Now()}, start: time.Now().UnixNano(), flights: map[gangsched.Attempt]*flight{}, void: map[gangsched.Attempt]*flight{}, unsure: map[string]bool{}, told: map[*mirror.Pod]string{},
 	}
 }
 

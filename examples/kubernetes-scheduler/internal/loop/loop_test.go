@@ -187,7 +187,7 @@ func TestTheRoomOfABindThatIsTakenBackIsHeldUntilItIsAnswered(t *testing.T) {
 					return
 				}
 				p := w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "slow"})
-				w.flights[p.Attempt].Cancel()
+				w.revoke(w.flights[p.Attempt])
 				w.takeBack(p, p.Attempt, "it is taken back")
 			})
 			w.turns()

@@ -33,6 +33,9 @@ type Mirror struct {
 	gangs   map[types.NamespacedName]*labelledGang
 	queues  queues
 
+	// forgotten are attempts of pods that the library knows no more, so that it does not say that they are void.
+	forgotten []gangsched.Attempt
+
 	seen uint64                // all changes of pods up to this resource version have come
 	mine func(key string) bool // nil: all pods are this replica's to schedule
 }
@@ -71,6 +74,13 @@ func (m *Mirror) Settle() {
 		delete(m.stuck, p)
 		m.tell(p)
 	}
+}
+
+// Forgotten are the attempts that ended since it was asked last and that the library says nothing of.
+func (m *Mirror) Forgotten() []gangsched.Attempt {
+	made := m.forgotten
+	m.forgotten = nil
+	return made
 }
 
 // Stuck are pods that wait for an object which is not there, with the reason.

@@ -245,6 +245,9 @@ func (m *Mirror) forget(p *Pod) {
 		return
 	}
 	report(m.cluster.RemovePod(p.ID), "a pod cannot be removed", p.Object)
+	if p.Attempt != 0 {
+		m.forgotten = append(m.forgotten, p.Attempt)
+	}
 	delete(m.byID, p.ID)
 	p.ID, p.Attempt, p.Node, p.Bound, p.held = 0, 0, "", "", false
 }
