@@ -92,6 +92,7 @@ func run(ctx context.Context, f *flags) error {
 	box := inbox.New()
 	known := mirror.New(cluster, scheduler, set.SchedulerNames())
 	writer := act.NewWriter(client, set.Gangsched.ParallelWrites, set.Gangsched.RequestTimeout.Duration)
+	writer.Custom(custom)
 	recorder, err := act.NewRecorder(ctx, writer)
 	if err != nil {
 		return err

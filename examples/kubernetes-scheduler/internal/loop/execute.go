@@ -17,6 +17,7 @@ import (
 func (l *Loop) execute(d *gangsched.Decision, said *news) {
 	p := l.mirror.Pod(d.Pod)
 	if p == nil {
+		l.reserve(d)
 		return
 	}
 	switch d.Kind {
@@ -36,6 +37,33 @@ func (l *Loop) execute(d *gangsched.Decision, said *news) {
 	case gangsched.Evict:
 		l.evict(p, said.by[d.Pod])
 	case gangsched.Wait: // its node is reserved; what becomes of it is decided later
+	}
+}
+
+// reserve is execute for Koordinator's reservations.
+func (l *Loop) reserve(d *gangsched.Decision) {
+	r := l.mirror.Reservation(d.Pod)
+	if r == nil {
+		return
+	}
+	switch d.Kind {
+	case gangsched.Bind:
+		object, attempt := r.Object, d.Attempt
+		r.Attempt, r.Node = attempt, l.cluster.NodeName(d.Node)
+		l.writer.Place(object, r.Node, func(err error) {
+			l.box.Put(func() {
+				if r := l.mirror.FindReservation(object); r != nil && r.Attempt == attempt {
+					l.mirror.Placed(r, err)
+				}
+			})
+		})
+	case gangsched.Revoke:
+		if r.Attempt == d.Attempt {
+			r.Attempt, r.Node = 0, ""
+		}
+	case gangsched.Evict:
+		l.writer.Expire(r.Object)
+	default: // what is meant for it later is nobody's to know
 	}
 }
 

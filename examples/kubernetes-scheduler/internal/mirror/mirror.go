@@ -33,6 +33,9 @@ type Mirror struct {
 	gangs   map[types.NamespacedName]*labelledGang
 	queues  queues
 
+	reservations map[string]*Reservation
+	reserved     map[gangsched.PodID]*Reservation
+
 	// forgotten are attempts of pods that the library knows no more, so that it does not say that they are void.
 	forgotten []gangsched.Attempt
 
@@ -53,6 +56,9 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 		storage: newStorage(),
 		gangs:   map[types.NamespacedName]*labelledGang{},
 		queues:  newQueues(),
+
+		reservations: map[string]*Reservation{},
+		reserved:     map[gangsched.PodID]*Reservation{},
 	}
 }
 
@@ -70,6 +76,7 @@ func (m *Mirror) Settle() {
 	}
 	m.changed = false
 	m.settleVolumes()
+	m.settleReservations()
 	for p := range m.stuck {
 		delete(m.stuck, p)
 		m.tell(p)

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"gangsched/examples/kubernetes-scheduler/internal/act"
 	"gangsched/examples/kubernetes-scheduler/internal/inbox"
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
@@ -198,6 +199,8 @@ func (w *Watcher) storage() {
 	also(w, v1.PersistentVolumes().Informer(), m.SetVolume)
 	also(w, w.typed.Storage().V1().StorageClasses().Informer(), m.SetStorageClass)
 	also(w, w.typed.Storage().V1().CSINodes().Informer(), m.SetCSINode)
+	also(w, w.typed.Storage().V1().CSIDrivers().Informer(), m.SetCSIDriver)
+	also(w, w.typed.Storage().V1().CSIStorageCapacities().Informer(), m.SetStorageCapacity)
 }
 
 func (w *Watcher) devices() {
@@ -228,6 +231,9 @@ var (
 )
 
 func (w *Watcher) groups(served map[schema.GroupVersionResource]bool) {
+	if served[act.Reservations] {
+		follow(w, w.dynamic.ForResource(act.Reservations).Informer(), w.mirror.SetReservation, w.mirror.RemoveReservation)
+	}
 	if served[schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups")] {
 		objects[*schedulingv1alpha2.PodGroup](w, w.typed.Scheduling().V1alpha2().PodGroups().Informer())
 	}
