@@ -18,13 +18,13 @@ type sharing struct {
 	ledger *share.Ledger
 	page   *share.Page
 	name   string
-	window int                    // binds under way: those that are decided long before they are written are lost more often
+	window int                    // binds to be written: those that are decided long before they are written are lost more often
 	units  map[string]*share.Unit // of a turn: who is bound together
 	order  []*share.Unit
 	again  []*mirror.Pod // who is to be tried again at once
 }
 
-// Share has it schedule beside other replicas, which know this one by its name, with so many binds under way. Before Run.
+// Share has it schedule beside other replicas, which know this one by its name, with so many binds that are to be written at most. Before Run.
 func (l *Loop) Share(page *share.Page, name string, period, expiry time.Duration, window int) {
 	l.sharing = &sharing{
 		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, window: window, units: map[string]*share.Unit{},
@@ -48,7 +48,7 @@ func (v view) State(one *share.Entry) (share.State, uint64) {
 	case p == nil:
 		return share.Unknown, 0
 	case p.Object.Spec.NodeName != "":
-		return share.Bound, mirror.Version(p.Object.ResourceVersion)
+		return share.Bound, share.Version(p.Object.ResourceVersion)
 	}
 	return share.Waiting, 0
 }
@@ -180,7 +180,7 @@ func (l *Loop) converse(ctx context.Context) {
 }
 
 // mostAtOnce is how many attempts in a row may be lost before the pod waits for its backoff: who competes for the last nodes would go on and on.
-const mostAtOnce = 3
+const mostAtOnce = 8
 
 // yield takes attempts back that another replica was faster than. Nobody need be told: they are tried again, at once if it is known what the other did.
 func (l *Loop) yield(unit *share.Unit, known bool) {
@@ -225,6 +225,9 @@ func (l *Loop) decide() (decisions []gangsched.Decision, more bool, err error) {
 	return l.scheduler.RunSome(l.now(), l.room())
 }
 
+// mostPromised is how many entries the document has, so that it stays small; a gang is written whole.
+const mostPromised = 1000
+
 // room is how many binds more may be decided now.
 func (l *Loop) room() int {
 	switch s := l.sharing; {
@@ -233,7 +236,7 @@ func (l *Loop) room() int {
 	case !s.ledger.Ready():
 		return 0
 	default:
-		return s.window - s.ledger.Underway()
+		return min(s.window-s.ledger.Pending(), mostPromised-s.ledger.Promised())
 	}
 }
 

@@ -1,24 +1,15 @@
 package mirror
 
-import "strconv"
+import "gangsched/examples/kubernetes-scheduler/internal/share"
 
 // Share has the mirror hand only those pods without a node to the library whose key is this replica's.
 func (m *Mirror) Share(ours func(key string) bool) { m.mine = ours }
 
 // SawPods says that all changes of pods up to a resource version have come.
-func (m *Mirror) SawPods(version string) { m.seen = max(m.seen, Version(version)) }
+func (m *Mirror) SawPods(version string) { m.seen = max(m.seen, share.Version(version)) }
 
 // Seen is that version.
 func (m *Mirror) Seen() uint64 { return m.seen }
-
-// Version is a resource version as a number, by which versions of one resource can be compared; 0: it is none.
-func Version(text string) uint64 {
-	number, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return number
-}
 
 // theirs says whether a pod without a node is another replica's to schedule.
 func (m *Mirror) theirs(p *Pod) bool { return m.mine != nil && p.Waits() && !m.mine(p.shareKey()) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -40,11 +41,27 @@ type Document struct {
 	Watermark uint64  `json:"watermark"`
 	Rows      []Row   `json:"replicas"`
 	Entries   []Entry `json:"entries"`
+	// Past are the entries that were taken out last, so that who has missed them knows which nodes they were about.
+	Past []Past `json:"past,omitempty"`
+}
+
+// Past is an entry that is there no more.
+type Past struct {
+	Seq  uint64 `json:"seq"`
+	Node string `json:"node"`
+}
+
+// mostPast is how many of them are kept.
+const mostPast = 512
+
+func (d *Document) remember(one *Entry, most int) {
+	d.Past = append(d.Past, Past{one.Seq, one.Node})
+	d.Past = d.Past[max(0, len(d.Past)-most):]
 }
 
 func (d *Document) clone() Document {
 	made := *d
-	made.Rows, made.Entries = slices.Clone(d.Rows), slices.Clone(d.Entries)
+	made.Rows, made.Entries, made.Past = slices.Clone(d.Rows), slices.Clone(d.Entries), slices.Clone(d.Past)
 	return made
 }
 
@@ -88,6 +105,15 @@ func (d *Document) Leave(replica string) bool {
 func (d *Document) Text() (string, error) {
 	text, err := json.Marshal(d)
 	return string(text), err
+}
+
+// Version is a resource version as a number, by which versions of one resource can be compared; 0: it is none.
+func Version(text string) uint64 {
+	number, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
 }
 
 // Parse reads what Text wrote.

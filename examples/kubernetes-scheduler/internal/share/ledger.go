@@ -15,7 +15,8 @@
 //     and does so after it took it over: what the owner before sent, or sends when it wakes up, carries a version from before, by 1.
 //  3. An entry is added only by a replica that counted, when it decided, all pods that were bound to the node or promised it, and if no entry was
 //     added to the node since (its own apart, which it counted). It knows by the numbers of entries whether one was added that it has not heard of;
-//     if so it decides nothing until it has seen all changes of pods up to the watermark, and what it has decided before is void.
+//     if so it decides nothing until it has seen all changes of pods up to the watermark, and what it has decided before about that node is void, or
+//     about any node if it is not known which.
 //  4. What was counted for an entry is counted until the pod is seen with a node or gone, or the entry is out and all changes of pods up to the
 //     watermark of that version are seen.
 //
@@ -70,6 +71,7 @@ type Ledger struct {
 	me             string
 	view           View
 	period, expiry time.Duration
+	past           int // how many entries that are out the document keeps
 
 	known   bool // the document was read once
 	create  bool
@@ -117,7 +119,7 @@ const tidying = 200 * time.Millisecond
 // No two replicas ever have the same name.
 func New(name string, view View, period, expiry time.Duration) *Ledger {
 	return &Ledger{
-		me: name, view: view, period: period, expiry: expiry, reading: true, live: []string{name},
+		me: name, view: view, period: period, expiry: expiry, past: mostPast, reading: true, live: []string{name},
 		touched: map[string]uint64{}, open: map[string]bool{}, met: map[types.UID]bool{},
 		working: map[uint64]bool{}, over: map[uint64]bool{}, beats: map[string]*pulse{},
 	}
@@ -144,7 +146,16 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 		}
 	}
 	if !l.known || doc.Seq-l.doc.Seq != fresh { // entries came and went unheard of
-		l.all, l.need = l.moment, max(l.need, doc.Watermark)
+		l.need = max(l.need, doc.Watermark)
+		for _, one := range doc.Past {
+			if one.Seq > l.doc.Seq {
+				l.touched[one.Node] = l.moment
+				fresh++
+			}
+		}
+	}
+	if !l.known || doc.Seq-l.doc.Seq != fresh { // so many that it is not known where
+		l.all = l.moment
 	}
 	for i := range l.doc.Entries {
 		if one := l.doc.Entries[i]; !doc.has(&one) {
@@ -314,15 +325,12 @@ func take[T any](all *[]T) []T {
 	return taken
 }
 
-// Underway is how many pods of ours are written, or to be written, and not known to be bound or not to be.
-func (l *Ledger) Underway() (count int) {
+// Pending is how many pods of ours are to be written, and Promised how many the document has.
+func (l *Ledger) Pending() (count int) {
 	for _, unit := range l.pending {
 		count += len(unit.Entries)
 	}
-	for seq := range l.working {
-		if !l.over[seq] {
-			count++
-		}
-	}
 	return count
 }
+
+func (l *Ledger) Promised() int { return len(l.doc.Entries) }

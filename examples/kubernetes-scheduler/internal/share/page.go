@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
-
-	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
 
 // Page is where the document is: a ConfigMap.
@@ -27,7 +25,7 @@ const key = "document"
 // Of is the document in an object, and its version. Error: it is none of ours.
 func Of(object *corev1.ConfigMap) (uint64, *Document, error) {
 	made, err := Parse(object.Data[key])
-	version := mirror.Version(object.ResourceVersion)
+	version := Version(object.ResourceVersion)
 	if err == nil && version == 0 {
 		err = errors.New("its resource version is no number")
 	}
@@ -53,7 +51,7 @@ func (p *Page) Write(ctx context.Context, what *Write) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return mirror.Version(object.ResourceVersion), nil
+	return Version(object.ResourceVersion), nil
 }
 
 // Read asks the API server, which asks etcd: what it says was the last version when it was asked. nil: there is none.

@@ -329,7 +329,11 @@ func (r *replica) decide() {
 // What follows is act.Writer's: how an entry becomes a bind, and what its answers lead to.
 
 func (r *replica) bind(one Entry, version uint64, adopted bool) {
-	forbid := r.dice.IntN(30) == 0 && !r.calm
+	odds := 30
+	if adopted {
+		odds = 3
+	}
+	forbid := r.dice.IntN(odds) == 0 && !r.calm
 	r.send(r, func() func() {
 		said := r.api.bind(one.UID, one.Node, version, forbid)
 		return func() {
@@ -420,6 +424,7 @@ type simulation struct {
 	ways  []*request
 	now   time.Duration
 	born  int
+	past  int
 	calm  bool // nothing goes wrong any more
 }
 
@@ -477,6 +482,7 @@ func (s *simulation) start() {
 		holds: map[types.UID]string{}, versions: map[types.UID]uint64{},
 	}
 	r.ledger = New(r.name, r, 2*time.Second, 8*time.Second)
+	r.ledger.past = s.past
 	r.relist()
 	if s.dice.IntN(2) == 0 { // from a cache, which may be behind
 		back := s.dice.IntN(len(s.api.changes) + 1)
@@ -590,6 +596,7 @@ func (s *simulation) waiting() (count int) {
 func play(t testing.TB, seed uint64) *simulation {
 	s := &simulation{t: t, dice: rand.New(rand.NewPCG(seed, 1))}
 	s.api = &server{t: t, pods: map[types.UID]*podVersion{}, cores: map[string]int{}}
+	s.past = s.dice.IntN(12)
 	room := 0
 	for i := range 2 + s.dice.IntN(4) {
 		node := fmt.Sprintf("n%d", i)
@@ -601,7 +608,7 @@ func play(t testing.TB, seed uint64) *simulation {
 	for range 1 + s.dice.IntN(3) {
 		s.start()
 	}
-	for range 400 {
+	for range 600 {
 		s.step()
 	}
 	s.calm = true

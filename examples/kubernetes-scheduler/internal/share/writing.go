@@ -49,9 +49,11 @@ func (l *Ledger) tidy(made *Document) (changed bool) {
 		switch {
 		case state == Bound:
 			made.Watermark = max(made.Watermark, version)
+			made.remember(&one, l.past)
 			changed = true
 			continue
 		case state == Unknown && l.met[one.UID], one.Owner == l.me && l.over[one.Seq]:
+			made.remember(&one, l.past)
 			changed = true
 			continue
 		case dead:
