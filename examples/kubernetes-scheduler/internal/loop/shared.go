@@ -236,7 +236,11 @@ func (l *Loop) room() int {
 	case !s.ledger.Ready():
 		return 0
 	default:
-		return min(s.window-s.ledger.Pending(), mostPromised-s.ledger.Promised())
+		window := s.window
+		if s.ledger.Alone() {
+			window = mostPromised
+		}
+		return min(window-s.ledger.Pending(), mostPromised-s.ledger.Promised())
 	}
 }
 

@@ -131,6 +131,9 @@ func (l *Ledger) Live() (live []string, changed bool) {
 	return live, changed
 }
 
+// Alone says whether nobody else lived when Live was asked last: what is decided is lost to nobody then.
+func (l *Ledger) Alone() bool { return len(l.live) == 1 }
+
 // Ours says whether what has this key is this replica's to schedule: that with the highest hash of both, of those that were live when it was asked
 // last. When one goes only what was its own moves. That two replicas think so of one pod, or none does, for a while, costs time and nothing else.
 func (l *Ledger) Ours(key string) bool {
