@@ -166,7 +166,7 @@ func shareWith(client kubernetes.Interface, watcher *watch.Watcher, decide *loop
 	}
 	how := &set.LeaderElection
 	page := &share.Page{Client: client, Namespace: how.ResourceNamespace, Name: how.ResourceName, Timeout: set.Gangsched.RequestTimeout.Duration}
-	decide.Share(page, fmt.Sprintf("%.40s-%016x", host, rand.Uint64()), how.RetryPeriod.Duration, how.LeaseDuration.Duration, set.Gangsched.ParallelWrites)
+	decide.Share(page, fmt.Sprintf("%.40s-%016x", host, rand.Uint64()), how.RetryPeriod.Duration, how.LeaseDuration.Duration)
 	return watcher.Replicas(page.Namespace, page.Name, decide.Hear)
 }
 

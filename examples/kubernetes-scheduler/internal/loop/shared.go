@@ -18,16 +18,15 @@ type sharing struct {
 	ledger *share.Ledger
 	page   *share.Page
 	name   string
-	window int                    // binds to be written: those that are decided long before they are written are lost more often
 	units  map[string]*share.Unit // of a turn: who is bound together
 	order  []*share.Unit
 	again  []*mirror.Pod // who is to be tried again at once
 }
 
-// Share has it schedule beside other replicas, which know this one by its name, with so many binds that are to be written at most. Before Run.
-func (l *Loop) Share(page *share.Page, name string, period, expiry time.Duration, window int) {
+// Share has it schedule beside other replicas, which know this one by its name. Before Run.
+func (l *Loop) Share(page *share.Page, name string, period, expiry time.Duration) {
 	l.sharing = &sharing{
-		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, window: window, units: map[string]*share.Unit{},
+		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, units: map[string]*share.Unit{},
 	}
 	l.mirror.Share(l.sharing.ledger.Ours)
 }
@@ -236,7 +235,7 @@ func (l *Loop) room() int {
 	case !s.ledger.Ready():
 		return 0
 	default:
-		window := s.window
+		window := max(8, l.mirror.Nodes()/16) // what is decided long before it is written is lost more often
 		if s.ledger.Alone() {
 			window = mostPromised
 		}
