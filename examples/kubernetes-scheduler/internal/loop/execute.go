@@ -27,6 +27,9 @@ func (l *Loop) execute(d *gangsched.Decision, said *news) {
 		if f := l.flights[d.Attempt]; f != nil {
 			l.revoke(f)
 		}
+		if l.sharing != nil {
+			delete(l.sharing.waits, d.Attempt)
+		}
 		if p.Attempt == d.Attempt {
 			p.Attempt, p.Node = 0, ""
 		}
@@ -37,6 +40,9 @@ func (l *Loop) execute(d *gangsched.Decision, said *news) {
 	case gangsched.Evict:
 		l.evict(p, said.by[d.Pod])
 	case gangsched.Wait: // its node is reserved; what becomes of it is decided later
+		if l.sharing != nil {
+			l.sharing.waits[d.Attempt] = l.sharing.ledger.Moment(l.cluster.NodeName(d.Node))
+		}
 	}
 }
 

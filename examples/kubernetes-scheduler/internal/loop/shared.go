@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -20,13 +21,14 @@ type sharing struct {
 	name   string
 	units  map[string]*share.Unit // of a turn: who is bound together
 	order  []*share.Unit
-	again  []*mirror.Pod // who is to be tried again at once
+	waits  map[gangsched.Attempt]uint64 // when who waits to be bound was given its node, which others do not know of
+	again  []*mirror.Pod                // who is to be tried again at once
 }
 
 // Share has it schedule beside other replicas, which know this one by its name. Before Run.
 func (l *Loop) Share(page *share.Page, name string, period, expiry time.Duration) {
 	l.sharing = &sharing{
-		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, units: map[string]*share.Unit{},
+		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, units: map[string]*share.Unit{}, waits: map[gangsched.Attempt]uint64{},
 	}
 	l.mirror.Share(l.sharing.ledger.Ours)
 }
@@ -76,7 +78,6 @@ func (l *Loop) settle() {
 		klog.InfoS("pods are shared anew", "replicas", live)
 		l.mirror.Reshare()
 	}
-	s.ledger.Settle()
 	for _, one := range s.ledger.Committed() {
 		l.begin(one)
 	}
@@ -88,6 +89,7 @@ func (l *Loop) settle() {
 	for _, unit := range s.ledger.Lost() {
 		l.yield(unit, true)
 	}
+	s.ledger.Settle() // last: an attempt that is taken back may have counted for what another replica promises
 }
 
 // finished hears what became of a bind that was taken over.
@@ -128,6 +130,10 @@ func (s *sharing) note(f *flight, p *mirror.Pod) {
 		s.units[key] = unit
 		s.order = append(s.order, unit)
 	}
+	if moment, waited := s.waits[f.attempt]; waited {
+		unit.Decided(moment)
+		delete(s.waits, f.attempt)
+	}
 	unit.Entries = append(unit.Entries, share.Entry{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.UID, Node: f.Node, Attempt: uint64(f.attempt)})
 }
 
@@ -167,8 +173,9 @@ func (l *Loop) converse(ctx context.Context) {
 	if w := s.ledger.Next(l.clock.Elapsed()); w != nil {
 		go func() {
 			version, err := s.page.Write(ctx, w)
-			if err != nil {
-				klog.V(2).InfoS("what this replica tells others is not known to be written", "reason", err.Error())
+			if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && ctx.Err() == nil {
+				klog.ErrorS(err, "what this replica tells others is not known to be written")
+				time.Sleep(writePause)
 			}
 			l.box.Put(func() {
 				s.ledger.Answered(w, version, l.clock.Elapsed())
@@ -177,6 +184,9 @@ func (l *Loop) converse(ctx context.Context) {
 		}()
 	}
 }
+
+// writePause is how long it rests after a write that was refused, or not answered.
+const writePause = 200 * time.Millisecond
 
 // mostAtOnce is how many attempts in a row may be lost before the pod waits for its backoff: who competes for the last nodes would go on and on.
 const mostAtOnce = 8

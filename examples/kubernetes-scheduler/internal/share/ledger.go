@@ -55,7 +55,15 @@ type View interface {
 // Unit is pods that are bound together or not at all: a pod, or what of a gang was decided at once.
 type Unit struct {
 	Entries []Entry // without owner and number
-	moment  uint64  // when it was decided
+	moment  uint64  // when the first of it was decided
+	decided bool
+}
+
+// Decided says that one of it was decided at a moment of the ledger's before it is proposed: it holds its node since then.
+func (u *Unit) Decided(moment uint64) {
+	if !u.decided || moment < u.moment {
+		u.moment, u.decided = moment, true
+	}
 }
 
 // Write is a version of the document that is to be written, if it is of a version still.
@@ -217,10 +225,7 @@ func (l *Ledger) resolve() {
 	}
 	slices.SortFunc(l.adopted, func(a, b Entry) int { return int(a.Seq) - int(b.Seq) })
 	l.pending = slices.DeleteFunc(l.pending, func(unit *Unit) bool {
-		void := l.all > unit.moment
-		for i := range unit.Entries {
-			void = void || l.touched[unit.Entries[i].Node] > unit.moment
-		}
+		void := l.void(unit)
 		if void {
 			l.lost = append(l.lost, unit)
 		}
@@ -254,7 +259,8 @@ func (l *Ledger) Dead(replica string) bool {
 	return replica != l.me && p != nil && l.fresh-p.since >= l.expiry
 }
 
-// Settle compares what the document promises with what the view counts: to be called when either may have changed, before anything is decided.
+// Settle compares what the document promises with what the view counts: to be called when either may have changed, before anything is decided. An
+// attempt of ours on the node of another replica's entry for the same pod counts for that, too: when it is taken back both have changed.
 func (l *Ledger) Settle() {
 	clear(l.open)
 	for i := range l.doc.Entries {
@@ -289,14 +295,27 @@ func (l *Ledger) Ready() bool { return l.known && l.view.Seen() >= l.need }
 // Open says whether a node has more than the view counts, so that nothing may be decided about it.
 func (l *Ledger) Open(node string) bool { return l.open[node] }
 
-// Propose wants a unit written that was decided just now: after the last Settle, and with nothing heard since. False: it is void already.
+// Propose wants a unit written that was decided just now, after the last Settle and with nothing heard since, or when Decided says. False: it is void.
 func (l *Ledger) Propose(unit *Unit) bool {
-	if !l.Ready() || slices.ContainsFunc(unit.Entries, func(one Entry) bool { return l.open[one.Node] }) {
+	unit.Decided(l.moment)
+	if !l.Ready() || l.void(unit) || slices.ContainsFunc(unit.Entries, func(one Entry) bool { return l.open[one.Node] }) {
 		return false
 	}
-	unit.moment = l.moment
 	l.pending = append(l.pending, unit)
 	return true
+}
+
+// Moment is now, for Decided of a pod that was given a node; 0, at which nothing holds, if not all of it is counted.
+func (l *Ledger) Moment(node string) uint64 {
+	if !l.Ready() || l.open[node] {
+		return 0
+	}
+	return l.moment
+}
+
+// void says whether others have added an entry for a node of a unit since it was decided.
+func (l *Ledger) void(unit *Unit) bool {
+	return l.all > unit.moment || slices.ContainsFunc(unit.Entries, func(one Entry) bool { return l.touched[one.Node] > unit.moment })
 }
 
 // Withdraw gives up an entry of a unit that is not known to be written.

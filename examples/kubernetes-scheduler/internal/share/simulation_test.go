@@ -126,6 +126,7 @@ type replica struct {
 	pods     map[types.UID]podVersion
 	attempts map[types.UID]try
 	holds    map[types.UID]string
+	waiting  []*Unit
 	versions map[types.UID]uint64 // at which the pods of attempts were seen
 	next     uint64
 	sleeps   int // steps that it stands still for
@@ -287,6 +288,15 @@ func (r *replica) fail(unit *Unit) {
 }
 
 func (r *replica) decide() {
+	if len(r.waiting) != 0 && r.dice.IntN(3) == 0 {
+		unit := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		unit.Entries = slices.DeleteFunc(unit.Entries, func(one Entry) bool { return r.attempts[one.UID].number != one.Attempt })
+		if len(unit.Entries) != 0 && !r.ledger.Propose(unit) {
+			r.fail(unit)
+		}
+		r.ledger.Settle()
+	}
 	most := 1 + r.dice.IntN(4)
 	units := map[string]*Unit{}
 	var order []string
@@ -320,8 +330,15 @@ func (r *replica) decide() {
 		unit.Entries = append(unit.Entries, Entry{UID: uid, Name: string(uid), Node: node, Attempt: r.next})
 	}
 	for _, gang := range order {
-		if unit := units[gang]; len(unit.Entries) != 0 && !r.ledger.Propose(unit) {
-			r.fail(unit)
+		if unit := units[gang]; len(unit.Entries) != 0 {
+			if r.dice.IntN(6) == 0 { // it has its nodes, and waits for others
+				for i := range unit.Entries {
+					unit.Decided(r.ledger.Moment(unit.Entries[i].Node))
+				}
+				r.waiting = append(r.waiting, unit)
+			} else if !r.ledger.Propose(unit) {
+				r.fail(unit)
+			}
 		}
 	}
 }
