@@ -63,6 +63,12 @@ static inline binding_counted binding_run(gangsched_scheduler* s, int64_t now, g
   const gangsched_code code = gangsched_scheduler_run(s, now, into, capacity, &count, e);
   return (binding_counted){code, count};
 }
+static inline binding_counted binding_take(gangsched_scheduler* s, gangsched_decision* into, size_t capacity,
+                                           gangsched_error* e) {
+  size_t count = 0;
+  const gangsched_code code = gangsched_scheduler_take(s, into, capacity, &count, e);
+  return (binding_counted){code, count};
+}
 static inline binding_counted binding_events(gangsched_scheduler* s, gangsched_pod_event* into, size_t capacity,
                                              gangsched_error* e) {
   size_t count = 0;

@@ -79,6 +79,43 @@ func want(t *testing.T, got, expected any) {
 	}
 }
 
+func TestATurnMayEndEarlyAndAPodBeTriedAtOnce(t *testing.T) {
+	w := newWorld(t, gangsched.Options{}, 4)
+	group, err := w.cluster.AddGroup(&gangsched.GroupSpec{Namespace: "default", Name: "gang", MinCount: 3})
+	want(t, err, nil)
+	for _, name := range []string{"m0", "m1", "m2"} {
+		_, err := w.cluster.AddPod(&gangsched.PodSpec{Namespace: "default", Name: name, Group: group})
+		want(t, err, nil)
+	}
+	first := w.pod("a", 1)
+	w.pod("b", 1)
+	bound := map[string]int{}
+	turns := 0
+	for more := true; more; turns++ {
+		var decisions []gangsched.Decision
+		decisions, more, err = w.scheduler.RunSome(5, 1)
+		want(t, err, nil)
+		members := 0
+		for i := range decisions {
+			want(t, decisions[i].Kind, gangsched.Bind)
+			name := w.cluster.PodName(decisions[i].Pod)
+			bound[name]++
+			if strings.HasPrefix(name, "m") {
+				members++
+			}
+		}
+		if members != 0 && members != 3 {
+			t.Errorf("a turn has %d members of the gang", members)
+		}
+	}
+	want(t, len(bound), 5)
+	want(t, turns > 2, true)
+	want(t, w.scheduler.Fail(first, 0, "lost"), nil)
+	want(t, w.run(5), "")
+	want(t, w.scheduler.Activate(5, first), nil)
+	want(t, strings.HasPrefix(w.run(5), "a bind "), true)
+}
+
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	w := newWorld(t, gangsched.Options{}, 1)
 	_, err := w.cluster.AddNode(&gangsched.NodeSpec{Name: "n0"})

@@ -229,6 +229,42 @@ func (s *Scheduler) Run(now int64) ([]Decision, error) {
 	}
 }
 
+// RunSome is Run that tries nobody any more once there are so many decisions, at least one; whoever was tried is decided with all members of its group.
+// More: the turn is not over. A host that others compete with for nodes has fewer decisions under way so.
+func (s *Scheduler) RunSome(now int64, most int) (decisions []Decision, more bool, err error) {
+	if s.decisions == nil {
+		s.decisions = make([]Decision, 64)
+	}
+	most = max(most, 1)
+	if len(s.decisions) < most {
+		s.decisions = make([]Decision, most)
+	}
+	got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&s.decisions[0])), C.size_t(most), s.call.failure)
+	count := int(got.count)
+	if got.code != C.GANGSCHED_OK || count < most {
+		return s.decisions[:count], false, s.done(got.code)
+	}
+	for { // those that were made and had no room
+		if count == len(s.decisions) {
+			s.decisions = append(s.decisions, make([]Decision, len(s.decisions))...)
+		}
+		room := s.decisions[count:]
+		got = C.binding_take(s.s, (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
+		count += int(got.count)
+		if got.code != C.GANGSCHED_OK || int(got.count) < len(room) {
+			return s.decisions[:count], true, s.done(got.code)
+		}
+	}
+}
+
+// Activate has pods that wait tried at the next Run, whatever they wait for.
+func (s *Scheduler) Activate(now int64, pods ...PodID) error {
+	if len(pods) == 0 {
+		return nil
+	}
+	return s.done(C.gangsched_scheduler_activate(s.s, (*C.gangsched_pod_id)(unsafe.Pointer(&pods[0])), C.size_t(len(pods)), C.int64_t(now), s.call.failure))
+}
+
 // Tell says what happened, in one call. Each event is told on its own: one that is refused changes nothing and has its Err set, and those after it
 // are told all the same. The first error is returned.
 func (s *Scheduler) Tell(events []Event) error { return tell(s.cluster, s, events) }

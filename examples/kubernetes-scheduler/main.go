@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -31,6 +32,7 @@ import (
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 	"gangsched/examples/kubernetes-scheduler/internal/serve"
 	"gangsched/examples/kubernetes-scheduler/internal/settings"
+	"gangsched/examples/kubernetes-scheduler/internal/share"
 	"gangsched/examples/kubernetes-scheduler/internal/watch"
 )
 
@@ -90,6 +92,7 @@ func run(ctx context.Context, f *flags) error {
 	box := inbox.New()
 	known := mirror.New(cluster, scheduler, set.SchedulerNames())
 	writer := act.NewWriter(client, set.Gangsched.ParallelWrites, set.Gangsched.RequestTimeout.Duration)
+	writer.Custom(custom)
 	recorder, err := act.NewRecorder(ctx, writer)
 	if err != nil {
 		return err
@@ -118,6 +121,12 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 
+	if set.Gangsched.ActiveActive() {
+		if err := shareWith(client, watcher, decide, set); err != nil {
+			return err
+		}
+	}
+
 	working, end := context.WithCancel(ctx)
 	defer end()
 	var all sync.WaitGroup
@@ -128,6 +137,14 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 	synced.Store(watcher)
+	if set.Gangsched.ActiveActive() {
+		decide.Lead()
+		<-ctx.Done()
+		end()
+		all.Wait()
+		decide.Leave(context.WithoutCancel(ctx))
+		return nil
+	}
 	if !set.LeaderElection.Elects() {
 		decide.Lead()
 		<-ctx.Done()
@@ -139,6 +156,18 @@ func run(ctx context.Context, f *flags) error {
 	stop := context.AfterFunc(ctx, func() { end(); all.Wait(); release() })
 	defer stop()
 	return lead(leading, client, &set.LeaderElection, decide.Lead)
+}
+
+// shareWith prepares what replicas that are all active tell each other.
+func shareWith(client kubernetes.Interface, watcher *watch.Watcher, decide *loop.Loop, set *settings.Settings) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	how := &set.LeaderElection
+	page := &share.Page{Client: client, Namespace: how.ResourceNamespace, Name: how.ResourceName, Timeout: set.Gangsched.RequestTimeout.Duration}
+	decide.Share(page, fmt.Sprintf("%.40s-%016x", host, rand.Uint64()), how.RetryPeriod.Duration, how.LeaseDuration.Duration)
+	return watcher.Replicas(page.Namespace, page.Name, decide.Hear)
 }
 
 // answer serves until the context ends.

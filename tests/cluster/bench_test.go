@@ -31,7 +31,7 @@ var (
 	benchPods  = flag.Int("bench-pods", 10000, "how many pods")
 	benchKinds = flag.String("bench-kinds", "plain,spread,anti-affinity", "which pods: of these, and gangs")
 	benchWays  = flag.String("bench-ways", "drain,arriving", "whether pods are there before the scheduler, or come while it runs")
-	benchWho   = flag.String("bench-who", "no decisions,kube-scheduler,gangsched", "who binds them")
+	benchWho   = flag.String("bench-who", "no decisions,kube-scheduler,gangsched", "who binds them: also \"2 active\", replicas")
 	benchEnds  = flag.Duration("bench-profile", 0, "how much of each run of gangsched is profiled, into bench-*.pprof")
 )
 
@@ -58,19 +58,50 @@ func (p process) decided() float64 {
 	if p.scheduler == nil {
 		return 0
 	}
-	metrics, err := p.scheduler.Get(p.ctx, "/metrics")
-	must(p.T, err)
-	_, after, found := strings.Cut(metrics, "\ngangsched_decisions_cpu_seconds_total ")
+	return p.counter("gangsched_decisions_cpu_seconds_total")
+}
+
+// counter is a metric of the scheduler.
+func (w *world) counter(name string) float64 {
+	metrics, err := w.scheduler.Get(w.ctx, "/metrics")
+	must(w.T, err)
+	_, after, found := strings.Cut(metrics, "\n"+name+" ")
 	if !found {
-		p.Error("the scheduler does not say what decisions took")
+		w.Errorf("the scheduler does not say %s", name)
 	}
 	number, _, _ := strings.Cut(after, "\n")
-	seconds, err := strconv.ParseFloat(number, 64)
-	must(p.T, err)
-	return seconds
+	value, err := strconv.ParseFloat(number, 64)
+	must(w.T, err)
+	return value
 }
 
 func (p process) stop() { p.plane.End(p.Process) }
+
+// replicas are several that are all active.
+type replicas []process
+
+func (r replicas) usage() (sum harness.Usage) {
+	for _, one := range r {
+		used := one.usage()
+		sum.CPU += used.CPU
+		sum.Peak += used.Peak
+	}
+	return sum
+}
+
+func (r replicas) decided() (sum float64) {
+	for _, one := range r {
+		sum += one.decided()
+		one.world.Logf("%s: %.0f attempts lost", one.Process.Name, one.counter("gangsched_lost_attempts_total"))
+	}
+	return sum
+}
+
+func (r replicas) stop() {
+	for _, one := range r {
+		one.stop()
+	}
+}
 
 // blind binds without deciding. It is this process, so that nothing is said of what it uses.
 type blind struct{ end func() }
@@ -90,6 +121,16 @@ func (w *world) binder(who string) binder {
 		return process{w, w.scheduler.Process}
 	case "no decisions":
 		return blind{w.bindAll()}
+	}
+	var count int
+	if _, err := fmt.Sscanf(who, "%d active", &count); err == nil {
+		var made replicas
+		for _, one := range w.replicas(count, "") {
+			here := *w
+			here.scheduler = one
+			made = append(made, process{&here, one.Process})
+		}
+		return made
 	}
 	w.Fatalf("nobody is called %q", who)
 	return nil

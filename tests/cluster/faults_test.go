@@ -22,14 +22,22 @@ const impatient = "gangsched: {requestTimeout: 1s}\npodMaxBackoffSeconds: 2\n"
 // proxied starts the scheduler behind a proxy.
 func (w *world) proxied() *harness.Proxy {
 	w.Helper()
+	proxy, file := w.proxy()
+	var err error
+	w.scheduler, err = w.plane.Gangsched(w.ctx, *scheduler, impatient, file)
+	must(w.T, err)
+	return proxy
+}
+
+// proxy is one, with the kubeconfig of who is to go through it.
+func (w *world) proxy() (*harness.Proxy, string) {
+	w.Helper()
 	proxy, err := harness.NewProxy(w.plane.Server(), 1500*time.Millisecond)
 	must(w.T, err)
 	w.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
 	file := filepath.Join(w.plane.Folder, "proxied")
 	must(w.T, harness.WriteKubeconfig(file, proxy.URL, "administrator"))
-	w.scheduler, err = w.plane.Gangsched(w.ctx, *scheduler, impatient, file)
-	must(w.T, err)
-	return proxy
+	return proxy, file
 }
 
 // crowd is singles and gangs that fill most of a cluster of so many nodes of 8 cores.
@@ -83,6 +91,17 @@ func (w *world) countBound() (count int) {
 		}
 	}
 	return count
+}
+
+// until waits until so many pods are bound.
+func (w *world) until(point int) {
+	w.Helper()
+	w.within(2*time.Minute, func() string {
+		if bound := w.countBound(); bound < point {
+			return fmt.Sprintf("%d pods are bound, not %d yet", bound, point)
+		}
+		return ""
+	})
 }
 
 // remove deletes pods, if they are there.
@@ -185,12 +204,7 @@ func TestTheSchedulerIsKilledInTheMiddleOfBinds(t *testing.T) {
 		go func() { added <- harness.AddPods(w.ctx, w.client, pods...) }()
 		// At a random point of all binds, whenever that comes on this machine.
 		point := rand.IntN(len(pods))
-		w.within(2*time.Minute, func() string {
-			if bound := w.countBound(); bound < point {
-				return fmt.Sprintf("%d pods are bound, not %d yet", bound, point)
-			}
-			return ""
-		})
+		w.until(point)
 		w.scheduler.Kill()
 		must(t, w.scheduler.Start())
 		must(t, w.scheduler.Ready(w.ctx))

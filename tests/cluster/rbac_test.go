@@ -19,22 +19,28 @@ import (
 // account is that of the manifests.
 const account = "system:serviceaccount:kube-system:gangsched"
 
-func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
-	w := newPlane(t, harness.Options{Users: []string{account}})
-	deploy := "../../examples/kubernetes-scheduler/deploy/"
-	text, err := os.ReadFile(deploy + "rbac.yaml")
-	must(t, err)
+// apply creates what a manifest has.
+func (w *world) apply(file string) {
+	w.Helper()
+	text, err := os.ReadFile(file)
+	must(w.T, err)
 	for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
 		object := &unstructured.Unstructured{}
 		if err := documents.Decode(&object.Object); errors.Is(err, io.EOF) {
-			break
+			return
 		} else if err != nil {
-			t.Fatal(err)
+			w.Fatal(err)
 		}
 		here := *w
 		here.namespace = object.GetNamespace()
-		must(t, here.create(object))
+		must(w.T, here.create(object))
 	}
+}
+
+func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
+	w := newPlane(t, harness.Options{Users: []string{account}})
+	deploy := "../../examples/kubernetes-scheduler/deploy/"
+	w.apply(deploy + "rbac.yaml")
 	file := filepath.Join(w.plane.Folder, "account")
 	must(t, harness.WriteKubeconfig(file, w.plane.Server(), account))
 	configuration, err := os.ReadFile(deploy + "configuration.yaml")
@@ -60,6 +66,17 @@ func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
 	w.cards("m0", "card")
 	w.add(ours(priority(w.storing("stores"), 100), priority(w.claiming("claims"), 100))...)
 	w.bound("stores", "claims")
+	w.scheduler.Terminate()
+	w.apply(deploy + "active-active.yaml")
+	replica, err := w.plane.Replica(w.ctx, "replica", *scheduler, string(configuration)+"gangsched: {replicas: active-active}\n", file)
+	must(t, err)
+	w.remove("a", "b")
+	w.add(ours(priority(w.pod("d", "cpu", "1"), 1))...)
+	w.bound("d")
+	replica.Terminate() // it says that it ends
+	if log := replica.Log(); strings.Contains(log, "forbidden") {
+		t.Error("something is not allowed to a replica: ", log)
+	}
 	if log := w.scheduler.Log(); strings.Contains(log, "forbidden") {
 		t.Error("something is not allowed")
 	}

@@ -25,8 +25,8 @@ func Reach(kubeconfig, folder string) (*Plane, error) {
 	return &Plane{Options: Options{Folder: folder}, Kubeconfig: kubeconfig, Config: config, Client: client, server: config.Host}, err
 }
 
-// InstallKind makes a kind of objects that say anything, and waits until the API server has it.
-func InstallKind(ctx context.Context, config *rest.Config, kind schema.GroupVersionResource, name string, namespaced bool) error {
+// InstallKind makes a kind of objects that say anything, with such subresources, and waits until the API server has it.
+func InstallKind(ctx context.Context, config *rest.Config, kind schema.GroupVersionResource, name string, namespaced bool, subresources ...string) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -35,6 +35,10 @@ func InstallKind(ctx context.Context, config *rest.Config, kind schema.GroupVers
 	if namespaced {
 		scope = "Namespaced"
 	}
+	parts := map[string]any{}
+	for _, one := range subresources {
+		parts[one] = map[string]any{}
+	}
 	definition := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": kind.Resource + "." + kind.Group},
@@ -42,7 +46,7 @@ func InstallKind(ctx context.Context, config *rest.Config, kind schema.GroupVers
 			"group": kind.Group, "scope": scope,
 			"names": map[string]any{"kind": name, "plural": kind.Resource, "singular": strings.ToLower(name), "listKind": name + "List"},
 			"versions": []any{map[string]any{
-				"name": kind.Version, "served": true, "storage": true,
+				"name": kind.Version, "served": true, "storage": true, "subresources": parts,
 				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
 			}},
 		},

@@ -27,6 +27,11 @@ func (p *Plane) Gangsched(ctx context.Context, binary, configuration, kubeconfig
 
 // Scheduler is the same with a whole configuration.
 func (p *Plane) Scheduler(ctx context.Context, binary, configuration, kubeconfig string) (*Scheduler, error) {
+	return p.Replica(ctx, "gangsched", binary, configuration, kubeconfig)
+}
+
+// Replica is the same with a name of its own.
+func (p *Plane) Replica(ctx context.Context, name, binary, configuration, kubeconfig string) (*Scheduler, error) {
 	ports, err := freePorts(1)
 	if err != nil {
 		return nil, err
@@ -34,12 +39,12 @@ func (p *Plane) Scheduler(ctx context.Context, binary, configuration, kubeconfig
 	if kubeconfig == "" {
 		kubeconfig = p.Kubeconfig
 	}
-	file := p.path("scheduler.yaml")
+	file := p.path(name + ".yaml")
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return nil, err
 	}
 	made := &Scheduler{Address: "127.0.0.1:" + ports[0]}
-	made.Process, err = p.Run("gangsched", binary, "--config", file, "--kubeconfig", kubeconfig, "--bind-address", made.Address)
+	made.Process, err = p.Run(name, binary, "--config", file, "--kubeconfig", kubeconfig, "--bind-address", made.Address)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +24,9 @@ type Bind struct {
 	// Before is done first, as allocating what the pod claims; an error ends the bind, and After undoes it if the bind comes to nothing. Both may be nil.
 	Before func(context.Context) error
 	After  func(context.Context)
+	// Still says whether other replicas know of the bind still, and it is this one's. What the pod's resource version is has to be known before that
+	// is asked. nil: there are none.
+	Still func(context.Context) bool
 
 	void atomic.Bool
 }
@@ -33,6 +38,7 @@ func (b *Bind) Cancel() { b.void.Store(true) }
 type Outcome struct {
 	Bound  bool
 	Gone   bool   // there is no such pod any more
+	Unsure bool   // the scheduler ends, and the bind may happen or not
 	Reason string // why it is not bound
 }
 
@@ -79,6 +85,36 @@ func (b *Bind) undo(ctx context.Context) {
 	}
 }
 
+// Finish sees to a bind that another replica has begun, and that this one has taken over: it binds the pod, or makes sure that nobody does. What a pod
+// claims the other one knew: then it is the latter.
+func (w *Writer) Finish(b *Bind, done func(Outcome)) {
+	w.binds.add(func(ctx context.Context) { done(w.takenOver(ctx, b)) })
+}
+
+func (w *Writer) takenOver(ctx context.Context, b *Bind) Outcome {
+	pod, known := w.look(ctx, b)
+	if known.decided {
+		return known.outcome
+	}
+	said := Outcome{Reason: "the replica that was to bind it has ended"}
+	if !claims(pod) {
+		if b.ResourceVersion = pod.ResourceVersion; !b.Still(ctx) {
+			return Outcome{Reason: "another replica sees to it", Unsure: ctx.Err() != nil}
+		}
+		said = w.bind(ctx, b)
+	}
+	if said.Bound || said.Gone || said.Unsure {
+		return said
+	}
+	return w.fence(ctx, b, errors.New(said.Reason)) // the other one's request may be on its way still
+}
+
+func claims(pod *corev1.Pod) bool {
+	return len(pod.Spec.ResourceClaims) != 0 || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
+	})
+}
+
 // bind carries the resource version at which the pod was seen without a node. So a request that was lost on the way cannot bind the pod later:
 // whoever changes the pod first makes the other's request fail. See fence.
 func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
@@ -107,6 +143,9 @@ func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 				return Outcome{Reason: err.Error()}
 			}
 			binding.ResourceVersion = pod.ResourceVersion
+			if b.Still != nil && !b.Still(ctx) {
+				return Outcome{Reason: "another replica sees to it", Unsure: ctx.Err() != nil}
+			}
 		case apierrors.IsTooManyRequests(err):
 			if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 				pause = max(pause, time.Duration(seconds)*time.Second)
@@ -119,7 +158,7 @@ func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 			return w.fence(ctx, b, err)
 		}
 	}
-	return Outcome{Reason: "the scheduler ends"}
+	return ending
 }
 
 // refused errors say that the API server has decided, and bound nothing.
@@ -151,8 +190,11 @@ func (w *Writer) look(ctx context.Context, b *Bind) (*corev1.Pod, seen) {
 		sleep(ctx, pause)
 		pause = min(2*pause, longestPause)
 	}
-	return nil, seen{Outcome{Reason: "the scheduler ends"}, true}
+	return nil, seen{ending, true}
 }
+
+// ending is all that can be said when the scheduler ends.
+var ending = Outcome{Unsure: true, Reason: "the scheduler ends"}
 
 func (b *Bind) judge(pod *corev1.Pod) seen {
 	switch {
@@ -192,7 +234,7 @@ func (w *Writer) fence(ctx context.Context, b *Bind, lost error) Outcome {
 		sleep(ctx, pause)
 		pause = min(2*pause, longestPause)
 	}
-	return Outcome{Reason: "the scheduler ends"}
+	return ending
 }
 
 func sleep(ctx context.Context, how time.Duration) {

@@ -6,12 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
 // Writer has the goroutines that write. What it is given is queued without bounds, so that deciding never waits for the API server.
 type Writer struct {
 	client  kubernetes.Interface
+	custom  dynamic.Interface // nil: nothing of it is written
 	timeout time.Duration
 	binds   *crew
 	status  *statuses

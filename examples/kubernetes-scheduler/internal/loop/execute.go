@@ -17,14 +17,18 @@ import (
 func (l *Loop) execute(d *gangsched.Decision, said *news) {
 	p := l.mirror.Pod(d.Pod)
 	if p == nil {
+		l.reserve(d)
 		return
 	}
 	switch d.Kind {
 	case gangsched.Bind:
 		l.bind(d, p)
 	case gangsched.Revoke:
-		if b := l.binds[d.Attempt]; b != nil {
-			b.Cancel()
+		if f := l.flights[d.Attempt]; f != nil {
+			l.revoke(f)
+		}
+		if l.sharing != nil {
+			delete(l.sharing.waits, d.Attempt)
 		}
 		if p.Attempt == d.Attempt {
 			p.Attempt, p.Node = 0, ""
@@ -36,24 +40,118 @@ func (l *Loop) execute(d *gangsched.Decision, said *news) {
 	case gangsched.Evict:
 		l.evict(p, said.by[d.Pod])
 	case gangsched.Wait: // its node is reserved; what becomes of it is decided later
+		if l.sharing != nil {
+			l.sharing.waits[d.Attempt] = l.sharing.ledger.Moment(l.cluster.NodeName(d.Node))
+		}
+	}
+}
+
+// reserve is execute for Koordinator's reservations.
+func (l *Loop) reserve(d *gangsched.Decision) {
+	r := l.mirror.Reservation(d.Pod)
+	if r == nil {
+		return
+	}
+	switch d.Kind {
+	case gangsched.Bind:
+		object, attempt := r.Object, d.Attempt
+		r.Attempt, r.Node = attempt, l.cluster.NodeName(d.Node)
+		l.writer.Place(object, r.Node, func(err error) {
+			l.box.Put(func() {
+				if r := l.mirror.FindReservation(object); r != nil && r.Attempt == attempt {
+					l.mirror.Placed(r, err)
+				}
+			})
+		})
+	case gangsched.Revoke:
+		if r.Attempt == d.Attempt {
+			r.Attempt, r.Node = 0, ""
+		}
+	case gangsched.Evict:
+		l.writer.Expire(r.Object)
+	default: // what is meant for it later is nobody's to know
 	}
 }
 
 func (l *Loop) bind(d *gangsched.Decision, p *mirror.Pod) {
 	node := l.cluster.NodeName(d.Node)
+	if l.unsure[node] {
+		l.takeBack(p, d.Attempt, "a bind to the node that is void is not answered yet")
+		return
+	}
 	choices, err := l.mirror.ChooseVolumes(p, node)
 	if err != nil {
 		l.fail(p, d.Attempt, err.Error())
 		return
 	}
-	b := &act.Bind{Pod: p.Name, UID: p.Object.UID, ResourceVersion: p.Object.ResourceVersion, Node: node}
-	l.prepare(b, p, node, choices)
+	f := &flight{
+		Bind: act.Bind{Pod: p.Name, UID: p.Object.UID, ResourceVersion: p.Object.ResourceVersion, Node: node},
+		id:   d.Pod, attempt: d.Attempt, choices: choices,
+	}
+	l.prepare(&f.Bind, p, node, choices)
 	p.Attempt, p.Node, p.Nominated = d.Attempt, node, ""
-	l.binds[d.Attempt] = b
-	id, attempt := d.Pod, d.Attempt
-	l.writer.Bind(b, func(said act.Outcome) {
-		l.box.Put(func() { l.answered(id, attempt, node, said, choices) })
-	})
+	l.flights[d.Attempt] = f
+	if l.sharing != nil {
+		l.sharing.note(f, p)
+	} else {
+		l.send(f)
+	}
+}
+
+// flight is a bind that was decided and is not answered.
+type flight struct {
+	act.Bind
+	id      gangsched.PodID
+	attempt gangsched.Attempt
+	choices []mirror.VolumeChoice
+	sent    bool
+	revoked bool
+	seq     uint64 // by which other replicas know it
+}
+
+func (l *Loop) send(f *flight) {
+	f.sent = true
+	l.writer.Bind(&f.Bind, func(said act.Outcome) { l.box.Put(func() { l.answered(f, said) }) })
+}
+
+// revoke says that the attempt is void. What is sent may happen all the same: until it is answered the room is held.
+func (l *Loop) revoke(f *flight) {
+	f.Cancel()
+	f.revoked = true
+	l.void[f.attempt] = f
+	if !f.sent {
+		l.sharing.ledger.Withdraw(f.UID)
+		l.mirror.ReleaseVolumes(f.choices)
+		delete(l.flights, f.attempt)
+	}
+}
+
+// hold has the room counted of binds that are void and not answered. Where other replicas know of them the ledger does that.
+func (l *Loop) hold() {
+	clear(l.unsure)
+	for _, attempt := range l.mirror.Forgotten() {
+		if f := l.flights[attempt]; f != nil {
+			l.revoke(f)
+		}
+	}
+	for attempt, f := range l.void {
+		if l.flights[attempt] != f || l.sharing != nil {
+			delete(l.void, attempt)
+			continue
+		}
+		if p := l.mirror.Find(f.Pod); p != nil && p.Object.UID == f.UID && p.Object.Spec.NodeName == "" && !l.mirror.Hold(p, f.Node) {
+			l.unsure[f.Node] = true
+		}
+	}
+}
+
+// doubt notes where a turn has taken back what is under way: what it decided of these nodes after that has counted room as free that may not be.
+func (l *Loop) doubt(decisions []gangsched.Decision) {
+	for i := range decisions {
+		if f := l.flights[decisions[i].Attempt]; f != nil && decisions[i].Kind == gangsched.Revoke {
+			l.unsure[f.Node] = true
+		}
+	}
 }
 
 // prepare has what the pod claims written before it is bound, and taken back if it is not.
@@ -103,15 +201,27 @@ func (l *Loop) prepare(b *act.Bind, p *mirror.Pod, node string, choices []mirror
 }
 
 // answered hears what became of a bind. The pod may have another attempt by now, or be gone.
-func (l *Loop) answered(id gangsched.PodID, attempt gangsched.Attempt, node string, said act.Outcome, choices []mirror.VolumeChoice) {
-	delete(l.binds, attempt)
-	if !said.Bound {
-		l.mirror.ReleaseVolumes(choices)
+func (l *Loop) answered(f *flight, said act.Outcome) {
+	if said.Unsure {
+		return
 	}
-	p := l.mirror.Pod(id)
-	if p == nil || p.Attempt != attempt { // it was confirmed by what the API server said of the pod, or the attempt is void
-		if p != nil && said.Bound {
-			l.mirror.Ran(p, node)
+	attempt := f.attempt
+	delete(l.flights, attempt)
+	if !said.Bound {
+		l.mirror.ReleaseVolumes(f.choices)
+		if l.sharing != nil {
+			l.sharing.ledger.Over(f.seq)
+		}
+	}
+	p := l.mirror.Find(f.Pod)
+	if p == nil || p.Object.UID != f.UID {
+		return
+	}
+	if p.Attempt != attempt { // it was confirmed by what the API server said of the pod, or the attempt is void
+		if said.Bound {
+			l.mirror.Ran(p, f.Node)
+		} else if l.sharing == nil {
+			l.mirror.Release(p, f.Node)
 		}
 		return
 	}
@@ -126,12 +236,17 @@ func (l *Loop) answered(id gangsched.PodID, attempt gangsched.Attempt, node stri
 }
 
 func (l *Loop) fail(p *mirror.Pod, attempt gangsched.Attempt, reason string) {
+	l.takeBack(p, attempt, reason)
+	l.writer.SetStatus(p.Name, act.Status{UID: p.Object.UID, Condition: l.unscheduled(p, corev1.PodReasonSchedulerError, reason)})
+	l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", reason)
+}
+
+func (l *Loop) takeBack(p *mirror.Pod, attempt gangsched.Attempt, reason string) {
 	p.Attempt, p.Node = 0, ""
 	if err := l.scheduler.Fail(p.ID, attempt, reason); err != nil && !errors.Is(err, gangsched.ErrOutdated) {
 		klog.ErrorS(err, "a bind that failed cannot be taken back", "pod", p.Name)
 	}
-	l.writer.SetStatus(p.Name, act.Status{UID: p.Object.UID, Condition: unscheduled(p, corev1.PodReasonSchedulerError, reason)})
-	l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", reason)
+	l.mirror.Yield(p)
 }
 
 func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
@@ -141,6 +256,6 @@ func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
 	}
 	l.writer.Evict(act.Victim{Pod: victim.Name, UID: victim.Object.UID, Condition: corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
-		ObservedGeneration: victim.Object.Generation, LastTransitionTime: metav1.Now(),
+		ObservedGeneration: victim.Object.Generation, LastTransitionTime: metav1.NewTime(l.clock.Wall()),
 	}})
 }

@@ -26,24 +26,44 @@ type Loop struct {
 	writer    *act.Writer
 	recorder  *act.Recorder
 	volumes   time.Duration // that a volume may take
-	start     time.Time
-	leads     bool // before it does, it hears everything and decides nothing
-	binds     map[gangsched.Attempt]*act.Bind
-	turned    atomic.Int64 // when the last turn ended
-	decided   atomic.Int64 // nanoseconds of processor that decisions took
+	clock     Clock
+	start     int64 // nanoseconds since 1970 where the library's time begins
+	leads     bool  // before it does, it hears everything and decides nothing
+	flights   map[gangsched.Attempt]*flight
+	void      map[gangsched.Attempt]*flight // those of them whose attempt is void
+	unsure    map[string]bool               // of a turn: nodes that somebody may be bound to whose attempt is void
+	turned    atomic.Int64                  // when the last turn ended, by Clock.Elapsed; 0: none did
+	decided   atomic.Int64                  // nanoseconds of processor that decisions took
 	told      map[*mirror.Pod]string
+	more      bool         // the last turn was not over
+	sharing   *sharing     // nil: nobody else schedules these pods
+	asking    bool         // what other replicas say
+	lost      atomic.Int64 // attempts that another replica was faster than
+	conflicts atomic.Int64
 }
+
+// Clock is the machine's. Wall may be set at any time, and is only for what others read; Elapsed never goes back or leaps, and all that has to last or to
+// happen goes by it.
+type Clock interface {
+	Wall() time.Time
+	Elapsed() time.Duration
+}
+
+type machineClock struct{ start time.Time }
+
+func (machineClock) Wall() time.Time          { return time.Now() }
+func (c machineClock) Elapsed() time.Duration { return time.Since(c.start) }
 
 // New makes a loop that leads nobody yet.
 func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder *act.Recorder, volumes time.Duration) *Loop {
 	return &Loop{
 		cluster: cluster, scheduler: scheduler, mirror: m, box: box, writer: writer, recorder: recorder, volumes: volumes,
-		start: time.Now(), binds: map[gangsched.Attempt]*act.Bind{}, told: map[*mirror.Pod]string{},
+		clock: machineClock{time.Now()}, start: time.Now().UnixNano(), flights: map[gangsched.Attempt]*flight{}, void: map[gangsched.Attempt]*flight{}, unsure: map[string]bool{}, told: map[*mirror.Pod]string{},
 	}
 }
 
-// now is the time that the library is told: it never goes back, whatever is done to the machine's clock.
-func (l *Loop) now() int64 { return l.start.UnixNano() + int64(time.Since(l.start)) }
+// now is the time that the library is told.
+func (l *Loop) now() int64 { return l.start + int64(l.clock.Elapsed()) }
 
 // longestRest is how long the loop rests at most, so that who looks at it sees it alive.
 const longestRest = 5 * time.Second
@@ -63,20 +83,31 @@ func (l *Loop) Run(ctx context.Context) {
 			what()
 		}
 		l.mirror.Settle()
+		l.settle()
 		if l.leads {
 			l.turn()
 		}
-		l.turned.Store(time.Now().UnixNano())
+		l.converse(ctx)
+		l.turned.Store(max(1, int64(l.clock.Elapsed())))
 		alarm.Reset(l.rest())
 	}
 }
 
 func (l *Loop) rest() time.Duration {
-	at, some := l.scheduler.NextDeadline()
-	if !some || !l.leads {
+	if !l.leads {
 		return longestRest
 	}
-	return min(max(0, time.Duration(at-l.now())), longestRest)
+	if l.more && l.room() > 0 {
+		return 0
+	}
+	rest := longestRest
+	if l.sharing != nil {
+		rest = min(rest, l.sharing.ledger.Rest(l.clock.Elapsed()))
+	}
+	if at, some := l.scheduler.NextDeadline(); some && l.room() > 0 {
+		rest = min(rest, max(0, time.Duration(at-l.now())))
+	}
+	return rest
 }
 
 // Lead says, from any goroutine, that decisions are to be made.
@@ -85,7 +116,7 @@ func (l *Loop) Lead() { l.box.Put(func() { l.leads = true }) }
 // Alive says whether the loop has come round lately.
 func (l *Loop) Alive() error {
 	if at := l.turned.Load(); at != 0 {
-		if rest := time.Since(time.Unix(0, at)); rest > 12*longestRest {
+		if rest := l.clock.Elapsed() - time.Duration(at); rest > 12*longestRest {
 			return fmt.Errorf("the last turn ended %v ago", rest.Round(time.Second))
 		}
 	}
@@ -114,15 +145,19 @@ func Ask[T any](ctx context.Context, l *Loop, question func(*gangsched.Cluster, 
 
 func (l *Loop) turn() {
 	begin, release := processorTime()
-	decisions, err := l.scheduler.Run(l.now())
+	l.hold()
+	decisions, more, err := l.decide()
+	l.more = more
 	l.decided.Add(release() - begin)
 	if err != nil {
 		klog.ErrorS(err, "a turn of the scheduler ended early")
 	}
 	said := l.listen()
+	l.doubt(decisions)
 	for i := range decisions {
 		l.execute(&decisions[i], said)
 	}
+	l.propose()
 	l.publish(said)
 	l.complain()
 }

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
@@ -48,7 +46,7 @@ func (l *Loop) publish(said *news) {
 		}
 		if one.Reason == "FailedScheduling" && p.Waits() {
 			nominated := p.Nominated
-			l.setStatus(p, unscheduled(p, corev1.PodReasonUnschedulable, one.Note), &nominated)
+			l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, one.Note), &nominated)
 		}
 		if by := said.by[one.About]; one.Reason == "Preempted" && by != nil {
 			l.recorder.Eventf(p.Object, by.Object, one.Type, one.Reason, one.Action, one.Note)
@@ -91,14 +89,14 @@ func (l *Loop) complain() {
 			return
 		}
 		l.told[p] = p.Refused
-		l.setStatus(p, unscheduled(p, corev1.PodReasonUnschedulable, p.Refused), nil)
+		l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, p.Refused), nil)
 		l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", p.Refused)
 	})
 }
 
-func unscheduled(p *mirror.Pod, reason, message string) corev1.PodCondition {
+func (l *Loop) unscheduled(p *mirror.Pod, reason, message string) corev1.PodCondition {
 	return corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message,
-		ObservedGeneration: p.Object.Generation, LastTransitionTime: metav1.NewTime(time.Now()),
+		ObservedGeneration: p.Object.Generation, LastTransitionTime: metav1.NewTime(l.clock.Wall()),
 	}
 }

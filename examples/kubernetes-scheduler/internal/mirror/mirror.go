@@ -32,6 +32,15 @@ type Mirror struct {
 	storage Storage
 	gangs   map[types.NamespacedName]*labelledGang
 	queues  queues
+
+	reservations map[string]*Reservation
+	reserved     map[gangsched.PodID]*Reservation
+
+	// forgotten are attempts of pods that the library knows no more, so that it does not say that they are void.
+	forgotten []gangsched.Attempt
+
+	seen uint64                // all changes of pods up to this resource version have come
+	mine func(key string) bool // nil: all pods are this replica's to schedule
 }
 
 // New makes a mirror of nothing yet.
@@ -47,6 +56,9 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 		storage: newStorage(),
 		gangs:   map[types.NamespacedName]*labelledGang{},
 		queues:  newQueues(),
+
+		reservations: map[string]*Reservation{},
+		reserved:     map[gangsched.PodID]*Reservation{},
 	}
 }
 
@@ -64,10 +76,18 @@ func (m *Mirror) Settle() {
 	}
 	m.changed = false
 	m.settleVolumes()
+	m.settleReservations()
 	for p := range m.stuck {
 		delete(m.stuck, p)
 		m.tell(p)
 	}
+}
+
+// Forgotten are the attempts that ended since it was asked last and that the library says nothing of.
+func (m *Mirror) Forgotten() []gangsched.Attempt {
+	made := m.forgotten
+	m.forgotten = nil
+	return made
 }
 
 // Stuck are pods that wait for an object which is not there, with the reason.

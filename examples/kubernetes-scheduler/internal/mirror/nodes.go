@@ -82,7 +82,12 @@ func (m *Mirror) RemoveNode(name string) {
 	report(m.cluster.RemoveNode(n.id), "a node cannot be removed", n.object)
 	for _, p := range there {
 		delete(m.byID, p.ID)
-		p.ID, p.Bound = 0, ""
+		held := p.held
+		p.ID, p.Bound, p.held = 0, "", false
+		if held { // nobody is known to have bound it
+			m.tell(p)
+			continue
+		}
 		m.await(p, name)
 	}
 }

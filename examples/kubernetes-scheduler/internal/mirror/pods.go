@@ -22,8 +22,11 @@ type Pod struct {
 	Node    string
 	// Bound is where it was bound, from the answer on: what the watch says of it may be older for a while.
 	Bound string
+	held  bool // it is not known to be bound there, but may be at any time
 	// Nominated is the node that is meant for it, as it was decided or read last.
 	Nominated string
+	// Lost is how many attempts in a row another replica was faster than.
+	Lost int
 	// Refused is why the library cannot be told of it yet.
 	Refused string
 
@@ -67,6 +70,9 @@ func (m *Mirror) SetPod(object *corev1.Pod) {
 	if p.ID != 0 && p.Attempt != 0 && object.Spec.NodeName == p.Node {
 		m.Confirm(p) // before the answer, which may be lost
 	}
+	if object.Spec.NodeName != "" {
+		p.Bound, p.held = object.Spec.NodeName, false
+	}
 	if p.ID == 0 || !samePod(before, object) {
 		m.tell(p)
 	}
@@ -84,7 +90,7 @@ func (m *Mirror) Confirm(p *Pod) {
 	err := m.scheduler.Confirm(p.ID, p.Attempt)
 	switch {
 	case err == nil:
-		p.Bound = p.Node
+		p.Bound, p.held, p.Lost = p.Node, false, 0
 	default: // its reservation was taken back, and it runs all the same
 		if !errors.Is(err, gangsched.ErrOutdated) {
 			report(err, "a pod that is bound cannot be confirmed", p.Object)
@@ -100,8 +106,34 @@ func (m *Mirror) Confirm(p *Pod) {
 // Ran says that a pod was bound though its attempt is void: it counts there before the watch says so, unless it has another attempt, which will come
 // to nothing.
 func (m *Mirror) Ran(p *Pod, node string) {
-	if p.Object.Spec.NodeName == "" && p.Bound == "" && p.Attempt == 0 {
-		p.Bound = node
+	if p.Object.Spec.NodeName == "" && (p.Bound == "" || p.held) && p.Attempt == 0 {
+		p.Bound, p.held = node, false
+		m.tell(p)
+	}
+}
+
+// Hold has a pod that waits counted on a node that it may be bound to at any time: the request is on its way. False: it cannot be counted there, so
+// that nothing may be decided about the node.
+func (m *Mirror) Hold(p *Pod, name string) bool {
+	n := m.nodes[name]
+	if n == nil || n.id == 0 {
+		return true
+	}
+	there := func() bool { return p.ID != 0 && m.cluster.PodNode(p.ID) == n.id }
+	if there() {
+		return true
+	}
+	if p.Attempt == 0 && p.Object.Spec.NodeName == "" && (p.Bound == "" || p.held && p.Bound == name) {
+		p.Bound, p.held = name, true
+		m.tell(p)
+	}
+	return there()
+}
+
+// Release says that it will not be bound there.
+func (m *Mirror) Release(p *Pod, node string) {
+	if p.held && p.Bound == node {
+		p.Bound, p.held = "", false
 		m.tell(p)
 	}
 }
@@ -138,11 +170,16 @@ func (m *Mirror) tell(p *Pod) {
 		m.await(p, node)
 		return
 	}
+	if m.theirs(p) {
+		m.forget(p)
+		p.Refused = ""
+		return
+	}
 	missing, err := m.hand(p)
 	if errors.Is(err, gangsched.ErrWrongState) { // what cannot change of a pod did: its group, or the node of one that runs
-		bound := p.Bound
+		bound, held := p.Bound, p.held
 		m.forget(p)
-		p.Bound = bound
+		p.Bound, p.held = bound, held
 		missing, err = m.hand(p)
 	}
 	if err == nil {
@@ -160,7 +197,7 @@ func (m *Mirror) tell(p *Pod) {
 // hand tells the library of a pod. One that waits for an object which is missing is not told of; one that runs is, without that object: its room counts.
 func (m *Mirror) hand(p *Pod) (missing, err error) {
 	spec, missing := m.spec(p, p.Object)
-	if missing != nil && p.Object.Spec.NodeName == "" {
+	if missing != nil && p.Object.Spec.NodeName == "" && p.Bound == "" {
 		if p.ID != 0 {
 			m.forget(p) // what it was told with does not hold any more
 		}
@@ -208,8 +245,11 @@ func (m *Mirror) forget(p *Pod) {
 		return
 	}
 	report(m.cluster.RemovePod(p.ID), "a pod cannot be removed", p.Object)
+	if p.Attempt != 0 {
+		m.forgotten = append(m.forgotten, p.Attempt)
+	}
 	delete(m.byID, p.ID)
-	p.ID, p.Attempt, p.Node, p.Bound = 0, 0, "", ""
+	p.ID, p.Attempt, p.Node, p.Bound, p.held = 0, 0, "", "", false
 }
 
 func (m *Mirror) drop(p *Pod) {

@@ -25,16 +25,20 @@ type Storage struct {
 	volumes map[string]*corev1.PersistentVolume
 	classes map[string]*storagev1.StorageClass
 	drivers map[string]*storagev1.CSINode
+	// limited drivers make volumes only where a capacity says that there is room.
+	limited    map[string]bool
+	capacities map[types.NamespacedName]*storagev1.CSIStorageCapacity
 	// promised volumes were chosen for a claim, and nothing on the API server says so yet.
 	promised map[string]types.NamespacedName
 }
 
 func newStorage() Storage {
 	return Storage{
-		claims:   map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
-		volumes:  map[string]*corev1.PersistentVolume{},
-		classes:  map[string]*storagev1.StorageClass{},
-		drivers:  map[string]*storagev1.CSINode{},
+		claims:  map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
+		volumes: map[string]*corev1.PersistentVolume{},
+		classes: map[string]*storagev1.StorageClass{},
+		drivers: map[string]*storagev1.CSINode{},
+		limited: map[string]bool{}, capacities: map[types.NamespacedName]*storagev1.CSIStorageCapacity{},
 		promised: map[string]types.NamespacedName{},
 	}
 }
@@ -63,6 +67,17 @@ func (m *Mirror) SetCSINode(object *storagev1.CSINode, gone bool) {
 	if n := m.nodes[object.Name]; n != nil {
 		m.tellNode(n)
 	}
+}
+
+func (m *Mirror) SetCSIDriver(object *storagev1.CSIDriver, gone bool) {
+	limited := object.Spec.StorageCapacity != nil && *object.Spec.StorageCapacity
+	keep(m.storage.limited, object.Name, true, gone || !limited)
+	m.changed = true
+}
+
+func (m *Mirror) SetStorageCapacity(object *storagev1.CSIStorageCapacity, gone bool) {
+	keep(m.storage.capacities, nameOf(object), object, gone)
+	m.changed = true
 }
 
 // limits are how many volumes of each driver a node can attach.
@@ -135,7 +150,7 @@ func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool
 	if class == nil || class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		return nil, false
 	}
-	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || provisions(class, node) }), true
+	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || b.makes(class, claim, node) }), true
 }
 
 func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
@@ -143,6 +158,31 @@ func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.Storag
 		return nil
 	}
 	return s.classes[*claim.Spec.StorageClassName]
+}
+
+// makes says whether a volume can be made for a claim where a node reaches it.
+func (s *Storage) makes(class *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim, node *corev1.Node) bool {
+	return provisions(class, node) && s.hasRoom(class, size(claim.Spec.Resources.Requests), node)
+}
+
+// hasRoom is as kube-scheduler has it: a driver that says where it has how much room makes volumes nowhere else.
+func (s *Storage) hasRoom(class *storagev1.StorageClass, asked *resource.Quantity, node *corev1.Node) bool {
+	if !s.limited[class.Provisioner] {
+		return true
+	}
+	for _, one := range s.capacities {
+		most := one.MaximumVolumeSize
+		if most == nil {
+			most = one.Capacity
+		}
+		if one.StorageClassName != class.Name || most == nil || most.Cmp(*asked) < 0 || one.NodeTopology == nil {
+			continue
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(one.NodeTopology); err == nil && selector.Matches(labels.Set(node.Labels)) {
+			return true
+		}
+	}
+	return false
 }
 
 func provisions(class *storagev1.StorageClass, node *corev1.Node) bool {
@@ -245,7 +285,7 @@ func (m *Mirror) ChooseVolumes(p *Pod, name string) (made []VolumeChoice, err er
 		choice := VolumeChoice{Claim: claim, Volume: m.storage.free(claim, n.object)}
 		if choice.Volume != nil {
 			m.storage.promised[choice.Volume.Name] = claimed
-		} else if class := m.storage.classOf(claim); class == nil || !provisions(class, n.object) {
+		} else if class := m.storage.classOf(claim); class == nil || !m.storage.makes(class, claim, n.object) {
 			m.ReleaseVolumes(made)
 			return nil, fmt.Errorf("no volume is left on %s for persistentvolumeclaim %q", name, claimed.Name)
 		}

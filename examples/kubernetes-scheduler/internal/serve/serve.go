@@ -49,6 +49,7 @@ func Handler(s State) http.Handler {
 	mux.HandleFunc("GET /metrics", s.metrics(s.processMetrics()))
 	mux.HandleFunc("GET /debug/explain/{namespace}/{pod}", s.explain)
 	mux.HandleFunc("GET /debug/queue", s.queue)
+	mux.HandleFunc("GET /debug/replicas", s.replicas)
 	mux.HandleFunc("GET /debug/snapshot", s.snapshot)
 	mux.HandleFunc("GET /debug/trace", answer(s, "application/json", func(_ *http.Request, _ *gangsched.Cluster, of *gangsched.Scheduler, _ *mirror.Mirror) (string, error) {
 		return of.Trace()
@@ -81,7 +82,13 @@ func (s State) processMetrics() *prometheus.Registry {
 	made.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector(),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "gangsched_decisions_cpu_seconds_total", Help: "Processor time that decisions took; process_cpu_seconds_total has the rest too.",
-		}, func() float64 { return s.Loop.Decided().Seconds() }))
+		}, func() float64 { return s.Loop.Decided().Seconds() }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "gangsched_lost_attempts_total", Help: "Attempts that another replica, or another scheduler, was faster than.",
+		}, func() float64 { return float64(s.Loop.Lost()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "gangsched_replica_conflicts_total", Help: "How often what replicas tell each other had changed when this one wrote to it.",
+		}, func() float64 { return float64(s.Loop.Conflicts()) }))
 	return made
 }
 
@@ -137,6 +144,14 @@ func (s State) snapshot(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(said)
+}
+
+// replicas is what replicas that are all active tell each other: who lives, and who is being bound where.
+func (s State) replicas(w http.ResponseWriter, r *http.Request) {
+	answer(s, "application/json", func(*http.Request, *gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (string, error) {
+		said, err := json.MarshalIndent(s.Loop.Replicas(), "", "  ")
+		return string(said) + "\n", err
+	})(w, r)
 }
 
 // queue says how many stand where, and who waits.

@@ -2,6 +2,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -57,7 +58,15 @@ type Gangsched struct {
 	Seed uint64 `json:"seed"`
 	// TraceRecords: how many records of the time of calls are kept for /debug/trace. 0: none.
 	TraceRecords int `json:"traceRecords"`
+	// Replicas: "active-active" if all of them schedule at once, each its share of the pods; else one leads. What they tell each other is in a ConfigMap
+	// that is called as the leader election's Lease.
+	Replicas string `json:"replicas"`
 }
+
+// ActiveActive says whether all replicas schedule at once.
+func (g *Gangsched) ActiveActive() bool { return g.Replicas == activeActive }
+
+const activeActive = "active-active"
 
 // ofProgram are the fields of the file that the library does not read.
 var ofProgram = []string{"gangsched", "leaderElection", "clientConnection", "healthzBindAddress", "metricsBindAddress", "enableProfiling",
@@ -96,6 +105,12 @@ func parse(text []byte) (*Settings, error) {
 		if err := yaml.UnmarshalStrict(again, &Gangsched{}); err != nil {
 			return nil, fmt.Errorf("gangsched: %w", err) // a setting that is misspelt would be silently without effect
 		}
+	}
+	switch g := &made.Gangsched; {
+	case g.Replicas != "" && !g.ActiveActive():
+		return nil, fmt.Errorf("gangsched: replicas: %q is not %q", g.Replicas, activeActive)
+	case g.ActiveActive() && g.Queues:
+		return nil, errors.New("gangsched: queues: replicas that are all active do not know what the others take of a quota")
 	}
 	for _, field := range ofProgram {
 		delete(fields, field)

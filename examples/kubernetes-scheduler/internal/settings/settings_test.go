@@ -8,6 +8,20 @@ import (
 	"gangsched"
 )
 
+func TestAllReplicasAreActiveOnlyIfTheFileSaysSo(t *testing.T) {
+	for text, active := range map[string]bool{"": false, "gangsched: {seed: 3}": false, "gangsched: {replicas: active-active}": true} {
+		made, err := parse([]byte(text))
+		if err != nil || made.Gangsched.ActiveActive() != active {
+			t.Errorf("%q: %+v, %v", text, made, err)
+		}
+	}
+	for _, text := range []string{"gangsched: {replicas: all}", "gangsched: {replicas: active-active, queues: true}"} {
+		if _, err := parse([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
 func TestWhatIsThisProgramsIsNotTheLibrarys(t *testing.T) {
 	made, err := parse([]byte(`
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -26,13 +26,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"gangsched/examples/kubernetes-scheduler/internal/act"
 	"gangsched/examples/kubernetes-scheduler/internal/inbox"
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
 
 // Watcher is the informers and how far they are.
 type Watcher struct {
+	client  kubernetes.Interface
 	typed   informers.SharedInformerFactory
+	pods    *stream
+	shared  informers.SharedInformerFactory // nil: no other replica is active
 	dynamic dynamicinformer.DynamicSharedInformerFactory
 	synced  []cache.InformerSynced
 	stores  []cache.Store
@@ -44,6 +48,7 @@ type Watcher struct {
 // New prepares informers for all kinds that the server has. With queues also for the queue objects that are installed.
 func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interface, queues bool, box *inbox.Inbox, m *mirror.Mirror) (*Watcher, error) {
 	w := &Watcher{
+		client:  client,
 		typed:   informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
 		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(others, 0),
 		box:     box,
@@ -69,10 +74,23 @@ func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interf
 	return w, w.wrong
 }
 
+// Replicas follows what replicas that are all active tell each other, in an object of that name.
+func (w *Watcher) Replicas(namespace, name string, hear func(*corev1.ConfigMap)) error {
+	w.shared = informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(trim), informers.WithNamespace(namespace),
+		informers.WithTweakListOptions(func(which *metav1.ListOptions) { which.FieldSelector = "metadata.name=" + name }))
+	follow(w, w.shared.Core().V1().ConfigMaps().Informer(), hear, func(*corev1.ConfigMap) {})
+	w.stores = w.stores[:len(w.stores)-1] // no part of a snapshot
+	return w.wrong
+}
+
 // Start begins; it returns when everything that there is has been put into the inbox, or the context ends.
 func (w *Watcher) Start(ctx context.Context) error {
 	w.typed.Start(ctx.Done())
 	w.dynamic.Start(ctx.Done())
+	if w.shared != nil {
+		w.shared.Start(ctx.Done())
+	}
+	go w.pods.run(ctx, w.client)
 	if !cache.WaitForCacheSync(ctx.Done(), w.synced...) {
 		return errors.New("the API server has not said yet what there is")
 	}
@@ -140,7 +158,8 @@ func named(one runtime.Object) runtime.Object {
 func (w *Watcher) core() {
 	v1, m := w.typed.Core().V1(), w.mirror
 	follow(w, v1.Nodes().Informer(), m.SetNode, func(one *corev1.Node) { m.RemoveNode(one.Name) })
-	follow(w, v1.Pods().Informer(), m.SetPod, m.RemovePod)
+	w.pods = newStream(w.box, m.SetPod, m.RemovePod, m.SawPods)
+	w.synced, w.stores = append(w.synced, w.pods.HasSynced), append(w.stores, w.pods.Store)
 	also(w, v1.Namespaces().Informer(), m.SetNamespace)
 	also(w, w.typed.Scheduling().V1().PriorityClasses().Informer(), m.SetPriorityClass)
 	objects[*policyv1.PodDisruptionBudget](w, w.typed.Policy().V1().PodDisruptionBudgets().Informer())
@@ -180,6 +199,8 @@ func (w *Watcher) storage() {
 	also(w, v1.PersistentVolumes().Informer(), m.SetVolume)
 	also(w, w.typed.Storage().V1().StorageClasses().Informer(), m.SetStorageClass)
 	also(w, w.typed.Storage().V1().CSINodes().Informer(), m.SetCSINode)
+	also(w, w.typed.Storage().V1().CSIDrivers().Informer(), m.SetCSIDriver)
+	also(w, w.typed.Storage().V1().CSIStorageCapacities().Informer(), m.SetStorageCapacity)
 }
 
 func (w *Watcher) devices() {
@@ -210,6 +231,9 @@ var (
 )
 
 func (w *Watcher) groups(served map[schema.GroupVersionResource]bool) {
+	if served[act.Reservations] {
+		follow(w, w.dynamic.ForResource(act.Reservations).Informer(), w.mirror.SetReservation, w.mirror.RemoveReservation)
+	}
 	if served[schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups")] {
 		objects[*schedulingv1alpha2.PodGroup](w, w.typed.Scheduling().V1alpha2().PodGroups().Informer())
 	}

@@ -1,0 +1,260 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"gangsched"
+	"gangsched/examples/kubernetes-scheduler/internal/act"
+	"gangsched/examples/kubernetes-scheduler/internal/inbox"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+)
+
+// world is a loop that runs, with an API server of which the test says how it answers binds.
+type world struct {
+	*testing.T
+	*Loop
+	client  *fake.Clientset
+	stepped *steppedClock
+
+	mu    sync.Mutex
+	bound map[string]string
+	binds func(pod, node string) error // nil: all are fine; it may wait
+}
+
+// steppedClock is one whose wall time is set now and then.
+type steppedClock struct {
+	start time.Time
+	mu    sync.Mutex
+	off   time.Duration
+}
+
+func (c *steppedClock) Wall() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.off)
+}
+
+func (c *steppedClock) Elapsed() time.Duration { return time.Since(c.start) }
+
+func (c *steppedClock) step(how time.Duration) {
+	c.mu.Lock()
+	c.off += how
+	c.mu.Unlock()
+}
+
+func newWorld(t *testing.T) *world {
+	cluster := gangsched.NewCluster()
+	t.Cleanup(cluster.Close)
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{EventsKept: 1 << 10})
+	must(t, err)
+	t.Cleanup(scheduler.Close)
+	w := &world{T: t, client: fake.NewClientset(), stepped: &steppedClock{start: time.Now()}, bound: map[string]string{}}
+	w.client.PrependReactor("create", "pods", w.bind)
+	box := inbox.New()
+	known := mirror.New(cluster, scheduler, map[string]bool{"default-scheduler": true})
+	writer := act.NewWriter(w.client, 8, 10*time.Second)
+	ctx, end := context.WithCancel(context.Background())
+	recorder, err := act.NewRecorder(ctx, writer)
+	must(t, err)
+	w.Loop = New(cluster, scheduler, known, box, writer, recorder, time.Minute)
+	w.Loop.clock = w.stepped
+	var all sync.WaitGroup
+	all.Go(func() { w.Loop.Run(ctx) })
+	all.Go(func() { writer.Run(ctx) })
+	t.Cleanup(func() { end(); all.Wait(); recorder.Close() })
+	w.Lead()
+	return w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) {
+	if action.GetSubresource() != "binding" {
+		return false, nil, nil
+	}
+	what := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
+	w.mu.Lock()
+	decide := w.binds
+	w.mu.Unlock()
+	if decide != nil {
+		if err := decide(what.Name, what.Target.Name); err != nil {
+			return true, nil, err
+		}
+	}
+	w.mu.Lock()
+	w.bound[what.Name] = what.Target.Name
+	w.mu.Unlock()
+	return true, what, nil
+}
+
+// answers says how binds are answered from now on.
+func (w *world) answers(how func(pod, node string) error) {
+	w.mu.Lock()
+	w.binds = how
+	w.mu.Unlock()
+}
+
+func (w *world) node(name, cpu string) {
+	made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	made.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse(cpu), "pods": resource.MustParse("110")}
+	w.box.Put(func() { w.mirror.SetNode(made) })
+}
+
+func (w *world) pod(name, cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
+	made := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Generation: 1, ResourceVersion: "1"},
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Containers: []corev1.Container{{
+			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}},
+	}
+	for _, one := range change {
+		one(made)
+	}
+	must(w.T, w.client.Tracker().Add(made))
+	w.box.Put(func() { w.mirror.SetPod(made) })
+	return made
+}
+
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	for until := time.Now().Add(15 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	w.Fatal("never: ", what)
+}
+
+func (w *world) on(pod string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bound[pod]
+}
+
+// turns waits until the loop has decided a few times more.
+func (w *world) turns() {
+	for range 3 {
+		_, err := Ask(w.Context(), w.Loop, func(*gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (int, error) { return 0, nil })
+		must(w.T, err)
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func priority(value int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.Priority = &value }
+}
+
+// A bind was sent and is not answered when its attempt is taken back: until it is known what became of it nobody else gets the room.
+func TestTheRoomOfABindThatIsTakenBackIsHeldUntilItIsAnswered(t *testing.T) {
+	for variant := range 4 {
+		happens, node := variant%2 == 0, variant/2 == 0
+		t.Run(fmt.Sprintf("happens %v, node %v", happens, node), func(t *testing.T) {
+			w := newWorld(t)
+			w.node("n", "1")
+			sent, answer := make(chan string, 8), make(chan error)
+			defer close(answer)
+			w.answers(func(pod, _ string) error {
+				sent <- pod
+				if pod == "slow" {
+					return <-answer
+				}
+				return nil
+			})
+			w.pod("slow", "1")
+			if first := <-sent; first != "slow" {
+				t.Fatal(first)
+			}
+			w.box.Put(func() {
+				if node { // it is gone, and comes back
+					w.mirror.RemoveNode("n")
+					return
+				}
+				p := w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "slow"})
+				w.revoke(w.flights[p.Attempt])
+				w.takeBack(p, p.Attempt, "it is taken back")
+			})
+			w.turns()
+			w.node("n", "1")
+			w.pod("urgent", "1", priority(100))
+			w.turns()
+			if at := w.on("urgent"); at != "" {
+				t.Fatalf("it is on %s, where the other may be", at)
+			}
+			if happens {
+				answer <- nil
+				w.eventually("it is bound", func() bool { return w.on("slow") == "n" })
+				w.turns()
+				if at := w.on("urgent"); at != "" {
+					t.Fatalf("it is on %s, where the other is", at)
+				}
+				return
+			}
+			answer <- apierrors.NewForbidden(corev1.Resource("pods"), "slow", nil)
+			w.eventually("the other is bound", func() bool { return w.on("urgent") == "n" })
+		})
+	}
+}
+
+// Who sets the machine's clock changes nothing but what others read.
+func TestTheClockIsSet(t *testing.T) {
+	w := newWorld(t)
+	w.node("n", "100")
+	for i, step := range []time.Duration{0, time.Hour, -2 * time.Hour, time.Hour} {
+		w.stepped.step(step)
+		if err := w.Alive(); err != nil {
+			t.Errorf("after %v: %v", step, err)
+		}
+		name := fmt.Sprintf("p%d", i)
+		w.pod(name, "1")
+		w.eventually(name+" is bound", func() bool { return w.on(name) == "n" })
+	}
+	// A backoff begins before the step, and ends when it would.
+	for i, step := range []time.Duration{time.Hour, -2 * time.Hour} {
+		name := fmt.Sprintf("refused%d", i)
+		var once sync.Once
+		refused := make(chan time.Time, 1)
+		w.answers(func(pod, _ string) (err error) {
+			once.Do(func() {
+				refused <- time.Now()
+				err = apierrors.NewForbidden(corev1.Resource("pods"), pod, nil)
+			})
+			return err
+		})
+		w.pod(name, "1")
+		since := <-refused
+		w.stepped.step(step)
+		w.eventually(name+" is tried again", func() bool { return w.on(name) == "n" })
+		if took := time.Since(since); took < 500*time.Millisecond || took > 5*time.Second {
+			t.Errorf("its backoff of a second took %v", took)
+		}
+	}
+	// What others read says what the clock says.
+	w.pod("large", "200")
+	w.eventually("it is told", func() bool {
+		pod, err := w.client.CoreV1().Pods("default").Get(t.Context(), "large", metav1.GetOptions{})
+		must(t, err)
+		for _, one := range pod.Status.Conditions {
+			if one.Type == corev1.PodScheduled {
+				return time.Until(one.LastTransitionTime.Time) < -30*time.Minute
+			}
+		}
+		return false
+	})
+}
