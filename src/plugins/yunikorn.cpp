@@ -1,6 +1,7 @@
 #include "gangsched/plugins/yunikorn.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/model/inside.hpp"
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/yunikorn/preemption.hpp"
@@ -242,6 +244,24 @@ GANGSCHED_INLINE victim_plan yunikorn_policy::group_preempt(trial& attempt, cons
   return plan;
 }
 
+GANGSCHED_INLINE std::vector<pod_id> yunikorn_policy::over_quota(const cluster& of, instant now,
+                                                                 queues::yunikorn::quota_watch& watch) const {
+  return over_quota(cluster_view{detail::inside(of)}, now, watch);
+}
+
+GANGSCHED_INLINE std::vector<pod_id> yunikorn_policy::over_quota(const cluster_view& of, instant now,
+                                                                 queues::yunikorn::quota_watch& watch) const {
+  std::vector<pod_id> made;
+  if (options_.quota_preemption.empty()) return made;
+  const yunikorn_books& books = read(of);
+  queues::yunikorn::quota_watch looked = watch;
+  for (const queues::queue_index queue : looked.due(books.queues(), now))
+    for (const queues::yunikorn::ask_index one : over_quota_victims(books.queues(), queue))
+      made.push_back(books.pod_of(one));
+  watch = std::move(looked);
+  return made;
+}
+
 GANGSCHED_INLINE result<yunikorn_policy> yunikorn_policy::from(const argument& args) {
   using queues::yunikorn::application_order;
   options chosen;
@@ -285,6 +305,13 @@ GANGSCHED_INLINE result<yunikorn_policy> yunikorn_policy::from(const argument& a
     if (key == "priorityFences") return read.texts(value, path, chosen.priority_fences);
     if (key == "preemptionFences") return read.texts(value, path, chosen.preemption_fences);
     if (key == "limits") return read.items(value, path, one_limit);
+    if (key == "quotaPreemptionDelays")
+      return read.fields(value, path, [&](std::string_view queue, const argument& delay, const std::string& at) {
+        std::int64_t seconds = 0;
+        if (!read.number(delay, at, 1, 1'000'000'000, seconds)) return false;
+        chosen.quota_preemption.emplace_back(queue, std::chrono::seconds{seconds});
+        return true;
+      });
     return read.unknown(path);
   });
   if (!fine) return std::move(read).failure();
