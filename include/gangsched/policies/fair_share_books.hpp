@@ -11,6 +11,7 @@
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/policies/queue_list.hpp"
+#include "gangsched/policies/victim_units.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"
 #include "gangsched/queues/fair_share/usage.hpp"
@@ -56,12 +57,21 @@ struct GANGSCHED_API fair_share_books {
     std::vector<queues::queue_index> jobs = {};  ///< of those, who runs nobody yet
   };
 
+  /// What a search for victims writes down: the next one has its room.
+  struct search_memory {
+    std::vector<queues::fair_share::running_unit> running = {}, other_running = {};  ///< by unit
+    std::vector<std::int64_t> amounts = {};                                          ///< theirs
+    std::vector<victim_unit> units = {}, other_units = {};
+    std::vector<std::uint32_t> number = {};  ///< by unit: its new one
+  };
+
   demand_news news = {};
   std::vector<resource> resources = {};
   queue_list list = {};  ///< by index of the tree
   queues::fair_share::fair_shares shares = {};
   bool keeps = false;  ///< something is kept for some queue, whether it uses it or not
   queues::fair_share::reclaim_plan plan = {};
+  search_memory memory = {};
   const pod_class* last_asked = nullptr;  ///< since the last change, about admission; null: nobody
   status last_said = {};
 
