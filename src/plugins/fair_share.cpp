@@ -62,7 +62,7 @@ struct fair_share_policy::rule final : victim_rule {
     who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
   }
   /// Whether somebody may have to go at all, asked before everybody who runs is looked at: either the queue's due has room for all that is
-  /// requested, or some pod or group is less important, which may be the queue's own. O(resources + priorities + groups).
+  /// requested, or some pod or group is less important, which may be the queue's own. O(resources + priorities).
   [[nodiscard]] bool may_find_somebody(const cluster_view& cluster) const {
     using namespace queues::fair_share;
     const fair_share_books::counts now_used{of, cluster};
@@ -75,11 +75,9 @@ struct fair_share_policy::rule final : victim_rule {
              (priority == who.priority && who.own == own_victims::lower_or_newer_equal_priority);
     };
     const std::optional<std::int32_t> lowest = cluster.lowest_priority();
-    bool found = lowest && less(*lowest);
-    if (!found)
-      cluster.each_group(
-          [&](const group_view& group) { found = found || (group.spec().priority && less(*group.spec().priority)); });
-    return found;
+    if (lowest && less(*lowest)) return true;
+    const std::optional<std::int32_t> of_groups = of.lowest_group_priority(cluster);
+    return of_groups && less(*of_groups);
   }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     return of.list.find(pod.queue()) != queues::no_queue;
@@ -364,7 +362,7 @@ GANGSCHED_INLINE bool fair_share_policy::filter_by_alike_groups(const pod_info& 
 
 GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const queue_head& b,
                                                       const cluster_view& cluster) const {
-  const fair_share_books& known = read(cluster);
+  fair_share_books& known = read(cluster);
   const auto place = [&](const queue_head& head) {
     return head.queue < 0 ? queues::no_queue : known.list.find_row(static_cast<std::size_t>(head.queue));
   };
@@ -373,9 +371,11 @@ GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (rank(a) != 1) return false;
-  return queues::fair_share::goes_first(known.shares, {place(a), elapsed(a.entered, a.now)},
-                                        {place(b), elapsed(b.entered, b.now)}, fair_share_books::counts{known, cluster},
-                                        options_.head_start);
+  const queues::fair_share::turn one{place(a), elapsed(a.entered, a.now)}, other{place(b), elapsed(b.entered, b.now)};
+  const fair_share_books::counts used{known, cluster};
+  return cluster.has_uncommitted()
+             ? queues::fair_share::goes_first(known.shares, one, other, used, options_.head_start)
+             : queues::fair_share::goes_first(known.shares, one, other, used, known.parts, options_.head_start);
 }
 
 /// Nodes without a flavor come last.

@@ -14,6 +14,7 @@
 #include "gangsched/policies/victim_units.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"
+#include "gangsched/queues/fair_share/turns.hpp"
 #include "gangsched/queues/fair_share/usage.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -72,7 +73,8 @@ struct GANGSCHED_API fair_share_books {
   bool keeps = false;  ///< something is kept for some queue, whether it uses it or not
   queues::fair_share::reclaim_plan plan = {};
   search_memory memory = {};
-  const pod_class* last_asked = nullptr;  ///< since the last change, about admission; null: nobody
+  queues::fair_share::known_parts parts = {};  ///< as of the last change
+  const pod_class* last_asked = nullptr;       ///< since the last change, about admission; null: nobody
   status last_said = {};
 
   /// Whether quota can refuse it at all: somebody above has a limit of what it requests, or of jobs unless it runs, or something is kept
@@ -88,10 +90,19 @@ struct GANGSCHED_API fair_share_books {
     return false;
   }
 
+  /// The least priority that a group states; none if none does. O(groups) once after a change.
+  [[nodiscard]] std::optional<std::int32_t> lowest_group_priority(const cluster_view& cluster);
+
   /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came or went, else O(nodes), too.
   void read(const cluster_view& cluster);
 
  private:
+  bool groups_known_ = false;
+  std::optional<std::int32_t> lowest_of_groups_ = {};
+  std::uint64_t parts_read_to_ = 0;  ///< changes
+
+  void forget_parts(const cluster_view& cluster, bool all);
+
   void read_requests(const cluster_view& cluster);
   /// Kinds that a quota names, by flavor.
   void name_resources(const std::vector<queue_view>& all, const cluster_view& cluster);
