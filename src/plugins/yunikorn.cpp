@@ -106,13 +106,13 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
 struct yunikorn_policy::search {
   const yunikorn_books& books;
   trial& attempt;
-  queues::yunikorn::partition queues;
+  std::optional<queues::yunikorn::partition> changed = {};  ///< the queues, once somebody was put or evicted
   queues::yunikorn::preemptor finder{};
   std::vector<pod_id> victims = {};
   std::vector<assignment> placed = {};
 
   /// Who leaves is gone.
-  search(const yunikorn_books& b, trial& in) : books{b}, attempt{in}, queues{b.queues()} {
+  search(const yunikorn_books& b, trial& in) : books{b}, attempt{in} {
     std::vector<pod_id> leaving;
     attempt.cluster().each_node([&](const node_info& node) {
       node.each_pod([&](const pod_info& pod) {
@@ -122,9 +122,13 @@ struct yunikorn_policy::search {
     for (const pod_id pod : leaving) attempt.remove(pod);
   }
 
+  [[nodiscard]] const queues::yunikorn::partition& now() const { return changed ? *changed : books.queues(); }
+  [[nodiscard]] queues::yunikorn::partition& to_change() {
+    return changed ? *changed : changed.emplace(books.queues());
+  }
   bool put(const pod_info& pod, node_id node) {
     if (!attempt.filter(pod.id(), node).ok() || !attempt.put(pod.id(), node)) return false;
-    queues.allocate(books.ask_of(pod), node.row).value();
+    to_change().allocate(books.ask_of(pod), node.row).value();
     placed.push_back({pod.id(), node});
     return true;
   }
@@ -134,10 +138,12 @@ struct yunikorn_policy::search {
   /// Nodes that filters refuse with the victims gone are left out, and others looked for.
   bool evict(const pod_info& pod, const std::vector<node_id>& nodes) {
     const queues::yunikorn::ask_index ask = books.ask_of(pod);
-    const queues::yunikorn::ask_spec& spec = queues.of_ask(ask).spec;
+    const queues::yunikorn::ask_spec& spec = now().of_ask(ask).spec;
     if (!spec.may_preempt || spec.on_required_node) return false;
-    if (!fits_limit(queues.user_room(spec.application), spec.request)) return false;
-    const bool within = fits_limit(queues.headroom(queues.of(spec.application).spec.queue), spec.request);
+    if (!fits_limit(now().user_room(spec.application), spec.request)) return false;
+    const bool within = fits_limit(now().headroom(now().of(spec.application).spec.queue), spec.request);
+    // Before nodes are looked at: whether its queue would be within its guarantee with all victims gone.
+    if (finder.find(now(), ask, {}, within).refusal == queues::yunikorn::preemption_refusal::guarantees) return false;
     std::vector<queues::yunikorn::node_amounts> all;
     for (const node_id id : nodes) {
       const node_info node = *attempt.cluster().node(id);
@@ -145,14 +151,14 @@ struct yunikorn_policy::search {
       all.back().usable = attempt.filter(pod.id(), id).code == code::unschedulable;
     }
     for (std::size_t tries = 0; tries < all.size(); ++tries) {
-      const queues::yunikorn::preemption_plan plan = finder.find(queues, ask, all, within);
+      const queues::yunikorn::preemption_plan plan = finder.find(now(), ask, all, within);
       if (!plan || plan.victims.empty()) return false;
       for (const queues::yunikorn::ask_index victim : plan.victims) attempt.remove(books.pod_of(victim));
       const auto at = std::ranges::find(all, plan.node, &queues::yunikorn::node_amounts::node);
       if (attempt.filter(pod.id(), nodes[static_cast<std::size_t>(at - all.begin())]).ok()) {
         for (const queues::yunikorn::ask_index victim : plan.victims) {
           victims.push_back(books.pod_of(victim));
-          queues.release(victim).value();
+          to_change().release(victim).value();
         }
         return put(pod, nodes[static_cast<std::size_t>(at - all.begin())]);
       }
