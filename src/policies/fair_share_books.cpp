@@ -10,6 +10,7 @@ GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
   bool divided = false;  // what queues are due may be another, of all of them
   const auto count = [&] {
     read_requests(cluster);
+    parts.forget(list.size());  // here, so that all is done again if there is no memory for it
     divided = true;
   };
   if (!news.read(
@@ -17,11 +18,13 @@ GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
     return;
   last_asked = nullptr;
   groups_known_ = false;
-  forget_parts(cluster, divided);
+  if (!divided) forget_parts(cluster);
+  parts_read_to_ = cluster.changes();
 }
 
 /// Where pods only got nodes, or lost them, their queues and those above use something else.
-GANGSCHED_INLINE void fair_share_books::forget_parts(const cluster_view& cluster, bool all) {
+GANGSCHED_INLINE void fair_share_books::forget_parts(const cluster_view& cluster) {
+  bool all = false;
   const auto look = [&](const change& one) {
     switch (one.kind) {
       case change_kind::pod_nominated:
@@ -39,7 +42,6 @@ GANGSCHED_INLINE void fair_share_books::forget_parts(const cluster_view& cluster
   };
   if (!all && !cluster.each_change(parts_read_to_, look)) all = true;
   if (all) parts.forget(list.size());
-  parts_read_to_ = cluster.changes();
 }
 
 GANGSCHED_INLINE std::optional<std::int32_t> fair_share_books::lowest_group_priority(const cluster_view& cluster) {

@@ -101,7 +101,7 @@ struct GANGSCHED_API fair_share_books {
   std::optional<std::int32_t> lowest_of_groups_ = {};
   std::uint64_t parts_read_to_ = 0;  ///< changes
 
-  void forget_parts(const cluster_view& cluster, bool all);
+  void forget_parts(const cluster_view& cluster);
 
   void read_requests(const cluster_view& cluster);
   /// Kinds that a quota names, by flavor.
