@@ -1,9 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

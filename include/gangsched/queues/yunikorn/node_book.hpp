@@ -1,12 +1,9 @@
 #pragma once
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
