@@ -203,6 +203,85 @@ void queue_policy_gangs(benchmark::State& state, const char* policy) {
       static_cast<double>(on.by->statistics().cycles - before) / static_cast<double>(std::max<std::size_t>(turn, 1));
 }
 
+/// Queues three deep, ten gangs of two that wait in each of the lowest, on 1,000 nodes.
+struct deep_cluster : divided_cluster {
+  static constexpr int nodes = 1'000, room = 8 * nodes / 2;  ///< for so many gangs
+  int leaves, gangs = 0;
+
+  deep_cluster(const std::string& policy, int lowest) : divided_cluster(policy, 1, nodes), leaves(lowest) {
+    const auto add_queue = [&](const std::string& name, const std::string& parent, int parts) {
+      gangsched::queue_spec one{.name = name, .parent = parent};
+      one.quotas.push_back({.guaranteed = {{"cpu", 96 * nodes / parts}, {gpu_name, 8 * nodes / parts}}});
+      bench::must(of.queues().add(one));
+    };
+    for (int i = 0; i < 10; ++i) add_queue("top" + std::to_string(i), "all", 10);
+    for (int i = 0; i < 100; ++i) add_queue("inner" + std::to_string(i), "top" + std::to_string(i % 10), 100);
+    for (int i = 0; i < leaves; ++i) add_queue("leaf" + std::to_string(i), "inner" + std::to_string(i % 100), leaves);
+    for (int i = 0; i < 10 * leaves; ++i) add_gang();
+  }
+  void add_gang() {
+    group_spec spec{.name = "gang-" + std::to_string(gangs), .policy = gang{.min_count = 2}};
+    spec.queue = "leaf" + std::to_string(gangs++ % leaves);
+    const group_id group = bench::must(of.add_group(spec));
+    for (int i = 0; i < 2; ++i) {
+      pod_spec pod{.name = spec.name + "-" + std::to_string(i)};
+      pod.group = group;
+      pod.containers = {{.requests = {{"cpu", 8}, {gpu_name, 1}}}};
+      bench::must(of.add_pod(pod));
+    }
+  }
+  /// Until the cluster is full; nobody if somebody does not start before that.
+  std::vector<pod_id> fill() {
+    std::vector<pod_id> running;
+    while (running.size() < std::size_t{2 * room}) {
+      const cycle each = by->schedule_cycle(instant{});
+      if (!each) return {};
+      for (const decision& one : each) {
+        if (one.kind != decision_kind::bind) continue;
+        bench::must(by->confirm(one.pod));
+        running.push_back(one.pod);
+      }
+    }
+    return running;
+  }
+};
+
+/// As many of them start as there is room for.
+void queue_policy_starts(benchmark::State& state, const char* policy) {
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto on = std::make_unique<deep_cluster>(policy, static_cast<int>(state.range(0)));
+    state.ResumeTiming();
+    if (on->fill().empty()) state.SkipWithError("the cluster was not filled");
+    state.PauseTiming();
+    on.reset();
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * deep_cluster::room);
+}
+
+/// The cluster is full: a gang ends, another one comes, and one starts.
+void queue_policy_deep(benchmark::State& state, const char* policy) {
+  deep_cluster on{policy, static_cast<int>(state.range(0))};
+  const std::vector<pod_id> running = on.fill();
+  if (running.empty()) return state.SkipWithError("the cluster was not filled");
+  on.schedule(instant{});
+  instant time = std::chrono::hours{1};
+  std::size_t turn = 0;
+  const std::uint64_t before = on.by->statistics().cycles;
+  for (auto _ : state) {
+    time += std::chrono::minutes{1};
+    for (int i = 0; i < 2; ++i) bench::must(on.of.remove_pod(running[turn++]));
+    on.add_gang();
+    if (on.schedule(time).size() != 2) {
+      state.SkipWithError("a gang ended, and another one was not placed");
+      break;
+    }
+  }
+  state.counters["attempts/event"] = static_cast<double>(on.by->statistics().cycles - before) /
+                                     static_cast<double>(std::max<std::size_t>(turn / 2, 1));
+}
+
 void each_policy() {
   for (const char* policy :
        {"FairShare", "Kueue", "Kai", "CapacityScheduling", "ElasticQuota", "HiveD", "Volcano", "YuniKorn"}) {
@@ -225,6 +304,19 @@ void each_policy() {
         ->Arg(10'000)
         ->Iterations(20)
         ->Unit(benchmark::kMicrosecond);
+  }
+  for (const char* policy : {"FairShare", "Kueue", "YuniKorn"}) {
+    benchmark::RegisterBenchmark((std::string{"QueuePolicyStarts/"} + policy).c_str(), queue_policy_starts, policy)
+        ->ArgName("leaves")
+        ->Arg(1'000)
+        ->Arg(10'000)
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string{"QueuePolicyDeep/"} + policy).c_str(), queue_policy_deep, policy)
+        ->ArgName("leaves")
+        ->Arg(1'000)
+        ->Iterations(3)
+        ->Unit(benchmark::kMillisecond);
   }
   for (const char* policy : {"FairShare", "Kueue", "Kai"}) {
     benchmark::RegisterBenchmark((std::string{"QueuePolicyReclaims/"} + policy).c_str(), queue_policy_reclaims, policy)

@@ -38,19 +38,31 @@ struct fair_share_policy::rule final : victim_rule {
   row_t own_tree = no_row;                           ///< nobody of it goes
   std::vector<unsigned char> may_hold_victims = {};  ///< by queue
 
-  mutable std::vector<queues::fair_share::running_unit> running;
-  mutable std::vector<std::int64_t> amounts;
+  /// How long pods of a queue run before they may go, and whether others may take from it at all.
+  struct terms {
+    bool known = false, lends = false;
+    instant own_least{}, others_least{};
+  };
+  std::vector<queues::fair_share::running_unit>& running;
+  std::vector<std::int64_t>& amounts;
+  mutable std::vector<terms> terms_of = {};  ///< by queue, of those that were asked about
 
   rule(fair_share_books& b, const fair_share_demand& d, const options& chosen, const queue_view& queue,
        const detail::job_rank& job, instant when)
-      : of(b), wanted(d), with(chosen), now(when), own_tree(job.tree) {
+      : of(b),
+        wanted(d),
+        with(chosen),
+        now(when),
+        own_tree(job.tree),
+        running(b.memory.running),
+        amounts(b.memory.amounts) {
     who = {d.queue, d.request, job.priority, job.arrival};
     who.own = static_cast<queues::fair_share::own_victims>(queue.spec().within_queue);
     if (d.grows) who.own = queues::fair_share::own_victims::never;  // who went might take what is due again first
     who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
   }
   /// Whether somebody may have to go at all, asked before everybody who runs is looked at: either the queue's due has room for all that is
-  /// requested, or some pod or group is less important, which may be the queue's own. O(resources + priorities + groups).
+  /// requested, or some pod or group is less important, which may be the queue's own. O(resources + priorities).
   [[nodiscard]] bool may_find_somebody(const cluster_view& cluster) const {
     using namespace queues::fair_share;
     const fair_share_books::counts now_used{of, cluster};
@@ -63,11 +75,9 @@ struct fair_share_policy::rule final : victim_rule {
              (priority == who.priority && who.own == own_victims::lower_or_newer_equal_priority);
     };
     const std::optional<std::int32_t> lowest = cluster.lowest_priority();
-    bool found = lowest && less(*lowest);
-    if (!found)
-      cluster.each_group(
-          [&](const group_view& group) { found = found || (group.spec().priority && less(*group.spec().priority)); });
-    return found;
+    if (lowest && less(*lowest)) return true;
+    const std::optional<std::int32_t> of_groups = of.lowest_group_priority(cluster);
+    return of_groups && less(*of_groups);
   }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     return of.list.find(pod.queue()) != queues::no_queue;
@@ -126,9 +136,13 @@ struct fair_share_policy::rule final : victim_rule {
       one.queue = of.list.find(queue);
       const bool goes = first.terminating() || (group && group->root().row() == own_tree);  // anyway, or in no case
       const instant ran = elapsed(one.start, now);
-      one.spared_by_own = goes || ran < nearest_min_runtime(queue, &queue_spec::preempt_min_runtime);
-      one.spared_by_others =
-          goes || !queue.spec().lends_running || ran < nearest_min_runtime(queue, &queue_spec::reclaim_min_runtime);
+      terms_of.resize(of.list.size());
+      terms& its_queue = terms_of[one.queue];
+      if (!its_queue.known)
+        its_queue = {true, queue.spec().lends_running, nearest_min_runtime(queue, &queue_spec::preempt_min_runtime),
+                     nearest_min_runtime(queue, &queue_spec::reclaim_min_runtime)};
+      one.spared_by_own = goes || ran < its_queue.own_least;
+      one.spared_by_others = goes || !its_queue.lends || ran < its_queue.others_least;
       running.push_back(one);
     }
   }
@@ -137,6 +151,7 @@ struct fair_share_policy::rule final : victim_rule {
   }
   /// Whether all who would go are in one queue: what is due to that one says nothing of others, and members of a gang may name their own.
   [[nodiscard]] static bool are_of_one_queue(const cluster_view& cluster, const victim_unit& unit) {
+    if (!unit.group && !unit.goes_with) return true;
     const pod_info first = *cluster.pod(unit.pods.front());
     const auto queue = first.queue();
     bool one = queue.has_value();
@@ -160,36 +175,30 @@ struct fair_share_policy::rule final : victim_rule {
       std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(sure), order.end(),
                        [&](auto a, auto b) { return units[b].rank.more_important(units[a].rank); });
     }
-    order = with_surplus(units, std::move(order));
-    std::vector<victim_unit> made;
-    for (auto i = order.rbegin(); i != order.rend(); ++i) made.push_back(std::move(units[*i]));
-    units = std::move(made);
+    order = detail::with_surplus(units, std::move(order));
+    std::reverse(order.begin(), order.end());
+    std::vector<victim_unit>& made = of.memory.other_units;
+    made.clear();
+    for (const std::uint32_t i : order) made.push_back(std::move(units[i]));
+    const std::size_t before = units.size();
+    units.swap(made);
     if (!keep_all) return;
-    describe(cluster, units);
+    renumber(order, before);
     begin(cluster);
   }
-  /// What a gang needs goes after all of its surplus, and not while some of that stays.
-  static std::vector<std::uint32_t> with_surplus(const std::vector<victim_unit>& units,
-                                                 std::vector<std::uint32_t> order) {
-    std::map<group_id, std::size_t> surplus, seen;
-    for (const victim_unit& one : units)
-      if (one.goes_with) ++surplus[one.goes_with];
-    if (surplus.empty()) return order;
-    std::map<group_id, std::uint32_t> rest;
-    std::vector<std::uint32_t> made;
+  /// What was said of units holds for them in their new order, too.
+  void renumber(const std::vector<std::uint32_t>& order, std::size_t before) const {
+    std::vector<std::uint32_t>& number = of.memory.number;
+    number.assign(before, queues::fair_share::no_unit);
+    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
+    std::vector<queues::fair_share::running_unit>& made = of.memory.other_running;
+    made.clear();
     for (const std::uint32_t i : order) {
-      const victim_unit& one = units[i];
-      const bool whole =
-          !one.group || surplus.find(one.group) == surplus.end() || seen[one.group] == surplus[one.group];
-      if (!whole) {
-        rest[one.group] = i;
-        continue;
-      }
-      made.push_back(i);
-      if (!one.goes_with || ++seen[one.goes_with] != surplus[one.goes_with]) continue;
-      if (const auto left = rest.find(one.goes_with); left != rest.end()) made.push_back(left->second);
+      made.push_back(running[i]);
+      std::uint32_t& after = made.back().after;
+      if (after != queues::fair_share::no_unit) after = number[after];
     }
-    return made;
+    running.swap(made);
   }
 };
 
@@ -353,7 +362,7 @@ GANGSCHED_INLINE bool fair_share_policy::filter_by_alike_groups(const pod_info& 
 
 GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const queue_head& b,
                                                       const cluster_view& cluster) const {
-  const fair_share_books& known = read(cluster);
+  fair_share_books& known = read(cluster);
   const auto place = [&](const queue_head& head) {
     return head.queue < 0 ? queues::no_queue : known.list.find_row(static_cast<std::size_t>(head.queue));
   };
@@ -362,9 +371,11 @@ GANGSCHED_INLINE bool fair_share_policy::queue_before(const queue_head& a, const
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (rank(a) != 1) return false;
-  return queues::fair_share::goes_first(known.shares, {place(a), elapsed(a.entered, a.now)},
-                                        {place(b), elapsed(b.entered, b.now)}, fair_share_books::counts{known, cluster},
-                                        options_.head_start);
+  const queues::fair_share::turn one{place(a), elapsed(a.entered, a.now)}, other{place(b), elapsed(b.entered, b.now)};
+  const fair_share_books::counts used{known, cluster};
+  return cluster.has_uncommitted()
+             ? queues::fair_share::goes_first(known.shares, one, other, used, options_.head_start)
+             : queues::fair_share::goes_first(known.shares, one, other, used, known.parts, options_.head_start);
 }
 
 /// Nodes without a flavor come last.
@@ -400,11 +411,12 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
   victim_plan best;
   victim_units units{attempt, false};
   by.keep_all = true;
+  units.all().swap(by.of.memory.units);
   units.collect(by);
   std::vector<victim_unit>& all = units.all();
   const cluster_view cluster = attempt.cluster();
   fair_share_books& b = by.of;
-  std::map<row_t, std::vector<std::uint32_t>> on_node;  // who goes first
+  std::vector<std::vector<std::uint32_t>> on_node(cluster.node_rows());  // by row: who goes first
   for (std::uint32_t i = static_cast<std::uint32_t>(all.size()); i-- > 0;)
     for (const pod_id id : all[i].pods) {
       std::vector<std::uint32_t>& there = on_node[cluster.pod(id)->node()->id().row];
@@ -427,11 +439,11 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
                                            fair_share_books::counts{b, cluster}, true)
         .ok();
   };
-  if (!within_quota())  // there may be room, and nobody who would have to go, where it is enough that others end elsewhere
-    cluster.each_node([&](const node_info& node) { on_node.try_emplace(node.id().row); });
+  // There may be room, and nobody who would have to go, where it is enough that others end elsewhere.
+  const bool anywhere = !within_quota();
   // Nodes by what anybody there costs at least: who else has to go, where limits need it, only adds to that. (Where something is kept for
   // queues somebody elsewhere may have to go, and nobody there.)
-  const bool needs_nobody_elsewhere = within_quota() && !b.keeps;
+  const bool needs_nobody_elsewhere = !anywhere && !b.keeps;
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   std::int64_t least_work = 0;
   for (const queues::fair_share::running_unit& one : by.running) least_work = std::min(least_work, one.lost_work);
@@ -452,7 +464,8 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
     const std::vector<std::uint32_t>* here;
   };
   std::vector<candidate> order;
-  for (const auto& [row, here] : on_node) order.push_back({least_cost(here), row, &here});
+  for (row_t row = 0; row < on_node.size(); ++row)
+    if (anywhere || !on_node[row].empty()) order.push_back({least_cost(on_node[row]), row, &on_node[row]});
   std::sort(order.begin(), order.end(),
             [](const candidate& x, const candidate& y) { return std::tie(x.least, x.row) < std::tie(y.least, y.row); });
   std::optional<std::pair<cost, row_t>> least;
@@ -500,6 +513,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
       units.give_back(all[i]);
     }
   }
+  all.swap(b.memory.units);
   return best;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gangsched/framework/queue_view.hpp"
+#include "gangsched/policies/kai_node_order.hpp"
 #include "gangsched/policies/kai_snapshot.hpp"
 #include "gangsched/queues/kai/reclaim.hpp"
 
@@ -30,25 +31,11 @@ struct kai_policy::search {
   std::vector<node_id> where = {};
   std::vector<bool> same_shares = {};  ///< of the GPUs that it had
 
-  /// A node as a task looks at it.
-  struct rated_node {
-    bool fits_now, apart;
-    double free;
-    std::size_t number;  ///< in the order of nodes
-    node_id id;
-
-    /// Whether a task takes it before @p other: where it fits as things are, without GPUs if it needs none, the fullest first.
-    [[nodiscard]] bool is_before(const rated_node& other) const noexcept {
-      if (fits_now != other.fits_now) return fits_now;
-      if (apart != other.apart) return apart;
-      return free != other.free ? free < other.free : number < other.number;
-    }
-  };
+  using rated_node = kai_rated_node;
   /// All nodes in the order in which a task takes them that needs so much, as the trial stands.
   struct node_order {
     kai_snapshot::amount needs = {};
-    std::vector<rated_node> all = {};
-    std::vector<rated_node> by_row = {};
+    kai_node_order nodes = {};
   };
   std::vector<node_order> orders = {};
   /// What filters said of pods of a class that look at nothing but the node and its pods.
@@ -64,6 +51,9 @@ struct kai_policy::search {
   std::uint64_t moves = 0;                   ///< of all nodes
   std::vector<bool> is_wanted = {};          ///< by row: somebody is nominated there
   bool any_wanted = false;
+
+  mutable std::optional<queues::kai::min_runtimes> runtimes = {};  ///< of all queues, once they were asked for
+  mutable std::vector<queues::kai::pod_set> room_for_sets = {};    ///< of a job
 
   std::vector<std::size_t> waiting = {};          ///< jobs of which some tasks wait
   std::vector<job_victims> sequence = {};         ///< victims in their order, as far as that was asked for
@@ -160,41 +150,21 @@ struct kai_policy::search {
     one.apart = !gpus && now.count_of_gpus(node) == 0;
     return one;
   }
-  static void sort(std::vector<rated_node>& all) {
-    std::sort(all.begin(), all.end(), [](const rated_node& a, const rated_node& b) { return a.is_before(b); });
-  }
   /// Of all nodes. O(1) for tasks that need the same until the trial begins anew or something is taken back.
   [[nodiscard]] const std::vector<rated_node>& nodes_for(const kai_snapshot::amount& needs) {
     const auto known = std::ranges::find(orders, needs, &node_order::needs);
-    if (known != orders.end()) return known->all;
+    if (known != orders.end()) return known->nodes.all();
     constexpr std::size_t most = 8;
     if (orders.size() == most) orders.erase(orders.begin());
-    node_order& made = orders.emplace_back(node_order{needs});
-    made.by_row.resize(idle.size());
-    attempt.cluster().each_node([&](const node_info& node) {
-      made.all.push_back(rate(needs, node, made.all.size()));
-      made.by_row[node.id().row] = made.all.back();
-    });
-    sort(made.all);
-    return made.all;
+    std::vector<rated_node> all;
+    attempt.cluster().each_node([&](const node_info& node) { all.push_back(rate(needs, node, all.size())); });
+    return orders.emplace_back(node_order{needs, kai_node_order{std::move(all)}}).nodes.all();
   }
   /// Somebody was put on the node.
   void follow(node_id id) {
     touch(id);
     const node_info node = *attempt.cluster().node(id);
-    for (node_order& one : orders) {
-      rated_node& known = one.by_row[id.row];
-      const rated_node next = rate(one.needs, node, known.number);
-      const auto is_before = [](const rated_node& a, const rated_node& b) { return a.is_before(b); };
-      const auto from = std::lower_bound(one.all.begin(), one.all.end(), known, is_before);
-      const auto to = std::lower_bound(one.all.begin(), one.all.end(), next, is_before);
-      *from = next;
-      if (to > from)
-        std::rotate(from, from + 1, to);
-      else
-        std::rotate(to, from, from + 1);
-      known = next;
-    }
+    for (node_order& one : orders) one.nodes.follow(rate(one.needs, node, one.nodes.number_of(id)));
   }
   [[nodiscard]] class_answers& answers_for(const pod_info& pod) {
     const auto known = std::ranges::find(answers, &pod.spec(), &class_answers::cls);
@@ -231,7 +201,7 @@ struct kai_policy::search {
     if (within != nullptr) {
       std::vector<rated_node> order;
       for (const node_id id : *within) order.push_back(rate(needs, *attempt.cluster().node(id), order.size()));
-      sort(order);
+      kai_node_order::sort(order);
       return std::ranges::any_of(order, [&](const rated_node& node) { return put_on(t, its, node.id); });
     }
     if (its.nowhere_at == moves + 1) return false;
@@ -301,20 +271,25 @@ struct kai_policy::search {
 
   // --- victims
 
-  [[nodiscard]] bool is_protected(kind how, std::size_t victim) const {
-    if (how == kind::consolidate || !job(victim).started) return false;
-    const queues::queue_tree& tree = now.shares->tree();
-    queues::kai::min_runtimes all;
+  [[nodiscard]] const queues::kai::min_runtimes& min_runtimes() const {
+    if (runtimes) return *runtimes;
+    queues::kai::min_runtimes& all = runtimes.emplace();
     all.default_preempt = chosen.default_preempt_min_runtime;
     all.default_reclaim = chosen.default_reclaim_min_runtime;
     all.method = chosen.protection;
-    all.preempt.resize(tree.size());
-    all.reclaim.resize(tree.size());
+    all.preempt.resize(now.shares->tree().size());
+    all.reclaim.resize(now.shares->tree().size());
     attempt.cluster().each_queue([&](const queue_view& queue) {
       const queues::queue_index i = now.list.find(queue);
       if (queue.spec().preempt_min_runtime != instant{}) all.preempt[i] = queue.spec().preempt_min_runtime;
       if (queue.spec().reclaim_min_runtime != instant{}) all.reclaim[i] = queue.spec().reclaim_min_runtime;
     });
+    return all;
+  }
+  [[nodiscard]] bool is_protected(kind how, std::size_t victim) const {
+    if (how == kind::consolidate || !job(victim).started) return false;
+    const queues::queue_tree& tree = now.shares->tree();
+    const queues::kai::min_runtimes& all = min_runtimes();
     const instant least = how == kind::preempt ? preempt_min_runtime(tree, all, job(victim).queue)
                                                : reclaim_min_runtime(tree, all, job(mine).queue, job(victim).queue);
     return queues::kai::is_protected(job(victim).started, least, attempt.now());
@@ -322,11 +297,12 @@ struct kai_policy::search {
   [[nodiscard]] bool may_be_victim(kind how, std::size_t which) const {
     const queues::kai::job_entry& of = job(which);
     if (!of.preemptible || which == mine) return false;
-    if (now.table.placed_of(which, now.table.as_filled()).empty()) return false;
+    if (!now.table.has_placed(which, now.table.as_filled())) return false;
     if (how == kind::reclaim && of.queue == job(mine).queue) return false;
     if (how == kind::preempt && (of.queue != job(mine).queue || of.rank.priority >= job(mine).rank.priority))
       return false;
-    return is_elastic(now.table.sets_of(which, now.table.as_filled())) || !is_protected(how, which);
+    now.table.read_sets(which, now.table.as_filled(), room_for_sets);
+    return is_elastic(room_for_sets) || !is_protected(how, which);
   }
 
   /// Whether the first of those wanted, and then as many victims as can, find a node when the victims are taken off.
@@ -405,7 +381,7 @@ struct kai_policy::search {
     if (candidates.empty()) return false;
     waiting.clear();
     for (std::size_t j = 0; j < now.table.jobs().size(); ++j)
-      if (j != mine && !now.next_tasks(j).empty()) waiting.push_back(j);
+      if (j != mine && now.table.has_next(j, now.table.as_filled())) waiting.push_back(j);
     sequence.clear();
     rest.emplace(now.table, *now.shares);
     for (const std::size_t j : candidates) rest->add(j);

@@ -1,6 +1,7 @@
 #include "gangsched/plugins/yunikorn.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/model/inside.hpp"
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/yunikorn/preemption.hpp"
@@ -104,13 +106,13 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
 struct yunikorn_policy::search {
   const yunikorn_books& books;
   trial& attempt;
-  queues::yunikorn::partition queues;
+  std::optional<queues::yunikorn::partition> changed = {};  ///< the queues, once somebody was put or evicted
   queues::yunikorn::preemptor finder{};
   std::vector<pod_id> victims = {};
   std::vector<assignment> placed = {};
 
   /// Who leaves is gone.
-  search(const yunikorn_books& b, trial& in) : books{b}, attempt{in}, queues{b.queues()} {
+  search(const yunikorn_books& b, trial& in) : books{b}, attempt{in} {
     std::vector<pod_id> leaving;
     attempt.cluster().each_node([&](const node_info& node) {
       node.each_pod([&](const pod_info& pod) {
@@ -120,9 +122,13 @@ struct yunikorn_policy::search {
     for (const pod_id pod : leaving) attempt.remove(pod);
   }
 
+  [[nodiscard]] const queues::yunikorn::partition& now() const { return changed ? *changed : books.queues(); }
+  [[nodiscard]] queues::yunikorn::partition& to_change() {
+    return changed ? *changed : changed.emplace(books.queues());
+  }
   bool put(const pod_info& pod, node_id node) {
     if (!attempt.filter(pod.id(), node).ok() || !attempt.put(pod.id(), node)) return false;
-    queues.allocate(books.ask_of(pod), node.row).value();
+    to_change().allocate(books.ask_of(pod), node.row).value();
     placed.push_back({pod.id(), node});
     return true;
   }
@@ -132,10 +138,12 @@ struct yunikorn_policy::search {
   /// Nodes that filters refuse with the victims gone are left out, and others looked for.
   bool evict(const pod_info& pod, const std::vector<node_id>& nodes) {
     const queues::yunikorn::ask_index ask = books.ask_of(pod);
-    const queues::yunikorn::ask_spec& spec = queues.of_ask(ask).spec;
+    const queues::yunikorn::ask_spec& spec = now().of_ask(ask).spec;
     if (!spec.may_preempt || spec.on_required_node) return false;
-    if (!fits_limit(queues.user_room(spec.application), spec.request)) return false;
-    const bool within = fits_limit(queues.headroom(queues.of(spec.application).spec.queue), spec.request);
+    if (!fits_limit(now().user_room(spec.application), spec.request)) return false;
+    const bool within = fits_limit(now().headroom(now().of(spec.application).spec.queue), spec.request);
+    // Before nodes are looked at: whether its queue would be within its guarantee with all victims gone.
+    if (finder.find(now(), ask, {}, within).refusal == queues::yunikorn::preemption_refusal::guarantees) return false;
     std::vector<queues::yunikorn::node_amounts> all;
     for (const node_id id : nodes) {
       const node_info node = *attempt.cluster().node(id);
@@ -143,14 +151,14 @@ struct yunikorn_policy::search {
       all.back().usable = attempt.filter(pod.id(), id).code == code::unschedulable;
     }
     for (std::size_t tries = 0; tries < all.size(); ++tries) {
-      const queues::yunikorn::preemption_plan plan = finder.find(queues, ask, all, within);
+      const queues::yunikorn::preemption_plan plan = finder.find(now(), ask, all, within);
       if (!plan || plan.victims.empty()) return false;
       for (const queues::yunikorn::ask_index victim : plan.victims) attempt.remove(books.pod_of(victim));
       const auto at = std::ranges::find(all, plan.node, &queues::yunikorn::node_amounts::node);
       if (attempt.filter(pod.id(), nodes[static_cast<std::size_t>(at - all.begin())]).ok()) {
         for (const queues::yunikorn::ask_index victim : plan.victims) {
           victims.push_back(books.pod_of(victim));
-          queues.release(victim).value();
+          to_change().release(victim).value();
         }
         return put(pod, nodes[static_cast<std::size_t>(at - all.begin())]);
       }
@@ -242,6 +250,24 @@ GANGSCHED_INLINE victim_plan yunikorn_policy::group_preempt(trial& attempt, cons
   return plan;
 }
 
+GANGSCHED_INLINE std::vector<pod_id> yunikorn_policy::over_quota(const cluster& of, instant now,
+                                                                 queues::yunikorn::quota_watch& watch) const {
+  return over_quota(cluster_view{detail::inside(of)}, now, watch);
+}
+
+GANGSCHED_INLINE std::vector<pod_id> yunikorn_policy::over_quota(const cluster_view& of, instant now,
+                                                                 queues::yunikorn::quota_watch& watch) const {
+  std::vector<pod_id> made;
+  if (options_.quota_preemption.empty()) return made;
+  const yunikorn_books& books = read(of);
+  queues::yunikorn::quota_watch looked = watch;
+  for (const queues::queue_index queue : looked.due(books.queues(), now))
+    for (const queues::yunikorn::ask_index one : over_quota_victims(books.queues(), queue))
+      made.push_back(books.pod_of(one));
+  watch = std::move(looked);
+  return made;
+}
+
 GANGSCHED_INLINE result<yunikorn_policy> yunikorn_policy::from(const argument& args) {
   using queues::yunikorn::application_order;
   options chosen;
@@ -285,6 +311,13 @@ GANGSCHED_INLINE result<yunikorn_policy> yunikorn_policy::from(const argument& a
     if (key == "priorityFences") return read.texts(value, path, chosen.priority_fences);
     if (key == "preemptionFences") return read.texts(value, path, chosen.preemption_fences);
     if (key == "limits") return read.items(value, path, one_limit);
+    if (key == "quotaPreemptionDelays")
+      return read.fields(value, path, [&](std::string_view queue, const argument& delay, const std::string& at) {
+        std::int64_t seconds = 0;
+        if (!read.number(delay, at, 1, 1'000'000'000, seconds)) return false;
+        chosen.quota_preemption.emplace_back(queue, std::chrono::seconds{seconds});
+        return true;
+      });
     return read.unknown(path);
   });
   if (!fine) return std::move(read).failure();

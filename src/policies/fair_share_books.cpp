@@ -7,9 +7,52 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
-  if (news.read(
-          cluster, [&] { make(cluster); }, [&] { read_requests(cluster); }))
-    last_asked = nullptr;
+  bool divided = false;  // what queues are due may be another, of all of them
+  const auto count = [&] {
+    read_requests(cluster);
+    parts.forget(list.size());  // here, so that all is done again if there is no memory for it
+    divided = true;
+  };
+  if (!news.read(
+          cluster, [&] { make(cluster); }, count))
+    return;
+  last_asked = nullptr;
+  groups_known_ = false;
+  if (!divided) forget_parts(cluster);
+  parts_read_to_ = cluster.changes();
+}
+
+/// Where pods only got nodes, or lost them, their queues and those above use something else.
+GANGSCHED_INLINE void fair_share_books::forget_parts(const cluster_view& cluster) {
+  bool all = false;
+  const auto look = [&](const change& one) {
+    switch (one.kind) {
+      case change_kind::pod_nominated:
+      case change_kind::pod_gated:
+      case change_kind::budget_changed:
+      case change_kind::column_changed: break;
+      case change_kind::pod_assumed:
+      case change_kind::pod_bound:
+      case change_kind::pod_terminating:
+        if (const auto pod = cluster.pod_at(one.row)) parts.forget_up(shares.tree(), list.find(pod->queue()));
+        break;
+      case change_kind::queue_changed: parts.forget_up(shares.tree(), list.find_row(one.row)); break;
+      default: all = true;
+    }
+  };
+  if (!all && !cluster.each_change(parts_read_to_, look)) all = true;
+  if (all) parts.forget(list.size());
+}
+
+GANGSCHED_INLINE std::optional<std::int32_t> fair_share_books::lowest_group_priority(const cluster_view& cluster) {
+  if (groups_known_) return lowest_of_groups_;
+  lowest_of_groups_.reset();
+  cluster.each_group([&](const group_view& group) {
+    const std::optional<std::int32_t>& its = group.spec().priority;
+    if (its && (!lowest_of_groups_ || *its < *lowest_of_groups_)) lowest_of_groups_ = its;
+  });
+  groups_known_ = true;
+  return lowest_of_groups_;
 }
 
 GANGSCHED_INLINE void fair_share_books::read_requests(const cluster_view& cluster) {

@@ -109,6 +109,10 @@ GANGSCHED_INLINE void kai_snapshot::read_pods() {
   std::map<std::pair<std::size_t, row_t>, std::uint32_t> sets;
   std::vector<std::pair<pod_info, std::size_t>> pods;  // with their jobs
   task_of_pod.assign(cluster.pod_rows(), nothing);
+  table.reserve(cluster.pod_rows(), cluster.pod_rows());  // as many as there may be: they are kept until the next change only
+  groups.reserve(cluster.pod_rows());
+  places.reserve(cluster.pod_rows());
+  pods.reserve(cluster.pod_rows());
   const auto add_job = [&](queues::queue_index queue, std::int32_t priority, std::string_view name, group_id root) {
     table.add_job(
         {queue, {priority, {}, std::numeric_limits<std::int64_t>::max(), name}, priority < non_preemptible_from});

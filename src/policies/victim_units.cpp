@@ -26,12 +26,16 @@ GANGSCHED_INLINE void victim_units::collect(const victim_rule& rule) {
       } else if (!alpha_ && pod.group() && pod.group()->spec().disruption == disruption_mode::surplus) {
         partly.try_emplace(pod.group()->id(), *pod.group());
       } else {
-        all_.push_back({.pods = {pod.id()}});
+        victim_unit& one = all_.emplace_back();
+        one.pods.push_back(pod.id());
+        one.rank = {victim_priority(pod), static_cast<std::uint8_t>(alpha_ && pod.group() ? 1 : 0), 1,
+                    victim_start(pod), pod.arrival()};
       }
     });
   });
   for (const auto& [id, group] : partly) split(group);
-  for (victim_unit& one : all_) rate(one);
+  for (victim_unit& one : all_)
+    if (one.group || one.goes_with) rate(one);
   rule.arrange(cluster, all_);
   mark_violating();
 }

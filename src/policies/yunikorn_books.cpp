@@ -111,6 +111,8 @@ GANGSCHED_INLINE void yunikorn_books::make(const cluster_view& cluster, const yu
     if (is_among(spec.name, settings.priority_fences)) its.priority = yunikorn::priority_policy::fence;
     if (is_among(spec.name, settings.preemption_fences)) its.preemption = yunikorn::preemption_policy::fence;
     if (!spec.lends_running) its.preemption = yunikorn::preemption_policy::disabled;
+    for (const auto& [name, delay] : settings.quota_preemption)
+      if (name == spec.name) its.quota_preemption_delay = delay;
     for (const yunikorn_settings::limits_of& one : settings.limits) {
       if (one.queue != spec.name) continue;
       yunikorn::user_limit made{.max_applications = one.max_applications};

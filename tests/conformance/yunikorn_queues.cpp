@@ -7,10 +7,9 @@
 #include <set>
 
 #include "conformance/cases.hpp"
-#include "gangsched/queues/yunikorn/partition.hpp"
-#include "gangsched/queues/yunikorn/preemption.hpp"
+#include "gangsched/queues/yunikorn/node_book.hpp"
 
-// yunikorn-alloc.jsonl, yunikorn-preempt.jsonl, yunikorn-named.jsonl: the library's queues with the nodes and reservations of a partition.
+// yunikorn-alloc.jsonl, yunikorn-preempt.jsonl, yunikorn-named.jsonl: the library's queues with its nodes and reservations.
 namespace gangsched::conformance {
 namespace {
 
@@ -31,7 +30,7 @@ bool is_set(const kube::value& of, std::string_view key) {
 std::string text_of(const kube::value* of) { return of == nullptr ? std::string{} : of->text; }
 
 /// One history of a recorded case, from its beginning.
-class yunikorn_run : public yunikorn::node_host {
+class yunikorn_run {
  public:
   yunikorn_run(const kube::value& recorded, const kube::value& history, const std::string& in, tally& to)
       : recorded_{recorded},
@@ -40,12 +39,18 @@ class yunikorn_run : public yunikorn::node_host {
         into_{to},
         name_{text_field(recorded, "name", in)},
         queues_{must(yunikorn::partition::make(tree_of(recorded, in), settings_of(recorded, in)))} {
-    for (const kube::value& one : field(recorded, "nodes", in).items) {
-      const yunikorn::resources capacity = amounts(field(one, "capacity", in));
-      node made{text_field(one, "name", in), capacity, capacity};
-      nodes_.push_back(std::move(made));
-    }
-    std::ranges::sort(nodes_, {}, &node::name);
+    std::map<std::string, yunikorn::resources> capacities;
+    for (const kube::value& one : field(recorded, "nodes", in).items)
+      capacities[text_field(one, "name", in)] = amounts(field(one, "capacity", in));
+    yunikorn::node_book::options chosen;
+    for (const std::string_view weighted : {"memory", "vcore"})
+      if (const auto type = std::ranges::find(types_, weighted); type != types_.end())
+        chosen.weights.emplace_back(static_cast<yunikorn::resource_type>(type - types_.begin()), 1);
+    chosen.reservation_delay = chosen.reservation_wait = instant::max();
+    chosen.preempts = preemption_ = is_set(recorded, "preemption");
+    chosen.preemption_retry = {};
+    nodes_.emplace(queues_, std::move(chosen));
+    for (const auto& [name, capacity] : capacities) must(nodes_->add_node(name, capacity));
     for (const kube::value& one : field(recorded, "apps", in).items) {
       applications_[text_field(one, "id", in)] =
           must(queues_.add_application({queue_at(text_field(one, "queue", in)), text_field(one, "user", in),
@@ -54,12 +59,10 @@ class yunikorn_run : public yunikorn::node_host {
     if (const kube::value* running = recorded.find("running"); running != nullptr)
       for (const kube::value& one : running->items) {
         const ask_index at = add_ask(one);
-        put(at, node_at(text_field(one, "node", in)));
-        must(queues_.allocate(at, where_[at]));
+        must(nodes_->allocate(at, node_at(text_field(one, "node", in))));
       }
     if (const kube::value* asks = recorded.find("asks"); asks != nullptr)
       for (const kube::value& one : asks->items) add_ask(one);
-    preemption_ = is_set(recorded, "preemption");
   }
 
   /// Whether the order of asks and their victims are those of the history.
@@ -74,7 +77,7 @@ class yunikorn_run : public yunikorn::node_host {
       } else if (op == "add") {
         for (const kube::value& one : field(step, "asks", file_).items) add_ask(one);
       } else if (op == "preempted" || op == "finish") {
-        for (const std::string& key : texts(step.find("keys"))) leave(asks_.at(key));
+        for (const std::string& key : texts(step.find("keys"))) must(nodes_->release(asks_.at(key)));
       } else {
         refuse(file_, step, "unknown op " + op);
       }
@@ -82,42 +85,7 @@ class yunikorn_run : public yunikorn::node_host {
     return true;
   }
 
-  yunikorn::node_number place(ask_index which) override {
-    const yunikorn::resources& request = queues_.of_ask(which).spec.request;
-    for (const std::size_t at : nodes_in_order()) {
-      if (nodes_[at].reserved_for != yunikorn::none || !fits(nodes_[at].available, request)) continue;
-      put(which, at);
-      unreserve(which);
-      return static_cast<yunikorn::node_number>(at);
-    }
-    return yunikorn::none;
-  }
-
-  bool preempt(ask_index which, bool nodes_tried) override {
-    if (!preemption_ || !preemptor_.may_try(queues_, which, recorded_now)) return false;
-    std::vector<yunikorn::node_amounts> seen;
-    for (std::size_t at = 0; at < nodes_.size(); ++at) {
-      const node& one = nodes_[at];
-      seen.push_back({static_cast<yunikorn::node_number>(at), one.capacity, one.available,
-                      one.reserved_for == yunikorn::none || one.reserved_for == which});
-    }
-    plan_ = preemptor_.find(queues_, which, seen, nodes_tried);
-    if (!plan_) return false;
-    must(queues_.begin_preemption(which, plan_.victims));
-    const auto of_application = queues_.of_ask(which).spec.application;
-    const auto mine = [&](const node& one) {  // upstream: an application reserves a node once
-      return one.reserved_for != yunikorn::none && queues_.of_ask(one.reserved_for).spec.application == of_application;
-    };
-    if (!mine(nodes_[plan_.node])) nodes_[plan_.node].reserved_for = which;
-    return true;
-  }
-
  private:
-  struct node {
-    std::string name;
-    yunikorn::resources capacity = {}, available = {};
-    ask_index reserved_for = yunikorn::none;
-  };
   using outcome = yunikorn::cycle_outcome;
 
   static yunikorn::resources amounts_by(const kube::value* of, std::vector<std::string>& types) {
@@ -171,10 +139,10 @@ class yunikorn_run : public yunikorn::node_host {
     if (!found) refuse(file_, recorded_, "there is no queue " + path);
     return *found;
   }
-  [[nodiscard]] std::size_t node_at(const std::string& name) const {
-    const auto found = std::ranges::find(nodes_, name, &node::name);
-    if (found == nodes_.end()) refuse(file_, recorded_, "there is no node " + name);
-    return static_cast<std::size_t>(found - nodes_.begin());
+  [[nodiscard]] yunikorn::node_number node_at(const std::string& name) const {
+    const auto found = std::ranges::find(nodes_->nodes(), name, &yunikorn::booked_node::name);
+    if (found == nodes_->nodes().end()) refuse(file_, recorded_, "there is no node " + name);
+    return static_cast<yunikorn::node_number>(found - nodes_->nodes().begin());
   }
 
   ask_index add_ask(const kube::value& one) {
@@ -195,83 +163,14 @@ class yunikorn_run : public yunikorn::node_host {
     return at;
   }
 
-  // --- Nodes ---
-
-  void put(ask_index which, std::size_t at) {
-    nodes_[at].available -= queues_.of_ask(which).spec.request;
-    where_[which] = static_cast<yunikorn::node_number>(at);
-  }
-  void unreserve(ask_index which) {
-    for (node& one : nodes_)
-      if (one.reserved_for == which) one.reserved_for = yunikorn::none;
-  }
-  void leave(ask_index which) {
-    nodes_[where_.at(which)].available += queues_.of_ask(which).spec.request;
-    must(queues_.release(which));
-  }
-  /// Least used first, by the mean of what is used of cpu and memory, then by name.
-  [[nodiscard]] std::vector<std::size_t> nodes_in_order() const {
-    std::vector<std::pair<double, std::size_t>> scored;
-    for (std::size_t at = 0; at < nodes_.size(); ++at) {
-      double used = 0, types = 0;
-      for (const std::string_view weighted : {"memory", "vcore"}) {
-        const auto type = static_cast<yunikorn::resource_type>(std::ranges::find(types_, weighted) - types_.begin());
-        if (type == types_.size() || !nodes_[at].capacity.has(type) || nodes_[at].capacity[type] == 0) continue;
-        used += 1 - static_cast<double>(nodes_[at].available[type]) / static_cast<double>(nodes_[at].capacity[type]);
-        types += 1;
-      }
-      scored.emplace_back(types == 0 ? 0 : used / types, at);
-    }
-    std::ranges::sort(scored);
-    std::vector<std::size_t> made;
-    for (const auto& [score, at] : scored) made.push_back(at);
-    return made;
-  }
-
   // --- Cycles ---
-
-  /// Asks that have a node reserved come before all others: on that node, then on any other.
-  outcome try_reserved() {
-    std::vector<queue_index> leaves;
-    leaves_below(queues_.tree().roots().front(), leaves);
-    for (const queue_index leaf : leaves) {
-      std::vector<std::size_t> reserved;
-      for (std::size_t at = 0; at < nodes_.size(); ++at)
-        if (nodes_[at].reserved_for != yunikorn::none &&
-            queues_.of(queues_.of_ask(nodes_[at].reserved_for).spec.application).spec.queue == leaf)
-          reserved.push_back(at);
-      std::ranges::sort(reserved, {}, [&](std::size_t at) { return keys_.at(nodes_[at].reserved_for); });
-      for (const bool elsewhere : {false, true})
-        for (const std::size_t at : reserved) {
-          const ask_index which = nodes_[at].reserved_for;
-          if (which == yunikorn::none || queues_.why_waiting(which).any()) continue;
-          yunikorn::node_number to = yunikorn::none;
-          if (elsewhere) {
-            to = place(which);
-          } else if (fits(nodes_[at].available, queues_.of_ask(which).spec.request)) {
-            put(which, at);
-            unreserve(which);
-            to = static_cast<yunikorn::node_number>(at);
-          }
-          if (to == yunikorn::none) continue;
-          must(queues_.allocate(which, to));
-          return {outcome::kind::placed, which};
-        }
-    }
-    return {};
-  }
-  void leaves_below(queue_index queue, std::vector<queue_index>& leaves) const {
-    if (queues_.tree().is_leaf(queue)) leaves.push_back(queue);
-    for (const queue_index child : queues_.sorted_children(queue)) leaves_below(child, leaves);
-  }
 
   bool schedule(const kube::value& step) {
     const kube::value* events = step.find("events");
     const std::size_t expected = events == nullptr ? 0 : events->items.size();
     std::size_t seen = 0;
     for (int idle = 0; idle < 3;) {
-      outcome done = try_reserved();
-      if (done.what == outcome::kind::nothing) done = queues_.try_allocate(*this);
+      const outcome done = nodes_->cycle(recorded_now);
       if (done.what == outcome::kind::nothing) {
         ++idle;
         continue;
@@ -301,7 +200,7 @@ class yunikorn_run : public yunikorn::node_host {
   bool compare_event(const kube::value* recorded, const outcome& done) {
     std::vector<std::string> victims;
     if (done.what == outcome::kind::preempting)
-      for (const ask_index victim : plan_.victims) victims.push_back(keys_.at(victim));
+      for (const ask_index victim : nodes_->last_plan()->victims) victims.push_back(keys_.at(victim));
     const std::string key = done.what == outcome::kind::nothing ? "nothing" : keys_.at(done.which);
     const std::string recorded_key = recorded == nullptr ? "nothing" : text_field(*recorded, "ask", file_);
     const std::vector<std::string> recorded_victims = texts(recorded == nullptr ? nullptr : recorded->find("victims"));
@@ -309,7 +208,7 @@ class yunikorn_run : public yunikorn::node_host {
     same("1 asks and victims", "event", expected, got);
     if (expected != got) return false;
     if (done.what == outcome::kind::placed)
-      same("4 nodes", key, text_field(*recorded, "node", file_), nodes_[where_.at(done.which)].name);
+      same("4 nodes", key, text_field(*recorded, "node", file_), nodes_->nodes()[queues_.of_ask(done.which).node].name);
     if (done.what == outcome::kind::preempting)
       same("4 victims in order", key, describe(key, recorded_victims, false), describe(key, victims, false));
     return true;
@@ -385,7 +284,7 @@ class yunikorn_run : public yunikorn::node_host {
     std::map<std::string, std::string> expected, got;
     for (std::size_t i = 0; recorded != nullptr && i < recorded->keys.size(); ++i)
       expected[recorded->keys[i]] = recorded->items[i].text;
-    for (const node& one : nodes_)
+    for (const yunikorn::booked_node& one : nodes_->nodes())
       if (one.reserved_for != yunikorn::none) got[keys_.at(one.reserved_for)] = one.name;
     const auto line = [](const std::map<std::string, std::string>& of) {
       std::string made;
@@ -409,13 +308,10 @@ class yunikorn_run : public yunikorn::node_host {
   std::string name_, where_now_;
   std::vector<std::string> types_;
   yunikorn::partition queues_;
-  yunikorn::preemptor preemptor_{instant{}};
-  yunikorn::preemption_plan plan_;
-  std::vector<node> nodes_;  ///< by name
+  std::optional<yunikorn::node_book> nodes_;  ///< by name
   std::map<std::string, yunikorn::application_index> applications_;
   std::map<std::string, ask_index> asks_;
   std::map<ask_index, std::string> keys_;
-  std::map<ask_index, yunikorn::node_number> where_;
   bool preemption_ = false;
 };
 

@@ -208,6 +208,43 @@ TEST_CASE(
   CHECK(w.run_at(60s) == words{"bind lost n"});
 }
 
+TEST_CASE("when a queue's maximum is lowered its pods go after its delay, until it is within it",
+          "[engine][yunikorn]") {
+  options chosen;
+  chosen.quota_preemption = {{"top", 60s}, {"a", 30s}};
+  yunikorn_world w{chosen};
+  w.add(a_node{"n"}.cpu(40));
+  w.queue("top", 0, 30);
+  w.queue("a", 2, 30, "top");
+  w.queue("b", 0, 30, "top");
+  for (const std::int64_t cores : {3, 4, 5, 6}) w.ask("a" + std::to_string(cores), "a", cores);
+  w.ask("b8", "b", 8);
+  w.run(true);
+  const yunikorn_policy policy{chosen};
+  queues::yunikorn::quota_watch watch;
+  const auto said = [&](instant now) {
+    words names;
+    for (const pod_id pod : policy.over_quota(w.cluster, now, watch)) names.emplace_back(w.cluster.name_of(pod));
+    return names;
+  };
+  CHECK(said(0s).empty());
+  w.must(w.cluster.queues().update(*w.cluster.queues().find("a"), w.spec_of("a", 2, 10, "top")));
+  CHECK(said(10s).empty());
+  CHECK(said(39s).empty());
+  CHECK(said(40s) == words{"a3", "a4"});  // eight are to be freed: three and four, and the five would be too many
+  for (const char* gone : {"a3", "a4"}) w.must(w.cluster.set_terminating(w.pod(gone), true));
+  CHECK(said(41s).empty());
+  for (const char* gone : {"a3", "a4"}) w.remove(w.pod(gone));
+  CHECK(said(71s).empty());  // one is left to free, and nobody is as small as that
+  // The queue above is to free eleven, by what those below have above their guarantees: of a and b 9 and 8, which makes five each.
+  w.must(w.cluster.queues().update(*w.cluster.queues().find("a"), w.spec_of("a", 2, 30, "top")));
+  w.must(w.cluster.queues().update(*w.cluster.queues().find("top"), w.spec_of("top", 0, 8)));
+  CHECK(said(100s).empty());
+  CHECK(said(160s) == words{"a5"});
+  CHECK(yunikorn_policy{}.over_quota(w.cluster, 1000s, watch).empty());  // nobody opted in
+  CHECK(w.scheduler.verify());
+}
+
 TEST_CASE("arguments of YuniKorn's policy are read by name", "[engine][yunikorn]") {
   using fields = argument::fields;
   using list = argument::list;
@@ -216,10 +253,12 @@ TEST_CASE("arguments of YuniKorn's policy are read by name", "[engine][yunikorn]
       {"applicationSortPolicy", "fair"},
       {"applicationSortPriority", "disabled"},
       {"preemptionFences", list{"a"}},
+      {"quotaPreemptionDelays", fields{{"a", 60}}},
       {"limits", list{argument{fields{{"queue", "a"}, {"user", "*"}, {"maxResources", fields{{"cpu", 4000}}}}}}}}));
   const auto wrong = [](argument args) { return yunikorn_policy::from(args).error().code; };
   CHECK(wrong(fields{{"applicationSortPolicy", "random"}}) == errc::unknown);
   CHECK(wrong(fields{{"queues", 1}}) == errc::unknown);
+  CHECK(wrong(fields{{"quotaPreemptionDelays", fields{{"a", 0}}}}) == errc::out_of_range);
   CHECK(wrong(fields{{"limits", list{argument{fields{{"queue", "a"}}}}}}) == errc::malformed);
   CHECK(wrong(fields{{"limits", list{argument{fields{{"user", "ann"}}}}}}) == errc::malformed);
 }

@@ -185,6 +185,72 @@ TEST_CASE("an application is a group, and a gang if it has task groups", "[kube]
             .ends_with("there is another task group \"w\""));
 }
 
+TEST_CASE("what YuniKorn says of how long a gang waits is read, and what is not acted on is said", "[kube][queues]") {
+  const auto read = [&](const std::string& words) {
+    return fine(root("{name: a}") +
+                pod("p",
+                    "labels: {applicationId: x, queue: root.a}, annotations: {yunikorn.apache.org/task-groups: "
+                    "'[{\"name\": \"w\", \"minMember\": 1}]', yunikorn.apache.org/schedulingPolicyParameters: '" +
+                        words + "'}"));
+  };
+  const manifests hard = read("placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard");
+  CHECK(hard.warnings.empty());
+  CHECK(gang_in(hard, "x").timeout == std::chrono::seconds{60});
+  CHECK(gang_in(read("gangSchedulingStyle=Hard"), "x").timeout == gang{}.timeout);
+  const auto warning = [&](const std::string& words) {
+    const manifests all = read(words);
+    REQUIRE(all.warnings.size() == 1);
+    CHECK(all.warnings[0].field == "metadata.annotations[\"yunikorn.apache.org/schedulingPolicyParameters\"]");
+    return all.warnings[0].reason;
+  };
+  CHECK(warning("gangSchedulingStyle=Soft") ==
+        "gangSchedulingStyle Soft: a gang that is not placed in time waits on as a gang, and never goes on as single "
+        "pods");
+  CHECK(warning("gangSchedulingStyle=Firm") == "gangSchedulingStyle \"Firm\" is not Soft or Hard; it is left out");
+  for (const char* seconds : {"0", "-1", "x", ""})
+    CHECK(warning(std::string{"placeholderTimeoutInSeconds="} + seconds) ==
+          "placeholderTimeoutInSeconds \"" + std::string{seconds} +
+              "\" is no number of seconds above 0; it is left out");
+  CHECK(warning("  timeout=5 ") == "\"timeout\" is not known; it is left out");
+}
+
+TEST_CASE("properties of queues hold for those below, and quotas are enforced where the partition says so",
+          "[kube][queues]") {
+  const std::string queues = R"(
+      {name: a, properties: {application.sort.policy: fair, application.unschedasks.backoff: "3",
+                             application.unschedasks.backoff.delay: 45s, quota.preemption.delay: 2m, preemption.delay: 90s},
+       queues: [{name: b}, {name: c, properties: {quota.preemption.delay: 10s, application.sort.policy: fifo}}]},
+      {name: d}, {name: t, parent: true, properties: {quota.preemption.delay: 10s, preemption.delay: 5s}})";
+  const auto delay = [](const manifests& all, const std::string& path) {
+    return settings(all, path).quota_preemption_delay;
+  };
+  const manifests off = fine(root(queues));
+  CHECK(delay(off, "root.a") == instant{});
+  const manifests on =
+      fine(root(queues,
+                "\n  preemption: {quotapreemptionenabled: true}\n  placementrules: [{name: provided, create: true}]") +
+           app("p", ", queue: root.t.made"));
+  CHECK(on.warnings.empty());
+  CHECK(delay(on, "root") == instant{});
+  CHECK(delay(on, "root.a") == std::chrono::minutes{2});
+  CHECK(delay(on, "root.a.b") == std::chrono::minutes{2});
+  CHECK(delay(on, "root.a.c") == std::chrono::seconds{10});
+  CHECK(delay(on, "root.d") == instant{});
+  CHECK(delay(on, "root.t.made") == instant{});
+  CHECK(settings(on, "root.t.made").preemption_delay == std::chrono::seconds{5});
+  const yk::queue_settings& below = settings(on, "root.a.b");
+  CHECK(below.order == yk::application_order::fair);
+  CHECK(below.backoff_after == 3);
+  CHECK(below.backoff == std::chrono::seconds{45});
+  CHECK(below.preemption_delay == std::chrono::seconds{90});
+  CHECK(settings(on, "root.a.c").order == yk::application_order::fifo);
+  CHECK(settings(on, "root.d").backoff_after == 0);
+  CHECK(refusal(root("{name: a, properties: {quota.preemption.delay: soon}}"))
+            .ends_with("\"soon\" is not a duration like 30s"));
+  CHECK(refusal(root("{name: a, properties: {application.unschedasks.backoff: \"-1\"}}"))
+            .ends_with("\"-1\" is not a whole number from 0 to 2^32-1"));
+}
+
 TEST_CASE("mistakes in queues.yaml name the queue's field and the reason", "[kube][queues]") {
   const auto of = [](const std::string& queues) {
     const std::string made = refusal(root(queues));

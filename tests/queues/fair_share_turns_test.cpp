@@ -121,6 +121,39 @@ TEST_CASE("the order of heads is a strict weak order") {
   CHECK(ordered > 5'000);
 }
 
+TEST_CASE("parts that are known give the same turns as parts worked out each time") {
+  std::size_t first = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    dice roll{seed};
+    const amounts capacity{roll.between(1, 30), roll.between(1, 30)};
+    const random_tree made = make_tree(roll, 2 + roll.below(30), capacity);
+    fair_shares shares = fair_shares::make(made.tree, 2, made.terms).value();
+    usage_counts now{made.tree, 2};
+    const std::vector<queue_index> leaves = leaves_of(made.tree);
+    for (std::size_t i = 0; i < 2; ++i) shares.set_capacity(i, capacity[i]).value();
+    known_parts known;
+    for (int step = 0; step < 20; ++step) {
+      for (const queue_index queue : leaves) {
+        if (!roll.percent(40)) continue;
+        now.start(queue, amounts{roll.between(0, 8), roll.between(0, 8)});
+        for (std::size_t i = 0; i < 2; ++i) shares.set_requested(queue, i, roll.between(0, 40)).value();
+      }
+      shares.divide();
+      known.forget(made.tree.size());
+      for (int i = 0; i < 20; ++i) {
+        const auto head = [&] {
+          return turn{leaves[roll.below(leaves.size())], std::chrono::minutes{roll.between(0, 40)}};
+        };
+        const turn a = head(), b = head();
+        const bool plain = goes_first(shares, a, b, now, 10min);
+        REQUIRE(goes_first(shares, a, b, now, known, 10min) == plain);
+        first += plain ? 1 : 0;
+      }
+    }
+  }
+  CHECK(first > 20'000);
+}
+
 TEST_CASE("jobs of all queues get their turns: who goes first starts, and nobody waits for ever") {
   // Each round something ends, and who goes first of those whose job fits starts. Every queue asks for more than there is.
   std::size_t worlds = 0;

@@ -2,13 +2,17 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/remembered.hpp"
+#include "gangsched/model/fwd.hpp"
 #include "gangsched/policies/yunikorn_books.hpp"
+#include "gangsched/queues/yunikorn/quota_preemption.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -23,7 +27,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 ///
 /// Applications are counted at admission; the filter holds maxima and limits of users as things stand, in trials too. Victims are
 /// `queues::yunikorn::preemptor`'s, ask by ask; they go only if filters then let the pod onto the node, and the whole minimum of a group.
-/// Books are kept up with changes (`yunikorn_books`); a search for victims of a group copies them.
+/// Books are kept up with changes (`yunikorn_books`); a search for victims of a group copies them. Where a maximum is lowered nobody
+/// goes by himself: the host asks `over_quota`.
 class yunikorn_policy {
  public:
   static constexpr std::string_view name = "YuniKorn";
@@ -35,7 +40,8 @@ class yunikorn_policy {
   yunikorn_policy() = default;
   explicit yunikorn_policy(options chosen) : options_(std::move(chosen)) {}
   /// Arguments: applicationSortPolicy (fifo, fair or stateaware, which is fifo), applicationSortPriority (enabled or disabled),
-  /// priorityFences and preemptionFences, lists of queues, and limits, a list of {queue, user or group, maxApplications, maxResources}.
+  /// priorityFences and preemptionFences, lists of queues, limits, a list of {queue, user or group, maxApplications, maxResources}, and
+  /// quotaPreemptionDelays, seconds above 0 by queue.
   [[nodiscard]] GANGSCHED_API static result<yunikorn_policy> from(const argument& args);
 
   /// By priority, if that is first, then by age.
@@ -60,6 +66,15 @@ class yunikorn_policy {
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
+
+  /// Who has to go because a queue has been above its maximum, which was lowered, for as long as `quota_preemption` says
+  /// (`queues::yunikorn::over_quota_victims`; the hour in which they came is not looked at). The host asks between cycles,
+  /// every few seconds, and takes the pods off their nodes; who leaves already counts as gone, and members of a group that goes as a whole
+  /// stay. If memory runs out, the watch is as it was. O(queues), and where one is due O(pods in it · log pods).
+  [[nodiscard]] GANGSCHED_API std::vector<pod_id> over_quota(const cluster& of, instant now,
+                                                             queues::yunikorn::quota_watch& watch) const;
+  [[nodiscard]] GANGSCHED_API std::vector<pod_id> over_quota(const cluster_view& of, instant now,
+                                                             queues::yunikorn::quota_watch& watch) const;
 
  private:
   struct search;

@@ -11,8 +11,10 @@
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/policies/queue_list.hpp"
+#include "gangsched/policies/victim_units.hpp"
 #include "gangsched/queues/fair_share/fair_shares.hpp"
 #include "gangsched/queues/fair_share/reclaim.hpp"
+#include "gangsched/queues/fair_share/turns.hpp"
 #include "gangsched/queues/fair_share/usage.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -56,13 +58,23 @@ struct GANGSCHED_API fair_share_books {
     std::vector<queues::queue_index> jobs = {};  ///< of those, who runs nobody yet
   };
 
+  /// What a search for victims writes down: the next one has its room.
+  struct search_memory {
+    std::vector<queues::fair_share::running_unit> running = {}, other_running = {};  ///< by unit
+    std::vector<std::int64_t> amounts = {};                                          ///< theirs
+    std::vector<victim_unit> units = {}, other_units = {};
+    std::vector<std::uint32_t> number = {};  ///< by unit: its new one
+  };
+
   demand_news news = {};
   std::vector<resource> resources = {};
   queue_list list = {};  ///< by index of the tree
   queues::fair_share::fair_shares shares = {};
   bool keeps = false;  ///< something is kept for some queue, whether it uses it or not
   queues::fair_share::reclaim_plan plan = {};
-  const pod_class* last_asked = nullptr;  ///< since the last change, about admission; null: nobody
+  search_memory memory = {};
+  queues::fair_share::known_parts parts = {};  ///< as of the last change
+  const pod_class* last_asked = nullptr;       ///< since the last change, about admission; null: nobody
   status last_said = {};
 
   /// Whether quota can refuse it at all: somebody above has a limit of what it requests, or of jobs unless it runs, or something is kept
@@ -78,10 +90,19 @@ struct GANGSCHED_API fair_share_books {
     return false;
   }
 
+  /// The least priority that a group states; none if none does. O(groups) once after a change.
+  [[nodiscard]] std::optional<std::int32_t> lowest_group_priority(const cluster_view& cluster);
+
   /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came or went, else O(nodes), too.
   void read(const cluster_view& cluster);
 
  private:
+  bool groups_known_ = false;
+  std::optional<std::int32_t> lowest_of_groups_ = {};
+  std::uint64_t parts_read_to_ = 0;  ///< changes
+
+  void forget_parts(const cluster_view& cluster);
+
   void read_requests(const cluster_view& cluster);
   /// Kinds that a quota names, by flavor.
   void name_resources(const std::vector<queue_view>& all, const cluster_view& cluster);

@@ -1,11 +1,16 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/disruption.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/policies/group_need.hpp"
+#include "gangsched/policies/victim_units.hpp"
 
 /// Jobs as FairShare sees them: single pods, and trees of groups.
 namespace gangsched::inline GANGSCHED_ABI::detail {
@@ -58,6 +63,29 @@ inline bool grows_a_whole(const pod_info& pod) {
     if (running >= group.min_count()) return true;
   }
   return false;
+}
+
+/// Units in the order in which they go, so that what a gang needs goes after all of its surplus, and not while some of that stays.
+[[nodiscard]] inline std::vector<std::uint32_t> with_surplus(const std::vector<victim_unit>& units,
+                                                             std::vector<std::uint32_t> order) {
+  std::map<group_id, std::size_t> surplus, seen;
+  for (const victim_unit& one : units)
+    if (one.goes_with) ++surplus[one.goes_with];
+  if (surplus.empty()) return order;
+  std::map<group_id, std::uint32_t> rest;
+  std::vector<std::uint32_t> made;
+  for (const std::uint32_t i : order) {
+    const victim_unit& one = units[i];
+    const bool whole = !one.group || surplus.find(one.group) == surplus.end() || seen[one.group] == surplus[one.group];
+    if (!whole) {
+      rest[one.group] = i;
+      continue;
+    }
+    made.push_back(i);
+    if (!one.goes_with || ++seen[one.goes_with] != surplus[one.goes_with]) continue;
+    if (const auto left = rest.find(one.goes_with); left != rest.end()) made.push_back(left->second);
+  }
+  return made;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

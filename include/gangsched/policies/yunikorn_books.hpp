@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gangsched/core/config.hpp"
+#include "gangsched/core/instant.hpp"
 #include "gangsched/framework/queue_view.hpp"
 #include "gangsched/framework/views.hpp"
 #include "gangsched/policies/compared_resources.hpp"
@@ -28,6 +29,8 @@ struct yunikorn_settings {
   bool priority_first = true;
   std::vector<std::string> priority_fences = {}, preemption_fences = {};  ///< names of queues
   std::vector<limits_of> limits = {};
+  /// How long a queue of that name may be above its maximum before `yunikorn_policy::over_quota` names who has to go; others may for ever.
+  std::vector<std::pair<std::string, instant>> quota_preemption = {};
   std::string user_label = "yunikorn.apache.org/username", group_label = "yunikorn.apache.org/group";
   std::string allow_label = "yunikorn.apache.org/allow-preemption";  ///< "false": others go before the pod
 };

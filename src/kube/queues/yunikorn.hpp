@@ -27,9 +27,22 @@ struct yunikorn_queue {
   queues::yunikorn::priority_policy priority = queues::yunikorn::priority_policy::pass;
   queues::yunikorn::preemption_policy preemption = queues::yunikorn::preemption_policy::allow;
   instant preemption_delay = queues::yunikorn::queue_settings{}.preemption_delay;
+  instant quota_preemption_delay = {};  ///< 0: never
+  std::uint32_t backoff_after = 0;      ///< 0: never
+  instant backoff = queues::yunikorn::queue_settings{}.backoff;
   bool reclaims = true;  ///< false: preemption is off here or above
   std::vector<yunikorn_limit> limits = {};
   std::vector<yunikorn_queue> child_template = {};  ///< none, or what those have that a rule makes in it
+
+  /// Properties that hold for those below, too, unless they say otherwise.
+  void inherit(const yunikorn_queue& above) {
+    order = above.order;
+    priority_first = above.priority_first;
+    preemption_delay = above.preemption_delay;
+    quota_preemption_delay = above.quota_preemption_delay;
+    backoff_after = above.backoff_after;
+    backoff = above.backoff;
+  }
 };
 
 /// Which queue a pod that says nothing, or part of it, is in.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -104,7 +106,12 @@ class yunikorn_tree {
       const std::size_t next = std::min(path.find('.', end + 1), path.size());
       const std::vector<yunikorn_queue> as = of_->queues[at_.at(above)].child_template;
       const bool reclaims = of_->queues[at_.at(above)].reclaims;
-      yunikorn_queue made = next == path.size() && !as.empty() ? as.front() : yunikorn_queue{};
+      yunikorn_queue made;
+      if (next == path.size() && !as.empty())
+        made = as.front();
+      else
+        made.inherit(of_->queues[at_.at(above)]);
+      made.quota_preemption_delay = {};  // queues that rules make are left alone
       made.path = path.substr(0, next);
       made.parent = above;
       made.line = of_->from.line;
@@ -211,7 +218,47 @@ class yunikorn_pods {
     const auto tasks = pod.annotations.find("yunikorn.apache.org/task-groups");
     group_spec& spec = into_->groups[known->second].spec;
     if (tasks == pod.annotations.end() || std::holds_alternative<gang>(spec.policy)) return std::nullopt;
-    return read_task_groups(pod, tasks->second, spec);
+    if (auto wrong = read_task_groups(pod, tasks->second, spec)) return wrong;
+    const auto words = pod.annotations.find("yunikorn.apache.org/schedulingPolicyParameters");
+    if (words == pod.annotations.end()) return std::nullopt;
+    return read_parameters(pod, words->second, std::get<gang>(spec.policy));
+  }
+
+  /// Words like "placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard"; as YuniKorn does, others and wrong values are passed over, but
+  /// not without a word.
+  std::optional<error> read_parameters(const pod_manifest& pod, std::string_view text, gang& out) const {
+    const auto warn = [&](std::string reason) {
+      error made = told(pod, errc::malformed, "schedulingPolicyParameters", std::move(reason));
+      into_->warnings.push_back({std::move(made.object), std::move(made.field), std::move(made.reason)});
+    };
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(' '), text.size());
+      const std::string_view word = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      const std::size_t equals = word.find('=');
+      if (word.empty()) continue;
+      const std::string_view key = word.substr(0, equals);
+      const std::string_view value = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
+      if (key == "placeholderTimeoutInSeconds") {
+        std::int32_t seconds = 0;
+        const auto [last, bad] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+        if (bad != std::errc{} || last != value.data() + value.size() || seconds < 1)
+          warn(
+              fmt::format("placeholderTimeoutInSeconds \"{}\" is no number of seconds above 0; it is left out", value));
+        else
+          out.timeout = std::chrono::seconds{seconds};
+      } else if (key == "gangSchedulingStyle") {
+        if (value == "Soft")
+          warn(
+              "gangSchedulingStyle Soft: a gang that is not placed in time waits on as a gang, and never goes on as "
+              "single pods");
+        else if (value != "Hard")
+          warn(fmt::format("gangSchedulingStyle \"{}\" is not Soft or Hard; it is left out", value));
+      } else {
+        warn(fmt::format("\"{}\" is not known; it is left out", key));
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<error> read_task_groups(const pod_manifest& pod, const std::string& text, group_spec& out) const {
@@ -304,6 +351,9 @@ std::optional<error> add_yunikorn_queues(manifests& into, queue_objects& queues)
     to.priority = one.priority;
     to.preemption = one.preemption;
     to.preemption_delay = one.preemption_delay;
+    to.quota_preemption_delay = one.quota_preemption_delay;
+    to.backoff_after = one.backoff_after;
+    to.backoff = one.backoff;
     for (const yunikorn_limit& limit : one.limits) {
       yk::user_limit& bound = to.limits.emplace_back();
       bound.users = limit.users, bound.groups = limit.groups;

@@ -77,7 +77,8 @@ class yunikorn_reader {
       if (key == "preemption") {
         return read_->fields(v, [&](std::string_view field, const place& w) {
           if (field == "enabled") return read_->boolean(w, preempts_);
-          return read_->ignore(field, w, {"quotapreemptionenabled"});
+          if (field == "quotapreemptionenabled") return read_->boolean(w, quota_preempts_);
+          return read_->ignore(field, w, {});
         });
       }
       if (key == "nodesortpolicy") return read_->warn(v, "which node is the best profiles say; it is left out");
@@ -137,11 +138,14 @@ class yunikorn_reader {
     }
     const std::size_t self = out_->queues.size();
     {
-      yunikorn_queue& made = out_->queues.emplace_back();
+      const auto parent = std::ranges::find(out_->queues, above_path, &yunikorn_queue::path);
+      yunikorn_queue made;
+      if (parent != out_->queues.end()) made.inherit(*parent);
       made.path = above_path.empty() ? name : above_path + "." + name;
       made.parent = above_path;
       made.line = of.at->line;
       made.is_parent = above_path.empty();
+      out_->queues.push_back(std::move(made));
     }
     std::optional<place> below;
     const bool fine = read_->fields(of, [&](std::string_view key, const place& v) {
@@ -265,15 +269,20 @@ class yunikorn_reader {
                                            : yk::preemption_policy::disabled;
         return true;
       }
-      if (key == "preemption.delay") {
+      const auto duration = [&](instant& to) {
         const auto delay = parse_duration(word);
         if (!delay || *delay <= instant::zero()) return no("a duration like 30s");
-        out.preemption_delay = *delay;
+        to = *delay;
         return true;
+      };
+      if (key == "preemption.delay") return duration(out.preemption_delay);
+      if (key == "quota.preemption.delay") return duration(out.quota_preemption_delay);
+      if (key == "application.unschedasks.backoff.delay") return duration(out.backoff);
+      if (key == "application.unschedasks.backoff") {
+        const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), out.backoff_after);
+        return (bad == std::errc{} && end == word.data() + word.size()) || no("a whole number from 0 to 2^32-1");
       }
-      return read_->ignore(
-          key, v,
-          {"quota.preemption.delay", "application.unschedasks.backoff", "application.unschedasks.backoff.delay"});
+      return read_->ignore(key, v, {});
     });
   }
 
@@ -378,13 +387,15 @@ class yunikorn_reader {
     if (!partition_limits_.empty() && root.limits.empty()) root.limits = std::move(partition_limits_);
     if (!preempts_)
       for (yunikorn_queue& one : out_->queues) one.reclaims = false, one.preemption = yk::preemption_policy::disabled;
+    if (!quota_preempts_)
+      for (yunikorn_queue& one : out_->queues) one.quota_preemption_delay = {};
     return true;
   }
 
   reader* read_;
   yunikorn_draft* out_;
   std::vector<yunikorn_limit> partition_limits_;
-  bool preempts_ = true;
+  bool preempts_ = true, quota_preempts_ = false;
 };
 
 }  // namespace

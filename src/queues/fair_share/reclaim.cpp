@@ -1,6 +1,7 @@
 #include "gangsched/queues/fair_share/reclaim.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace gangsched::inline GANGSCHED_ABI::queues::fair_share {
@@ -71,7 +72,8 @@ GANGSCHED_INLINE void reclaim_plan::sort_units() {
   std::partial_sum(end_.begin(), end_.end(), end_.begin());
   next_ = end_;
   order_.resize(units_.size());
-  for (std::uint32_t i = static_cast<std::uint32_t>(units_.size()); i-- > 0;) order_[--next_[units_[i].queue]] = i;
+  // The last first: who asks a second time, with units by importance, has them in order so.
+  for (std::uint32_t i = 0; i < units_.size(); ++i) order_[--next_[units_[i].queue]] = i;
   first_ = next_;
   for (queue_index queue = 0; queue < queues; ++queue) {
     const auto goes_before = [&](std::uint32_t a, std::uint32_t b) {
@@ -82,8 +84,9 @@ GANGSCHED_INLINE void reclaim_plan::sort_units() {
       if (left_one.arrival != right_one.arrival) return left_one.arrival > right_one.arrival;
       return left_one.part != right_one.part ? left_one.part > right_one.part : a > b;
     };
-    if (queue == who_.queue || above_due(queue) != 0)
-      std::sort(order_.begin() + next_[queue], order_.begin() + end_[queue], goes_before);
+    const auto begin = order_.begin() + next_[queue], end = order_.begin() + end_[queue];
+    if ((queue == who_.queue || above_due(queue) != 0) && !std::is_sorted(begin, end, goes_before))
+      std::sort(begin, end, goes_before);
   }
 }
 
@@ -98,13 +101,17 @@ GANGSCHED_INLINE bool reclaim_plan::fits_room(std::span<const std::int64_t> amou
 GANGSCHED_INLINE void reclaim_plan::cover(queue_index queue) {
   const bool own = queue == who_.queue;
   if (!own && (next_[queue] == end_[queue] || above_due(queue) == 0)) return;
-  important_.assign(order_.begin() + next_[queue], order_.begin() + end_[queue]);
-  std::sort(important_.begin(), important_.end(), [&](std::uint32_t a, std::uint32_t b) {
+  // Where who came last started last, too, the order in which they go backwards.
+  important_.assign(std::reverse_iterator(order_.begin() + end_[queue]),
+                    std::reverse_iterator(order_.begin() + next_[queue]));
+  const auto more_important = [&](std::uint32_t a, std::uint32_t b) {
     const running_unit &left_one = units_[a], &right_one = units_[b];
     if (left_one.priority != right_one.priority) return left_one.priority > right_one.priority;
     if (left_one.arrival != right_one.arrival) return left_one.arrival < right_one.arrival;
     return left_one.part != right_one.part ? left_one.part < right_one.part : a < b;
-  });
+  };
+  if (!std::is_sorted(important_.begin(), important_.end(), more_important))
+    std::sort(important_.begin(), important_.end(), more_important);
   room_.resize(shares_->resources());
   const bool leaf = shares_->tree().is_leaf(queue);
   for (std::size_t i = 0; i < room_.size(); ++i) room_[i] = leaf ? shares_->due(queue, i) : 0;

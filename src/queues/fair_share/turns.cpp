@@ -1,16 +1,32 @@
 #include "gangsched/queues/fair_share/turns.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace gangsched::inline GANGSCHED_ABI::queues::fair_share {
 namespace detail {
 
 __extension__ using wide = __int128;
 
-inline queue_index above_at(const queue_tree& tree, queue_index queue, std::uint32_t depth) {
-  while (tree.depth(queue) > depth) queue = tree.parent(queue);
-  return queue;
-}
+/// A queue and those above it, by depth, without memory for as many levels as anybody has.
+class way_down {
+ public:
+  way_down(const queue_tree& tree, queue_index queue) : tree_{tree}, lowest_{queue} {
+    for (std::uint32_t depth = tree.depth(queue); queue != no_queue; queue = tree.parent(queue), --depth)
+      if (depth < first_.size()) first_[depth] = queue;
+  }
+  [[nodiscard]] queue_index at(std::uint32_t depth) const {
+    if (depth < first_.size()) return first_[depth];
+    queue_index queue = lowest_;
+    while (tree_.depth(queue) > depth) queue = tree_.parent(queue);
+    return queue;
+  }
+
+ private:
+  const queue_tree& tree_;
+  queue_index lowest_;
+  std::array<queue_index, 16> first_{};
+};
 
 /// The queue's priority with what waiting has made up for.
 inline std::int32_t caught_up(const fair_shares& shares, queue_index queue, instant waited, instant head_start) {
@@ -35,25 +51,42 @@ GANGSCHED_INLINE saturation saturation_of(const fair_shares& shares, queue_index
   return most;
 }
 
-GANGSCHED_INLINE bool goes_first(const fair_shares& shares, const turn& a, const turn& b, const usage& now,
-                                 instant head_start) {
+namespace detail {
+
+template <class PartOf>
+bool goes_first_by(const fair_shares& shares, const turn& a, const turn& b, instant head_start, PartOf part_of) {
   const queue_tree& tree = shares.tree();
   const std::uint32_t depth_a = tree.depth(a.queue), depth_b = tree.depth(b.queue);
+  const way_down to_a{tree, a.queue}, to_b{tree, b.queue};
   for (std::uint32_t depth = 0; depth <= std::min(depth_a, depth_b); ++depth) {
-    const queue_index left = detail::above_at(tree, a.queue, depth), right = detail::above_at(tree, b.queue, depth);
-    const std::int32_t left_priority = detail::caught_up(shares, left, a.waited, head_start);
-    const std::int32_t right_priority = detail::caught_up(shares, right, b.waited, head_start);
+    const queue_index left = to_a.at(depth), right = to_b.at(depth);
+    const std::int32_t left_priority = caught_up(shares, left, a.waited, head_start);
+    const std::int32_t right_priority = caught_up(shares, right, b.waited, head_start);
     if (left == right) {
       if (left_priority != right_priority) return left_priority > right_priority;
       continue;
     }
-    const saturation left_part = saturation_of(shares, left, now), right_part = saturation_of(shares, right, now);
+    const saturation left_part = part_of(left), right_part = part_of(right);
     if (left_part.below_due() != right_part.below_due()) return left_part.below_due();
     if (left_priority != right_priority) return left_priority > right_priority;
     if (left_part.less_than(right_part)) return true;
     if (right_part.less_than(left_part)) return false;
   }
   return depth_a < depth_b;
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE bool goes_first(const fair_shares& shares, const turn& a, const turn& b, const usage& now,
+                                 instant head_start) {
+  return detail::goes_first_by(shares, a, b, head_start,
+                               [&](queue_index queue) { return saturation_of(shares, queue, now); });
+}
+
+GANGSCHED_INLINE bool goes_first(const fair_shares& shares, const turn& a, const turn& b, const usage& now,
+                                 known_parts& known, instant head_start) {
+  return detail::goes_first_by(shares, a, b, head_start,
+                               [&](queue_index queue) { return known.of(shares, queue, now); });
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::queues::fair_share

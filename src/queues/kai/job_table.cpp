@@ -5,6 +5,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 
+GANGSCHED_INLINE void job_table::reserve(std::size_t jobs, std::size_t tasks) {
+  jobs_.reserve(jobs);
+  tasks_.reserve(tasks);
+  states_.reserve(tasks);
+  needs_.reserve(tasks * resources_);
+}
+
 GANGSCHED_INLINE std::size_t job_table::add_job(job_entry job) {
   jobs_.push_back(std::move(job));
   return jobs_.size() - 1;
@@ -25,13 +32,15 @@ GANGSCHED_INLINE std::size_t job_table::add_task(const job_task& task, amounts n
 }
 
 GANGSCHED_INLINE void job_table::finish() {
+  std::vector<pod_set> sets;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     for (job_set& set : jobs_[j].sets) {
       std::sort(set.tasks.begin(), set.tasks.end(), [&](std::size_t a, std::size_t b) {
         return std::pair{tasks_[a].rank, tasks_[a].arrival} < std::pair{tasks_[b].rank, tasks_[b].arrival};
       });
     }
-    jobs_[j].rank.state = state_of(j, states_);
+    read_sets(j, states_, sets);
+    jobs_[j].rank.state = elastic_state_of(sets);
   }
 }
 
@@ -44,12 +53,17 @@ GANGSCHED_INLINE std::vector<double> job_table::sum_of(std::span<const std::size
 
 GANGSCHED_INLINE std::vector<pod_set> job_table::sets_of(std::size_t job, states at) const {
   std::vector<pod_set> made;
+  read_sets(job, at, made);
+  return made;
+}
+
+GANGSCHED_INLINE void job_table::read_sets(std::size_t job, states at, std::vector<pod_set>& into) const {
+  into.clear();
   for (const job_set& one : jobs_[job].sets) {
     pod_set set{one.least, static_cast<std::uint32_t>(one.tasks.size()), 0, 0};
     for (const std::size_t t : one.tasks) set.allocated += at[t] == task_state::placed ? 1 : 0;
-    made.push_back(set);
+    into.push_back(set);
   }
-  return made;
 }
 
 GANGSCHED_INLINE elastic_state job_table::state_of(std::size_t job, states at) const {

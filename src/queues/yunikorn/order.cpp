@@ -210,47 +210,67 @@ GANGSCHED_INLINE std::vector<application_index> partition::sorted_applications(q
   return made;
 }
 
-GANGSCHED_INLINE cycle_outcome partition::try_allocate(node_host& host, int attempts) {
+GANGSCHED_INLINE cycle_outcome partition::try_allocate(node_host& host, int attempts, instant now) {
   for (const queue_index root : tree_.roots())
-    if (const cycle_outcome done = try_queue(root, host, attempts); done.what != cycle_outcome::kind::nothing)
+    if (const cycle_outcome done = try_queue(root, host, attempts, now); done.what != cycle_outcome::kind::nothing)
       return done;
   return {};
 }
 
-GANGSCHED_INLINE cycle_outcome partition::try_queue(queue_index queue, node_host& host, int attempts) {
-  if (tree_.is_leaf(queue)) return try_leaf(queue, host, attempts);
+GANGSCHED_INLINE cycle_outcome partition::try_queue(queue_index queue, node_host& host, int attempts, instant now) {
+  if (tree_.is_leaf(queue)) return try_leaf(queue, host, attempts, now);
   const queue_index first = first_child(queue);
   if (first == no_queue) return {};
-  if (const cycle_outcome done = try_queue(first, host, attempts); done.what != cycle_outcome::kind::nothing)
+  if (const cycle_outcome done = try_queue(first, host, attempts, now); done.what != cycle_outcome::kind::nothing)
     return done;
   for (const queue_index child : sorted_children(queue))
     if (child != first)
-      if (const cycle_outcome done = try_queue(child, host, attempts); done.what != cycle_outcome::kind::nothing)
+      if (const cycle_outcome done = try_queue(child, host, attempts, now); done.what != cycle_outcome::kind::nothing)
         return done;
   return {};
 }
 
-GANGSCHED_INLINE cycle_outcome partition::try_leaf(queue_index leaf, node_host& host, int attempts) {
+GANGSCHED_INLINE cycle_outcome partition::try_leaf(queue_index leaf, node_host& host, int attempts, instant now) {
   const resources room = headroom(leaf);
   sort_applications(leaf, trying_);
   for (std::size_t at = 0; at < trying_.size(); ++at) {
     const application_index which = trying_[at].which;
     if (!may_run(which)) continue;
-    const resources of_user = user_room(which);
-    for (const ask_index one : applications_[which].pending) {
-      const resources& request = asks_[one].spec.request;
-      if (!fits_limit(of_user, request)) continue;
-      const bool within_quota = fits_limit(room, request);
-      if (within_quota) {
-        if (const node_number node = host.place(one); node != none) {
-          allocate(one, node).value();
-          return {cycle_outcome::kind::placed, one};
-        }
-      }
-      if (attempts <= 0 || (within_quota && asks_[one].spec.on_required_node)) continue;
-      --attempts;
-      if (host.preempt(one, within_quota)) return {cycle_outcome::kind::preempting, one};
+    std::optional<instant>& until = applications_[which].backs_off_until;
+    if (until && now < *until) continue;
+    until.reset();
+    const cycle_outcome done = try_application(which, room, host, attempts, now);
+    if (done.what != cycle_outcome::kind::nothing) return done;
+  }
+  return {};
+}
+
+/// Asks that exceed a quota do not count for its backing off, and it does so when there is one more to try.
+GANGSCHED_INLINE cycle_outcome partition::try_application(application_index which, const resources& room,
+                                                          node_host& host, int& attempts, instant now) {
+  application& of = applications_[which];
+  const queue_settings& leaf = settings_[of.spec.queue];
+  const resources of_user = user_room(which);
+  std::uint32_t without_node = 0;
+  for (const ask_index one : of.pending) {
+    if (leaf.backoff_after != 0 && without_node >= leaf.backoff_after) {
+      of.backs_off_until = now + leaf.backoff;
+      return {};
     }
+    const resources& request = asks_[one].spec.request;
+    if (asks_[one].held || !fits_limit(of_user, request)) continue;
+    const bool within_quota = fits_limit(room, request);
+    if (within_quota) {
+      if (const node_number node = host.place(one); node != none) {
+        allocate(one, node).value();
+        return {cycle_outcome::kind::placed, one};
+      }
+      if (host.reserve(one)) return {cycle_outcome::kind::reserved, one};
+      if (!asks_[one].spec.on_required_node) ++without_node;
+    }
+    if (attempts <= 0 || (within_quota && asks_[one].spec.on_required_node)) continue;
+    --attempts;
+    if (host.preempt(one, within_quota)) return {cycle_outcome::kind::preempting, one};
   }
   return {};
 }

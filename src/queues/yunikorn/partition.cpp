@@ -38,6 +38,7 @@ template <class T>
 }  // namespace detail
 
 GANGSCHED_INLINE node_host::~node_host() = default;
+GANGSCHED_INLINE bool node_host::reserve(ask_index) { return false; }
 
 GANGSCHED_INLINE partition::partition(queue_tree tree, std::vector<queue_settings> settings)
     : tree_{std::move(tree)},
@@ -131,8 +132,7 @@ GANGSCHED_INLINE result<application_index> partition::add_application(applicatio
 }
 
 GANGSCHED_INLINE result<void> partition::remove_application(application_index which) {
-  if (which >= applications_.size() || applications_[which].spec.queue == no_queue)
-    return detail::not_there("application", which);
+  if (!has(which)) return detail::not_there("application", which);
   application& gone = applications_[which];
   if (!gone.pending.empty() || !gone.allocations.empty())
     return error{errc::wrong_state, "application " + std::to_string(which), "", "it has asks or allocations"};
@@ -143,8 +143,7 @@ GANGSCHED_INLINE result<void> partition::remove_application(application_index wh
 }
 
 GANGSCHED_INLINE result<ask_index> partition::add_ask(const ask_spec& spec) {
-  if (spec.application >= applications_.size() || applications_[spec.application].spec.queue == no_queue)
-    return detail::not_there("application", spec.application);
+  if (!has(spec.application)) return detail::not_there("application", spec.application);
   if (detail::is_negative(spec.request) || is_zero(spec.request))
     return error{errc::out_of_range, "application " + std::to_string(spec.application), "request",
                  "has to be something, and nothing below 0"};
@@ -216,17 +215,34 @@ GANGSCHED_INLINE result<void> partition::begin_preemption(ask_index which, std::
   for (const ask_index victim : victims)
     if (!runs(victim)) return detail::not_there("allocation", victim);
   asks_[which].triggered_preemption = true;
+  mark_preempted(victims);
+  application& of = applications_[asks_[which].spec.application];
+  if (of.state == application_state::accepted && !of.preempting) {
+    of.preempting = true;
+    count_application(of, &queue_usage::claims, 1);
+  }
+  return {};
+}
+
+GANGSCHED_INLINE result<void> partition::begin_preemption(std::span<const ask_index> victims) {
+  for (const ask_index victim : victims)
+    if (!runs(victim)) return detail::not_there("allocation", victim);
+  mark_preempted(victims);
+  return {};
+}
+
+GANGSCHED_INLINE void partition::mark_preempted(std::span<const ask_index> victims) {
   for (const ask_index victim : victims) {
     ++asks_[victim].preempted;
     for (queue_index up = applications_[asks_[victim].spec.application].spec.queue; up != no_queue;
          up = tree_.parent(up))
       usage_[up].preempting += asks_[victim].spec.request;
   }
-  application& of = applications_[asks_[which].spec.application];
-  if (of.state == application_state::accepted && !of.preempting) {
-    of.preempting = true;
-    count_application(of, &queue_usage::claims, 1);
-  }
+}
+
+GANGSCHED_INLINE result<void> partition::hold(ask_index which, bool held) {
+  if (!waits(which)) return detail::not_there("waiting ask", which);
+  asks_[which].held = held;
   return {};
 }
 

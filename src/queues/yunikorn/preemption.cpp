@@ -15,6 +15,16 @@ namespace detail {
   return made;
 }
 
+/// Whether its queue would have more than its own guarantee with the ask: that does not depend on who goes, who is of other queues.
+[[nodiscard]] inline bool exceeds_own_guarantee(const partition& queues, ask_index which) {
+  const ask_spec& spec = queues.of_ask(which).spec;
+  const queue_index leaf = queues.of(spec.application).spec.queue;
+  const resources& guaranteed = queues.settings(leaf).guaranteed;
+  if (guaranteed.empty() || queues.tree().parent(leaf) == no_queue) return false;
+  const queue_usage& usage = queues.usage(leaf);
+  return !at_least(minus_where_set(guaranteed, minus_where_set(usage.allocated + spec.request, usage.preempting)), {});
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE bool preemptor::may_try(const partition& queues, ask_index which, instant now) const {
@@ -212,9 +222,10 @@ GANGSCHED_INLINE bool preemptor::extend(std::vector<std::size_t>& victims) {
 GANGSCHED_INLINE preemption_plan preemptor::find(const partition& queues, ask_index which,
                                                  std::span<const node_amounts> nodes, bool nodes_tried) {
   queues_ = &queues;
-  collect(which);
   preemption_plan plan;
   plan.refusal = preemption_refusal::guarantees;
+  if (detail::exceeds_own_guarantee(queues, which)) return plan;
+  collect(which);
   if (!guarantee_can_be_met()) return plan;
 
   plan.refusal = preemption_refusal::no_victims;

@@ -49,6 +49,8 @@ class GANGSCHED_API job_table {
   using states = std::span<const task_state>;
   explicit job_table(std::size_t resources) : resources_{resources} {}
 
+  /// Room for so many jobs and tasks.
+  void reserve(std::size_t jobs, std::size_t tasks);
   std::size_t add_job(job_entry job);
   std::uint32_t add_set(std::size_t job, std::uint32_t least);
   /// @param needs by resource.
@@ -64,6 +66,8 @@ class GANGSCHED_API job_table {
   [[nodiscard]] std::vector<double> sum_of(std::span<const std::size_t> tasks) const;
 
   [[nodiscard]] std::vector<pod_set> sets_of(std::size_t job, states at) const;
+  /// The same, in the room of @p into.
+  void read_sets(std::size_t job, states at, std::vector<pod_set>& into) const;
   [[nodiscard]] elastic_state state_of(std::size_t job, states at) const;
   /// All that its sets' minimums lack; of a job that lacks nothing one task more.
   [[nodiscard]] std::vector<std::size_t> next_tasks(std::size_t job, states at) const;
@@ -71,6 +75,13 @@ class GANGSCHED_API job_table {
   [[nodiscard]] std::vector<std::size_t> next_victims(std::size_t job, states at) const;
   /// Those of it that are placed.
   [[nodiscard]] std::vector<std::size_t> placed_of(std::size_t job, states at) const;
+  /// Whether next_tasks has any, and whether placed_of has.
+  [[nodiscard]] bool has_next(std::size_t job, states at) const {
+    return has_any(job, [&](std::size_t t) { return at[t] == task_state::waiting || at[t] == task_state::taken_off; });
+  }
+  [[nodiscard]] bool has_placed(std::size_t job, states at) const {
+    return has_any(job, [&](std::size_t t) { return at[t] == task_state::placed; });
+  }
 
   /// Adds what the tasks hold and ask for to queues' loads.
   void count_into(queue_shares& shares) const;
@@ -81,6 +92,14 @@ class GANGSCHED_API job_table {
                                                                    bool moved_too) const;
 
  private:
+  template <class Holds>
+  [[nodiscard]] bool has_any(std::size_t job, Holds holds) const {
+    for (const job_set& set : jobs_[job].sets)
+      for (const std::size_t t : set.tasks)
+        if (holds(t)) return true;
+    return false;
+  }
+
   std::size_t resources_;
   std::vector<job_entry> jobs_;
   std::vector<job_task> tasks_;

@@ -36,6 +36,9 @@ struct queue_settings {
   priority_policy priority = priority_policy::pass;         ///< fence: on the way up there is only the offset
   preemption_policy preemption = preemption_policy::allow;  ///< disabled: in the whole subtree
   instant preemption_delay = std::chrono::seconds{30};      ///< how long an ask of this leaf waits before it preempts
+  instant quota_preemption_delay = {};  ///< how long it may be above its maximum before somebody goes; 0: for ever
+  std::uint32_t backoff_after = 0;      ///< asks without a node before an application of this leaf backs off; 0: never
+  instant backoff = std::chrono::seconds{30};  ///< for how long
   std::vector<user_limit> limits = {};
 };
 
@@ -70,6 +73,7 @@ struct application {
   application_state state = application_state::fresh;
   bool counted = false;     ///< its user and group run it: it had an allocation and still has something
   bool preempting = false;  ///< accepted, and preempted for an ask: its queues count it
+  std::optional<instant> backs_off_until = {};  ///< too many of its asks had no node
   resources allocated = {};
   std::vector<ask_index> pending = {};      ///< by priority, highest first, then age
   std::vector<ask_index> allocations = {};  ///< in no order
@@ -77,7 +81,8 @@ struct application {
 
 struct ask {
   ask_spec spec;
-  node_number node = none;            ///< where it is allocated
+  node_number node = none;  ///< where it is allocated
+  bool held = false;        ///< passed over by cycles: it is to take the place of another (`gang_application`)
   bool triggered_preemption = false;  ///< never again
   std::uint32_t preempted = 0;        ///< for how many asks it is to go
   std::optional<instant> preemption_try = {};
@@ -114,13 +119,15 @@ class GANGSCHED_API node_host {
   virtual ~node_host();
   /// A node for an ask that fits all quotas; `none` if there is no room.
   virtual node_number place(ask_index which) = 0;
+  /// Whether a node is reserved for an ask that has just found none. That ends the cycle.
+  virtual bool reserve(ask_index which);
   /// Whether somebody is evicted for an ask that exceeds a quota of its queues or, if @p nodes_tried, has no node. That ends the cycle.
   virtual bool preempt(ask_index which, bool nodes_tried) = 0;
 };
 
 /// What a cycle did, at most one thing.
 struct cycle_outcome {
-  enum class kind : unsigned char { nothing, placed, preempting } what = kind::nothing;
+  enum class kind : unsigned char { nothing, placed, reserved, preempting } what = kind::nothing;
   ask_index which = none;
 };
 
@@ -136,6 +143,11 @@ class GANGSCHED_API partition {
   [[nodiscard]] const queue_usage& usage(queue_index queue) const { return usage_[queue]; }
   [[nodiscard]] const application& of(application_index which) const { return applications_[which]; }
   [[nodiscard]] const ask& of_ask(ask_index which) const { return asks_[which]; }
+  [[nodiscard]] bool has(application_index which) const noexcept {
+    return which < applications_.size() && applications_[which].spec.queue != no_queue;
+  }
+  [[nodiscard]] bool waits(ask_index which) const noexcept;
+  [[nodiscard]] bool runs(ask_index which) const noexcept;
   [[nodiscard]] std::span<const application_index> applications(queue_index leaf) const { return members_[leaf]; }
 
   // --- What there is. Errors: `unknown` (no such queue, application, ask), `wrong_state`, `out_of_range` (an amount below 0, or
@@ -156,6 +168,10 @@ class GANGSCHED_API partition {
   result<void> release(ask_index which);
   /// An ask evicts: its victims are `preempting` until they are released, and it never does so again. A victim may have been one before.
   result<void> begin_preemption(ask_index which, std::span<const ask_index> victims);
+  /// The same for no ask: their queue has more than it may.
+  result<void> begin_preemption(std::span<const ask_index> victims);
+  /// Whether cycles pass over an ask that waits.
+  result<void> hold(ask_index which, bool held);
   /// An ask tried to at @p now.
   void note_preemption_try(ask_index which, instant now) { asks_[which].preemption_try = now; }
 
@@ -189,8 +205,9 @@ class GANGSCHED_API partition {
   [[nodiscard]] bool may_run(application_index which) const;
 
   /// One cycle: goes down the tree in order and offers each ask that may have more to @p host, until one is placed, which is allocated, or
-  /// preempts. Nothing blocks what comes after it. @p attempts of preemption for each leaf.
-  cycle_outcome try_allocate(node_host& host, int attempts = 10);
+  /// preempts. Nothing blocks what comes after it, but that applications back off until some time after @p now. @p attempts of preemption
+  /// for each leaf.
+  cycle_outcome try_allocate(node_host& host, int attempts = 10, instant now = {});
 
  private:
   explicit partition(queue_tree tree, std::vector<queue_settings> settings);
@@ -233,10 +250,11 @@ class GANGSCHED_API partition {
   void drop_pending(ask_index which);
   void forget(ask_index which);
   void settle(application& which);
-  [[nodiscard]] bool waits(ask_index which) const noexcept;
-  [[nodiscard]] bool runs(ask_index which) const noexcept;
-  cycle_outcome try_queue(queue_index queue, node_host& host, int attempts);
-  cycle_outcome try_leaf(queue_index leaf, node_host& host, int attempts);
+  void mark_preempted(std::span<const ask_index> victims);
+  cycle_outcome try_queue(queue_index queue, node_host& host, int attempts, instant now);
+  cycle_outcome try_leaf(queue_index leaf, node_host& host, int attempts, instant now);
+  cycle_outcome try_application(application_index which, const resources& room, node_host& host, int& attempts,
+                                instant now);
 
   queue_tree tree_;
   std::vector<queue_settings> settings_;  ///< with what a subtree inherits
