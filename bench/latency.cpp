@@ -20,13 +20,13 @@ double thread_seconds() {
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-constexpr int classes = 10;
+constexpr int sizes = 10;
 
 pod_spec kind_of(int i) {
   pod_spec pod;
   pod.labels = {{"app", "web"}};
   pod.containers = {
-      {.requests = {{"cpu", quantity::from_milli(100 + 10 * (i % classes))}, {"memory", bench::mebi(200)}}}};
+      {.requests = {{"cpu", quantity::from_milli(100 + 10 * (i % sizes))}, {"memory", bench::mebi(200)}}}};
   return pod;
 }
 
@@ -42,7 +42,7 @@ struct open_loop {
     // Ahead of what comes, as docs/embedding.md says: no table moves later.
     bench::must(nodes.reserve({.nodes = static_cast<std::uint32_t>(count),
                                .pods = static_cast<std::uint32_t>(20 * static_cast<std::size_t>(count) + pods)}));
-    for (int i = 0; i < classes; ++i) kinds.push_back(kind_of(i));
+    for (int i = 0; i < sizes; ++i) kinds.push_back(kind_of(i));
   }
   void next() {
     pod_spec& pod = kinds[came % kinds.size()];
