@@ -89,17 +89,6 @@ struct find_top {
   }
 };
 
-/// How many bits two sets have in common: the machines that have wide registers count bits in one step.
-struct count_common {
-  template <std::size_t N>
-  GANGSCHED_LANES static void run(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
-                                  std::uint32_t* common) {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < words; ++i) sum += static_cast<std::uint32_t>(std::popcount(a[i] & b[i]));
-    *common = sum;
-  }
-};
-
 /// What stood at place from[i] stands at i. Nothing happens to what is empty; what has fewer places gets more.
 template <class T>
 void permute(std::vector<T>& all, std::span<const row_t> from, const T& more = {}) {
@@ -507,8 +496,7 @@ GANGSCHED_INLINE void node_answers::count_groups(const row_scores& of, std::vect
     passing_.each([&](row_t place) { ++population[group_[place]]; });
   } else {
     for (std::size_t group = 0; group < population.size(); ++group)
-      run_lanes<detail::count_common>(passing_.data(), grouping_->places[group].data(), passing_.words(),
-                                      &population[group]);
+      population[group] = passing_.count_common(grouping_->places[group]);
   }
 }
 

@@ -109,7 +109,8 @@ GANGSCHED_INLINE void kai_snapshot::read_pods() {
   std::map<std::pair<std::size_t, row_t>, std::uint32_t> sets;
   std::vector<std::pair<pod_info, std::size_t>> pods;  // with their jobs
   task_of_pod.assign(cluster.pod_rows(), nothing);
-  table.reserve(cluster.pod_rows(), cluster.pod_rows());  // as many as there may be: they are kept until the next change only
+  table.reserve(cluster.pod_rows(),
+                cluster.pod_rows());  // as many as there may be: they are kept until the next change only
   groups.reserve(cluster.pod_rows());
   places.reserve(cluster.pod_rows());
   pods.reserve(cluster.pod_rows());

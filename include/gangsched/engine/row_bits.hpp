@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/core/id.hpp"
+#include "gangsched/core/lanes.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -31,11 +32,16 @@ class row_bits {
   [[nodiscard]] std::size_t words() const noexcept { return words_.size(); }
   [[nodiscard]] std::uint64_t& word(std::size_t which) noexcept { return words_[which]; }
   [[nodiscard]] std::uint64_t word(std::size_t which) const noexcept { return words_[which]; }
-  [[nodiscard]] const std::uint64_t* data() const noexcept { return words_.data(); }
   /// How many are in it. O(words).
   [[nodiscard]] std::uint32_t count() const noexcept {
     std::uint32_t all = 0;
     for (const std::uint64_t one : words_) all += static_cast<std::uint32_t>(std::popcount(one));
+    return all;
+  }
+  /// How many are in both; @p other has as many words at least. O(words).
+  [[nodiscard]] std::uint32_t count_common(const row_bits& other) const {
+    std::uint32_t all = 0;
+    run_lanes<count_both>(words_.data(), other.words_.data(), words_.size(), &all);
     return all;
   }
   /// Calls visit(place) for each bit of a word, ascending.
@@ -51,6 +57,14 @@ class row_bits {
   }
 
  private:
+  /// (Machines that have wide registers count the bits of a word in one step.)
+  struct count_both {
+    template <std::size_t N>
+    GANGSCHED_LANES static void run(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
+                                    std::uint32_t* sum) {
+      for (std::size_t i = 0; i < words; ++i) *sum += static_cast<std::uint32_t>(std::popcount(a[i] & b[i]));
+    }
+  };
   std::vector<std::uint64_t> words_;
 };
 
