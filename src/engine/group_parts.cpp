@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "gangsched/framework/hook_error.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
@@ -124,6 +126,13 @@ GANGSCHED_INLINE bool group_parts::may_fit(const group_room& room) {
     there += std::min(count, index->capacity());
   }
   return static_cast<std::uint64_t>(there) >= room.members;
+}
+
+GANGSCHED_INLINE bool group_parts::may_fit(row_t group) try {
+  return may_fit(room_for(group));
+} catch (const hook_error&) {
+  picks_->forget_cached();  // the index that was being brought up to date is half of one
+  return true;
 }
 
 GANGSCHED_INLINE class_counts group_parts::count_classes(std::span<const row_t> members) {

@@ -41,7 +41,7 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
 GANGSCHED_INLINE bool unschedulable_pods::still_backs_off(waiting_groups::slot at) {
   const entity e{groups_[at].group.row, true};
   if (!detail::room_ends_backoff(*options_, groups_[at]) || !queue_->backs_off(queue_->item(e), *now_)) return false;
-  if (parts_->may_fit(parts_->room_for(e.row))) return queue_->end_backoff(e), false;
+  if (parts_->may_fit(e.row)) return queue_->end_backoff(e), false;
   if (queue_->item(e).where != place::backoff) wake_up(e);
   return true;
 }

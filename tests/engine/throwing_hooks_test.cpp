@@ -269,6 +269,22 @@ TEST_CASE(
   CHECK(sorted(w.run_at(2min)).size() + w.said(said.decisions()).size() >= 2);
 }
 
+TEST_CASE("a hook that throws when an event may end a gang's backoff fails no call, and the gang is tried",
+          "[engine][hooks]") {
+  const auto times = std::make_shared<int>(0);
+  world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, throws_once{times}}};
+  const node_id node = w.add(a_node{"n"}.cpu(1));
+  const group_id group = w.add(a_gang{"g", 2});
+  for (const char* pod : {"a", "b"}) w.add(a_pod{pod}.cpu(1).in(group));
+  CHECK(w.run() == words{"reject a", "reject b"});
+  w.must(w.cluster.update_node(node, a_node{"n"}.cpu(2)));
+  *times = 1;
+  w.must(w.scheduler.catch_up(w.now));
+  CHECK(*times == 0);
+  CHECK(w.scheduler.verify());
+  CHECK(sorted(w.run()) == words{"bind a n", "bind b n"});
+}
+
 TEST_CASE("data of a plugin whose constructor throws is an error of the attempt, and of no other call",
           "[engine][hooks]") {
   world w{profile{priority_sort{}, noteless{}, node_resources_fit{}}};

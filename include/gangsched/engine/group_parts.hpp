@@ -56,6 +56,8 @@ class GANGSCHED_API group_parts {
   /// Whether nodes have as much room for its members, each class for itself. Never false if the group fits. O(classes), and the rows that
   /// changed since.
   [[nodiscard]] bool may_fit(const group_room& room);
+  /// The same where nothing is being tried. A hook that throws is asked again by the attempt, which says what it is: true.
+  [[nodiscard]] bool may_fit(row_t group);
   /// Cuts the members into the slices that the group's topology asks for. Runs are of neighbours in rank, then in age, whoever comes first
   /// when they are placed: the run with a member that a minimum by role needs, then the one with the highest priority.
   void cut(group_part& whole) const;
