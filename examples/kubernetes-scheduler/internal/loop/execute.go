@@ -104,25 +104,30 @@ type flight struct {
 	id      gangsched.PodID
 	attempt gangsched.Attempt
 	choices []mirror.VolumeChoice
-	sent    bool
+	queued  bool // the writer has it
 	revoked bool
 	seq     uint64 // by which other replicas know it
 }
 
 func (l *Loop) send(f *flight) {
-	f.sent = true
+	f.queued = true
 	l.writer.Bind(&f.Bind, func(said act.Outcome) { l.box.Put(func() { l.answered(f, said) }) })
 }
 
 // revoke says that the attempt is void. What is sent may happen all the same: until it is answered the room is held.
 func (l *Loop) revoke(f *flight) {
-	f.Cancel()
 	f.revoked = true
-	l.void[f.attempt] = f
-	if !f.sent {
+	if !f.Cancel() {
+		l.void[f.attempt] = f
+		return
+	}
+	delete(l.flights, f.attempt)
+	switch {
+	case !f.queued:
 		l.sharing.ledger.Withdraw(f.UID)
 		l.mirror.ReleaseVolumes(f.choices)
-		delete(l.flights, f.attempt)
+	case l.sharing != nil:
+		l.sharing.ledger.Over(f.seq)
 	}
 }
 
@@ -145,10 +150,10 @@ func (l *Loop) hold() {
 	}
 }
 
-// doubt notes where a turn has taken back what is under way: what it decided of these nodes after that has counted room as free that may not be.
+// doubt notes where a turn has taken back what is sent: what it decided of these nodes after that has counted room as free that may not be.
 func (l *Loop) doubt(decisions []gangsched.Decision) {
 	for i := range decisions {
-		if f := l.flights[decisions[i].Attempt]; f != nil && decisions[i].Kind == gangsched.Revoke {
+		if f := l.flights[decisions[i].Attempt]; f != nil && decisions[i].Kind == gangsched.Revoke && !f.Cancel() {
 			l.unsure[f.Node] = true
 		}
 	}
@@ -177,6 +182,9 @@ func (l *Loop) prepare(b *act.Bind, p *mirror.Pod, node string, choices []mirror
 				return err
 			}
 		}
+		return nil
+	}
+	b.Await = func(ctx context.Context) error {
 		for _, one := range choices {
 			if err := l.writer.AwaitVolume(ctx, one.Claim, l.volumes); err != nil {
 				return err
@@ -206,7 +214,9 @@ func (l *Loop) answered(f *flight, said act.Outcome) {
 		return
 	}
 	attempt := f.attempt
+	_, held := l.void[attempt]
 	delete(l.flights, attempt)
+	delete(l.void, attempt)
 	if !said.Bound {
 		l.mirror.ReleaseVolumes(f.choices)
 		if l.sharing != nil {
@@ -220,7 +230,7 @@ func (l *Loop) answered(f *flight, said act.Outcome) {
 	if p.Attempt != attempt { // it was confirmed by what the API server said of the pod, or the attempt is void
 		if said.Bound {
 			l.mirror.Ran(p, f.Node)
-		} else if l.sharing == nil {
+		} else if held && l.sharing == nil {
 			l.mirror.Release(p, f.Node)
 		}
 		return

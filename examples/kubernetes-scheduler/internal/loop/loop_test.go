@@ -3,11 +3,13 @@ package loop
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -208,6 +210,76 @@ func TestTheRoomOfABindThatIsTakenBackIsHeldUntilItIsAnswered(t *testing.T) {
 			}
 			answer <- apierrors.NewForbidden(corev1.Resource("pods"), "slow", nil)
 			w.eventually("the other is bound", func() bool { return w.on("urgent") == "n" })
+		})
+	}
+}
+
+// claims has a pod claim a volume that is made when it has a node, and that nobody makes.
+func (w *world) claims(name string) func(*corev1.Pod) {
+	waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "made"
+	made := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}}
+	made.Spec.StorageClassName = &class
+	made.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	must(w.T, w.client.Tracker().Add(made))
+	w.box.Put(func() {
+		w.mirror.SetStorageClass(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disks", VolumeBindingMode: &waits}, false)
+		w.mirror.SetClaimOfVolume(made, false)
+	})
+	return func(pod *corev1.Pod) {
+		pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	}
+}
+
+// selected is where a claim's volume is to be made.
+func (w *world) selected(claim string) string {
+	made, err := w.client.CoreV1().PersistentVolumeClaims("default").Get(w.Context(), claim, metav1.GetOptions{})
+	must(w.T, err)
+	return made.Annotations["volume.kubernetes.io/selected-node"]
+}
+
+// What was decided and not sent is no reason to wait, and nobody who runs: it is void at once, and nobody is deleted.
+func TestWhoIsPreemptedBeforeItsBindIsSentIsNotDeleted(t *testing.T) {
+	for _, waits := range []string{"for its volume", "for its turn"} {
+		t.Run(waits, func(t *testing.T) {
+			w := newWorld(t)
+			answer := make(chan struct{})
+			w.answers(func(pod, _ string) error {
+				if strings.HasPrefix(pod, "before") {
+					<-answer
+				}
+				return nil
+			})
+			var change []func(*corev1.Pod)
+			if waits == "for its volume" {
+				change = append(change, w.claims("c"))
+			} else { // all who write are busy
+				w.node("busy", "8")
+				for i := range 8 {
+					w.pod(fmt.Sprint("before", i), "1", priority(1000))
+				}
+				w.turns()
+			}
+			w.node("n", "1")
+			w.pod("slow", "1", change...)
+			if w.turns(); len(change) != 0 {
+				w.eventually("its volume is asked for", func() bool { return w.selected("c") == "n" })
+			}
+			since := time.Now()
+			w.pod("urgent", "1", priority(100))
+			w.turns()
+			close(answer)
+			w.eventually("it is bound", func() bool { return w.on("urgent") == "n" })
+			if took := time.Since(since); took > 5*time.Second {
+				t.Errorf("that took %v", took)
+			}
+			if len(change) != 0 {
+				w.eventually("its volume is not asked for any more", func() bool { return w.selected("c") == "" })
+			}
+			w.turns()
+			if _, err := w.client.CoreV1().Pods("default").Get(t.Context(), "slow", metav1.GetOptions{}); err != nil || w.on("slow") != "" {
+				t.Errorf("on %q: %v", w.on("slow"), err)
+			}
 		})
 	}
 }

@@ -260,12 +260,16 @@ func (l *Ledger) Dead(replica string) bool {
 }
 
 // Settle compares what the document promises with what the view counts: to be called when either may have changed, before anything is decided. An
-// attempt of ours on the node of another replica's entry for the same pod counts for that, too: when it is taken back both have changed.
+// attempt of ours on the node of another replica's entry for the same pod counts for that, too: when it is taken back both have changed. What is over
+// need not be counted: whatever is written next is written without it.
 func (l *Ledger) Settle() {
 	clear(l.open)
 	for i := range l.doc.Entries {
 		one := &l.doc.Entries[i]
 		switch state, _ := l.view.State(one); {
+		case state == Waiting && one.Owner == l.me && l.over[one.Seq]:
+			l.met[one.UID] = true
+			l.view.Release(one)
 		case state == Unknown && !l.met[one.UID], state == Waiting && !l.view.Count(one):
 			l.open[one.Node] = true
 			l.met[one.UID] = l.met[one.UID] || state == Waiting
