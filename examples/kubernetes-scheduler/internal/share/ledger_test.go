@@ -74,3 +74,23 @@ func TestWhatIsOverIsNotCountedAndNotWrittenWithWhatComesAfter(t *testing.T) {
 		t.Error("written: ", made)
 	}
 }
+
+func TestItRestsWhileItWaitsForAnAnswer(t *testing.T) {
+	l := New("me", seenPods{}, 2*time.Second, 8*time.Second)
+	resting := func(what string, now time.Duration) {
+		t.Helper()
+		if l.Next(now) != nil || l.Rest(now) <= 0 {
+			t.Errorf("%s: nothing is to be written, and it rests %v", what, l.Rest(now))
+		}
+	}
+	resting("nothing is read yet", 10*time.Second)
+	l.HasRead(5, &Document{}, 11*time.Second)
+	w := l.Next(11 * time.Second)
+	resting("a write is under way", 16*time.Second)
+	l.Answered(w, 0, 17*time.Second)
+	resting("it is being read", 60*time.Second)
+	l.HasRead(6, &Document{}, 61*time.Second)
+	if l.Rest(61*time.Second) != 0 || l.Next(61*time.Second) == nil {
+		t.Error("nothing is written though it is time")
+	}
+}

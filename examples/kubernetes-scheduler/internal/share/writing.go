@@ -27,8 +27,11 @@ func (l *Ledger) Next(now time.Duration) *Write {
 	return l.flying
 }
 
-// Rest is how long Next has nothing to write if nothing happens.
+// Rest is how long Next has nothing to write if nothing happens. An answer that it waits for is something that happens.
 func (l *Ledger) Rest(now time.Duration) time.Duration {
+	if !l.known || l.flying != nil || l.reading {
+		return l.period
+	}
 	rest := l.period
 	if made := l.doc.clone(); l.tidy(&made) {
 		rest = tidying
