@@ -59,6 +59,13 @@ type Unit struct {
 	decided bool
 }
 
+func (u *Unit) text() (sum int) {
+	for i := range u.Entries {
+		sum += u.Entries[i].text()
+	}
+	return sum
+}
+
 // Decided says that one of it was decided at a moment of the ledger's before it is proposed: it holds its node since then.
 func (u *Unit) Decided(moment uint64) {
 	if !u.decided || moment < u.moment {
@@ -101,6 +108,7 @@ type Ledger struct {
 	committed []Entry
 	adopted   []Entry
 	lost      []*Unit
+	refused   []*Unit
 
 	beats     map[string]*pulse
 	fresh     time.Duration // when the document was heard of last
@@ -300,12 +308,17 @@ func (l *Ledger) Ready() bool { return l.known && l.view.Seen() >= l.need }
 func (l *Ledger) Open(node string) bool { return l.open[node] }
 
 // Propose wants a unit written that was decided just now, after the last Settle and with nothing heard since, or when Decided says. False: it is void.
+// One that is too large for the document is among the Refused then.
 func (l *Ledger) Propose(unit *Unit) bool {
 	unit.Decided(l.moment)
 	if !l.Ready() || l.void(unit) || slices.ContainsFunc(unit.Entries, func(one Entry) bool { return l.open[one.Node] }) {
 		return false
 	}
-	l.pending = append(l.pending, unit)
+	if unit.text() > mostUnit {
+		l.refused = append(l.refused, unit)
+	} else {
+		l.pending = append(l.pending, unit)
+	}
 	return true
 }
 
@@ -337,10 +350,11 @@ func (l *Ledger) Over(seq uint64) {
 }
 
 // Committed are the entries of ours that are to be bound now, each once; Adopted those that were taken over from replicas which are dead; Lost the
-// units that came to nothing.
+// units that came to nothing; Refused those that are too large to be written.
 func (l *Ledger) Committed() []Entry { return take(&l.committed) }
 func (l *Ledger) Adopted() []Entry   { return take(&l.adopted) }
 func (l *Ledger) Lost() []*Unit      { return take(&l.lost) }
+func (l *Ledger) Refused() []*Unit   { return take(&l.refused) }
 
 func take[T any](all *[]T) []T {
 	taken := *all

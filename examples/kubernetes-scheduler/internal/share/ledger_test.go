@@ -1,6 +1,8 @@
 package share
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,4 +95,72 @@ func TestItRestsWhileItWaitsForAnAnswer(t *testing.T) {
 	if l.Rest(61*time.Second) != 0 || l.Next(61*time.Second) == nil {
 		t.Error("nothing is written though it is time")
 	}
+}
+
+// gangOf is so many pods whose names are as long as names can be.
+func gangOf(pods seenPods, name string, size int) *Unit {
+	made := &Unit{}
+	for i := range size {
+		uid := types.UID(fmt.Sprintf("%s-%036d", name, i))
+		pods[uid] = &seenPod{state: Waiting}
+		long := strings.Repeat("x", 240)
+		made.Entries = append(made.Entries, Entry{
+			Namespace: "default", Name: long + string(uid)[:12], UID: uid, Node: fmt.Sprintf("%s%05d", long, i), Attempt: 1<<60 + uint64(i),
+		})
+	}
+	return made
+}
+
+// A ConfigMap has a MiB at most: what does not fit waits, and what never will is given up.
+func TestADocumentIsNotLargerThanWhatItIsKeptIn(t *testing.T) {
+	pods := seenPods{}
+	l := newLedger(pods)
+	l.doc.Past = make([]Past, mostPast)
+	for i := range l.doc.Past {
+		l.doc.Past[i] = Past{1 << 60, strings.Repeat("y", 253)}
+	}
+	for _, unit := range []*Unit{gangOf(pods, "huge", 1300), gangOf(pods, "first", 1100), gangOf(pods, "second", 1000), unitOf("small", "n")} {
+		if !l.Propose(unit) {
+			t.Fatal("it is void")
+		}
+	}
+	pods["small"] = &seenPod{state: Waiting}
+	if refused := l.Refused(); len(refused) != 1 || len(refused[0].Entries) != 1300 {
+		t.Error("refused: ", len(refused))
+	}
+	write := func(entries int, version uint64) {
+		t.Helper()
+		now := time.Duration(version) * time.Second
+		w := l.Next(now)
+		if w == nil || len(w.Document.Entries) != entries {
+			t.Fatal("not as many entries: ", w != nil)
+		}
+		text, err := w.Document.Text()
+		if err != nil || len(text) > mostText {
+			t.Error(len(text), " bytes ", err)
+		}
+		l.Answered(w, version, now)
+	}
+	write(1100, 2)
+	if l.Next(2500*time.Millisecond) != nil {
+		t.Error("there is no room, and something is written")
+	}
+	for _, one := range l.Committed() {
+		pods[one.UID].state = Bound
+	}
+	write(1001, 3)
+	// The API server has another limit.
+	l.Propose(gangOf(pods, "third", 30))
+	l.Propose(gangOf(pods, "fourth", 20))
+	for _, one := range l.Committed() {
+		pods[one.UID].state = Bound
+	}
+	w := l.Next(4 * time.Second)
+	l.TooLarge()
+	l.Answered(w, 0, 4*time.Second)
+	if refused := l.Refused(); len(refused) != 1 || len(refused[0].Entries) != 30 {
+		t.Error("refused: ", len(refused))
+	}
+	l.HasRead(3, &w.Document, 4*time.Second)
+	write(20, 5)
 }
