@@ -36,6 +36,9 @@ func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration)
 	return w
 }
 
+// Parallel is how many binds are under way at once at most.
+func (w *Writer) Parallel() int { return w.binds.size }
+
 // Run works until the context ends.
 func (w *Writer) Run(ctx context.Context) {
 	var all sync.WaitGroup

@@ -22,6 +22,7 @@ import (
 	"gangsched/examples/kubernetes-scheduler/internal/act"
 	"gangsched/examples/kubernetes-scheduler/internal/inbox"
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+	"gangsched/examples/kubernetes-scheduler/internal/share"
 )
 
 // world is a loop that runs, with an API server of which the test says how it answers binds.
@@ -329,4 +330,18 @@ func TestTheClockIsSet(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// Where others live or may come, no more is decided than can be written soon.
+func TestNoMoreIsPromisedThanIsBoundSoon(t *testing.T) {
+	l := &Loop{mirror: mirror.New(nil, nil, nil), writer: act.NewWriter(fake.NewClientset(), 7, time.Second)}
+	ledger := share.New("me", view{l.mirror}, time.Second, time.Minute)
+	l.sharing = &sharing{ledger: ledger}
+	if got := l.room(); got != 0 {
+		t.Errorf("room for %d, and nothing is read yet", got)
+	}
+	ledger.HasRead(1, &share.Document{Seq: 20, Entries: make([]share.Entry, 20)}, 0)
+	if got := l.room(); got != 4*7-20 {
+		t.Errorf("room for %d", got)
+	}
 }

@@ -256,8 +256,9 @@ func (l *Loop) decide() (decisions []gangsched.Decision, more bool, err error) {
 	return l.scheduler.RunSome(l.now(), l.room())
 }
 
-// mostPromised is how many entries the document has, so that it stays small; a gang is written whole.
-const mostPromised = 1000
+// promisedForEach is how many entries the document may have, for each bind that can be under way, if more is decided: the others only wait to be sent,
+// or to be taken out. A gang is written whole.
+const promisedForEach = 4
 
 // room is how many binds more may be decided now.
 func (l *Loop) room() int {
@@ -267,11 +268,12 @@ func (l *Loop) room() int {
 	case !s.ledger.Ready():
 		return 0
 	default:
+		most := promisedForEach * l.writer.Parallel()
 		window := max(8, l.mirror.Nodes()/16) // what is decided long before it is written is lost more often
 		if s.ledger.Alone() {
-			window = mostPromised
+			window = most
 		}
-		return min(window-s.ledger.Pending(), mostPromised-s.ledger.Promised())
+		return min(window-s.ledger.Pending(), most-s.ledger.Promised())
 	}
 }
 
