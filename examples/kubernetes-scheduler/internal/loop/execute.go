@@ -106,6 +106,7 @@ type flight struct {
 	choices []mirror.VolumeChoice
 	queued  bool // the writer has it
 	revoked bool
+	bound   bool   // though it was revoked
 	seq     uint64 // by which other replicas know it
 }
 
@@ -131,7 +132,8 @@ func (l *Loop) revoke(f *flight) {
 	}
 }
 
-// hold has the room counted of binds that are void and not answered. Where other replicas know of them the ledger does that.
+// hold has the room counted of binds that are void and not answered, or that happened and cannot be counted otherwise: the pod may have another attempt
+// by then, which will come to nothing, until the watch says where it is. Where other replicas know of them the ledger does that.
 func (l *Loop) hold() {
 	clear(l.unsure)
 	for _, attempt := range l.mirror.Forgotten() {
@@ -140,11 +142,13 @@ func (l *Loop) hold() {
 		}
 	}
 	for attempt, f := range l.void {
-		if l.flights[attempt] != f || l.sharing != nil {
+		p := l.mirror.Find(f.Pod)
+		waits := p != nil && p.Object.UID == f.UID && p.Object.Spec.NodeName == ""
+		if l.flights[attempt] != f && !(f.bound && waits) || l.sharing != nil {
 			delete(l.void, attempt)
 			continue
 		}
-		if p := l.mirror.Find(f.Pod); p != nil && p.Object.UID == f.UID && p.Object.Spec.NodeName == "" && !l.mirror.Hold(p, f.Node) {
+		if waits && !l.mirror.Hold(p, f.Node) {
 			l.unsure[f.Node] = true
 		}
 	}
@@ -215,8 +219,8 @@ func (l *Loop) answered(f *flight, said act.Outcome) {
 	}
 	attempt := f.attempt
 	_, held := l.void[attempt]
+	f.bound = said.Bound
 	delete(l.flights, attempt)
-	delete(l.void, attempt)
 	if !said.Bound {
 		l.mirror.ReleaseVolumes(f.choices)
 		if l.sharing != nil {

@@ -215,6 +215,46 @@ func TestTheRoomOfABindThatIsTakenBackIsHeldUntilItIsAnswered(t *testing.T) {
 	}
 }
 
+// Who was bound though its attempt was void, and has another one already, counts where it is.
+func TestWhoIsDecidedAnewAndBoundByWhatWasTakenBackCountsThere(t *testing.T) {
+	w := newWorld(t)
+	w.node("n", "1")
+	sent, answer := make(chan string, 8), make(chan error)
+	w.answers(func(pod, _ string) error {
+		if sent <- pod; pod == "slow" {
+			return <-answer
+		}
+		return nil
+	})
+	slow := w.pod("slow", "1")
+	<-sent
+	find := func() *mirror.Pod { return w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "slow"}) }
+	w.box.Put(func() {
+		p := find()
+		w.revoke(w.flights[p.Attempt])
+		w.takeBack(p, p.Attempt, "it is taken back")
+		p.Attempt, p.Node = 1<<40, "elsewhere"
+	})
+	w.turns()
+	answer <- nil
+	w.eventually("it is bound", func() bool { return w.on("slow") == "n" })
+	w.turns()
+	w.pod("urgent", "1", priority(100))
+	w.turns()
+	if at := w.on("urgent"); at != "" {
+		t.Errorf("another is on %s, where it is", at)
+	}
+	there := slow.DeepCopy()
+	there.Spec.NodeName, there.ResourceVersion = "n", "2"
+	w.box.Put(func() { w.mirror.SetPod(there) })
+	w.turns()
+	left, err := Ask(t.Context(), w.Loop, func(*gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (int, error) { return len(w.void), nil })
+	must(t, err)
+	if left != 0 {
+		t.Error("it is remembered for ever")
+	}
+}
+
 // claims has a pod claim a volume that is made when it has a node, and that nobody makes.
 func (w *world) claims(name string) func(*corev1.Pod) {
 	waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "made"

@@ -150,6 +150,10 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 		l.flying = nil // it is in this version, or will never be written
 	}
 	l.moment++
+	until := doc.Watermark
+	if doc.Seq < l.doc.Seq { // somebody has deleted the document, and with it what it said of pods that were bound: they may be on their way still
+		until = max(until, l.doc.Watermark, l.view.Seen()+1)
+	}
 	fresh := uint64(0)
 	for i := range doc.Entries {
 		one := &doc.Entries[i]
@@ -175,7 +179,7 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 	}
 	for i := range l.doc.Entries {
 		if one := l.doc.Entries[i]; !doc.has(&one) {
-			l.held = append(l.held, departed{one, doc.Watermark})
+			l.held = append(l.held, departed{one, until})
 		}
 	}
 	l.held = slices.DeleteFunc(l.held, func(one departed) bool { return doc.has(&one.Entry) }) // it came again

@@ -164,3 +164,14 @@ func TestADocumentIsNotLargerThanWhatItIsKeptIn(t *testing.T) {
 	l.HasRead(3, &w.Document, 4*time.Second)
 	write(20, 5)
 }
+
+func TestWhatADocumentThatIsDeletedPromisedIsCounted(t *testing.T) {
+	pods := seenPods{"p": {state: Waiting}}
+	l := newLedger(pods)
+	l.Hear(2, &Document{Seq: 5, Entries: []Entry{{UID: "p", Name: "p", Node: "n", Owner: "other", Seq: 5}}}, time.Second)
+	l.Settle()
+	l.Hear(3, &Document{}, 2*time.Second) // who made it anew has never heard of that
+	if l.Settle(); pods["p"].on != "n" {
+		t.Error("it is not counted, and may be bound at any time")
+	}
+}
