@@ -106,7 +106,7 @@ type flight struct {
 	choices []mirror.VolumeChoice
 	queued  bool // the writer has it
 	revoked bool
-	bound   bool   // though it was revoked
+	bound   bool   // it happened
 	seq     uint64 // by which other replicas know it
 }
 
