@@ -21,18 +21,36 @@ type Bind struct {
 	UID             types.UID
 	ResourceVersion string
 	Node            string
-	// Before is done first, as allocating what the pod claims; an error ends the bind, and After undoes it if the bind comes to nothing. Both may be nil.
-	Before func(context.Context) error
-	After  func(context.Context)
+	// Before is done first, as allocating what the pod claims, and then Await, which waits for what takes long and ends at once when Cancel is called. An
+	// error ends the bind, and After undoes it if the bind comes to nothing. Without Before there are none of the others.
+	Before, Await func(context.Context) error
+	After         func(context.Context)
 	// Still says whether other replicas know of the bind still, and it is this one's. What the pod's resource version is has to be known before that
 	// is asked. nil: there are none.
 	Still func(context.Context) bool
 
-	void atomic.Bool
+	state   atomic.Int32 // waits, void or sent
+	waiting context.Context
+	stop    context.CancelFunc
 }
 
-// Cancel says that the decision is void: what has not been sent yet will not be.
-func (b *Bind) Cancel() { b.void.Store(true) }
+const (
+	waits int32 = iota
+	void
+	sent
+)
+
+// Cancel says that the decision is void, and whether nothing was sent: then nothing will be. It belongs to the goroutine that calls Writer.Bind.
+func (b *Bind) Cancel() bool {
+	b.state.CompareAndSwap(waits, void)
+	if b.state.Load() != void {
+		return false
+	}
+	if b.stop != nil {
+		b.stop()
+	}
+	return true
+}
 
 // Outcome is what became of a bind.
 type Outcome struct {
@@ -51,38 +69,76 @@ const (
 // Bind binds a pod and says what became of it, from a goroutine of its own. It says so only when it is known: no pod is reported as failed that may
 // still become bound.
 func (w *Writer) Bind(b *Bind, done func(Outcome)) {
+	if b.Before == nil {
+		w.binds.add(func(ctx context.Context) { done(w.finish(ctx, b)) })
+		return
+	}
+	b.waiting, b.stop = context.WithCancel(context.Background())
+	begin, end := w.queueOf(b.UID)
 	w.binds.add(func(ctx context.Context) {
-		if b.Before == nil {
-			w.finish(ctx, b, done)
-			return
+		over := func(said Outcome) {
+			if !said.Bound && b.After != nil {
+				b.After(ctx)
+			}
+			b.stop()
+			end()
+			done(said)
 		}
 		go func() { // it may wait for long, as for a volume that is made
-			if err := b.Before(ctx); err != nil {
-				b.undo(ctx)
-				done(Outcome{Reason: err.Error()})
+			if err := b.claim(ctx, begin); err != nil {
+				over(Outcome{Reason: err.Error()})
 				return
 			}
-			w.binds.add(func(ctx context.Context) { w.finish(ctx, b, done) })
+			w.binds.add(func(ctx context.Context) { over(w.finish(ctx, b)) })
 		}()
 	})
 }
 
-func (w *Writer) finish(ctx context.Context, b *Bind, done func(Outcome)) {
-	said := Outcome{Reason: "the decision is void"}
-	if !b.void.Load() {
-		w.status.settle(b.Pod)
-		said = w.bind(ctx, b)
+var errVoid = errors.New("the decision is void")
+
+func (b *Bind) claim(ctx context.Context, begin <-chan struct{}) error {
+	defer context.AfterFunc(ctx, b.stop)()
+	select {
+	case <-begin:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	if !said.Bound {
-		b.undo(ctx)
+	if b.state.Load() == void {
+		return errVoid
 	}
-	done(said)
+	if err := b.Before(ctx); err != nil || b.Await == nil {
+		return err
+	}
+	return b.Await(b.waiting)
 }
 
-func (b *Bind) undo(ctx context.Context) {
-	if b.After != nil {
-		b.After(ctx)
+// queueOf has the binds of one pod claim one after the other: what one has claimed is undone before the next begins, which has to call end when it is
+// over.
+func (w *Writer) queueOf(pod types.UID) (begin <-chan struct{}, end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, mine := w.claiming[pod], make(chan struct{})
+	if before == nil {
+		before = make(chan struct{})
+		close(before)
 	}
+	w.claiming[pod] = mine
+	return before, func() {
+		w.mu.Lock()
+		if w.claiming[pod] == mine {
+			delete(w.claiming, pod)
+		}
+		w.mu.Unlock()
+		close(mine)
+	}
+}
+
+func (w *Writer) finish(ctx context.Context, b *Bind) Outcome {
+	if !b.state.CompareAndSwap(waits, sent) {
+		return Outcome{Reason: errVoid.Error()}
+	}
+	w.status.settle(b.Pod)
+	return w.bind(ctx, b)
 }
 
 // Finish sees to a bind that another replica has begun, and that this one has taken over: it binds the pod, or makes sure that nobody does. What a pod

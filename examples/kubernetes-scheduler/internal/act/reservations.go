@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,7 +22,8 @@ var Reservations = schema.GroupVersionResource{Group: "scheduling.koordinator.sh
 // Custom is how objects are written that are no part of Kubernetes. Before Run.
 func (w *Writer) Custom(client dynamic.Interface) { w.custom = client }
 
-// Place writes where a reservation is, as Koordinator's scheduler does, and says whether it could.
+// Place writes where a reservation is, as Koordinator's scheduler does, over the version of it that this was decided for only, and says whether it is
+// there. It says so only when it is known.
 func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(error)) {
 	w.binds.add(func(ctx context.Context) {
 		status := map[string]any{
@@ -34,8 +36,44 @@ func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(err
 				status["allocatable"] = resourcehelper.PodRequests(&corev1.Pod{Spec: template.Spec}, resourcehelper.PodResourcesOptions{})
 			}
 		}
-		done(w.setReservation(ctx, of, status))
+		if placed, err := w.place(ctx, of, node, status); placed {
+			done(err)
+		}
 	})
+}
+
+// place returns false if the scheduler ends before it is known. What was sent and not answered may arrive late: then the reservation is changed, by a
+// condition that says so, and its version refuses what comes after.
+func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node string, status map[string]any) (known bool, failed error) {
+	failed = w.setReservation(ctx, of, of.GetResourceVersion(), status)
+	if failed == nil || refused(failed) || apierrors.IsNotFound(failed) {
+		return true, failed
+	}
+	fence := map[string]any{"conditions": []any{reservationCondition("Scheduled", "False", "NotAnswered")}}
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
+		limited, cancel := context.WithTimeout(ctx, w.timeout)
+		now, err := w.custom.Resource(Reservations).Get(limited, of.GetName(), metav1.GetOptions{})
+		cancel()
+		if apierrors.IsNotFound(err) || err == nil && now.GetUID() != of.GetUID() {
+			return true, failed
+		}
+		if err == nil {
+			at, _, _ := unstructured.NestedString(now.Object, "status", "nodeName")
+			if at == node {
+				return true, nil
+			}
+			if at != "" || apierrors.IsConflict(failed) {
+				return true, failed
+			}
+			err = w.setReservation(ctx, of, now.GetResourceVersion(), fence)
+		}
+		if err == nil || refused(err) { // who may not ask cannot know
+			return true, failed
+		}
+		klog.ErrorS(err, "it is not known yet whether a reservation is placed", "reservation", of.GetName())
+		sleep(ctx, pause)
+	}
+	return false, nil
 }
 
 // Expire says of a reservation that it is over.
@@ -43,7 +81,7 @@ func (w *Writer) Expire(of *unstructured.Unstructured) {
 	w.evicted.add(func(ctx context.Context) {
 		status := map[string]any{"phase": "Failed", "conditions": []any{reservationCondition("Ready", "False", "Expired")}}
 		pause := firstPause
-		for err := w.setReservation(ctx, of, status); err != nil && passing(err) && ctx.Err() == nil; err = w.setReservation(ctx, of, status) {
+		for err := w.setReservation(ctx, of, "", status); err != nil && passing(err) && ctx.Err() == nil; err = w.setReservation(ctx, of, "", status) {
 			klog.ErrorS(err, "a reservation cannot be ended yet", "reservation", of.GetName())
 			sleep(ctx, pause)
 			pause = min(2*pause, longestPause)
@@ -51,8 +89,12 @@ func (w *Writer) Expire(of *unstructured.Unstructured) {
 	})
 }
 
-func (w *Writer) setReservation(ctx context.Context, of *unstructured.Unstructured, status map[string]any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": of.GetUID()}, "status": status})
+func (w *Writer) setReservation(ctx context.Context, of *unstructured.Unstructured, version string, status map[string]any) error {
+	meta := map[string]any{"uid": of.GetUID()}
+	if version != "" {
+		meta["resourceVersion"] = version
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": meta, "status": status})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
@@ -19,15 +20,24 @@ type Writer struct {
 	status  *statuses
 	evicted *crew
 	events  *crew
+
+	mu       sync.Mutex
+	claiming map[types.UID]chan struct{} // pods that claims are written for; closed when those are undone, or the pod is bound
 }
 
 // NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions, as many deletions, and
 // an eighth as many events.
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
-	w := &Writer{client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8))}
+	w := &Writer{
+		client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8)),
+		claiming: map[types.UID]chan struct{}{},
+	}
 	w.status = newStatuses(w, max(1, parallel/4))
 	return w
 }
+
+// Parallel is how many binds are under way at once at most.
+func (w *Writer) Parallel() int { return w.binds.size }
 
 // Run works until the context ends.
 func (w *Writer) Run(ctx context.Context) {

@@ -104,29 +104,36 @@ type flight struct {
 	id      gangsched.PodID
 	attempt gangsched.Attempt
 	choices []mirror.VolumeChoice
-	sent    bool
+	queued  bool // the writer has it
 	revoked bool
+	bound   bool   // it happened
 	seq     uint64 // by which other replicas know it
 }
 
 func (l *Loop) send(f *flight) {
-	f.sent = true
+	f.queued = true
 	l.writer.Bind(&f.Bind, func(said act.Outcome) { l.box.Put(func() { l.answered(f, said) }) })
 }
 
 // revoke says that the attempt is void. What is sent may happen all the same: until it is answered the room is held.
 func (l *Loop) revoke(f *flight) {
-	f.Cancel()
 	f.revoked = true
-	l.void[f.attempt] = f
-	if !f.sent {
+	if !f.Cancel() {
+		l.void[f.attempt] = f
+		return
+	}
+	delete(l.flights, f.attempt)
+	switch {
+	case !f.queued:
 		l.sharing.ledger.Withdraw(f.UID)
 		l.mirror.ReleaseVolumes(f.choices)
-		delete(l.flights, f.attempt)
+	case l.sharing != nil:
+		l.sharing.ledger.Over(f.seq)
 	}
 }
 
-// hold has the room counted of binds that are void and not answered. Where other replicas know of them the ledger does that.
+// hold has the room counted of binds that are void and not answered, or that happened and cannot be counted otherwise: the pod may have another attempt
+// by then, which will come to nothing, until the watch says where it is. Where other replicas know of them the ledger does that.
 func (l *Loop) hold() {
 	clear(l.unsure)
 	for _, attempt := range l.mirror.Forgotten() {
@@ -135,20 +142,22 @@ func (l *Loop) hold() {
 		}
 	}
 	for attempt, f := range l.void {
-		if l.flights[attempt] != f || l.sharing != nil {
+		p := l.mirror.Find(f.Pod)
+		waits := p != nil && p.Object.UID == f.UID && p.Object.Spec.NodeName == ""
+		if l.flights[attempt] != f && !(f.bound && waits) || l.sharing != nil {
 			delete(l.void, attempt)
 			continue
 		}
-		if p := l.mirror.Find(f.Pod); p != nil && p.Object.UID == f.UID && p.Object.Spec.NodeName == "" && !l.mirror.Hold(p, f.Node) {
+		if waits && !l.mirror.Hold(p, f.Node) {
 			l.unsure[f.Node] = true
 		}
 	}
 }
 
-// doubt notes where a turn has taken back what is under way: what it decided of these nodes after that has counted room as free that may not be.
+// doubt notes where a turn has taken back what is sent: what it decided of these nodes after that has counted room as free that may not be.
 func (l *Loop) doubt(decisions []gangsched.Decision) {
 	for i := range decisions {
-		if f := l.flights[decisions[i].Attempt]; f != nil && decisions[i].Kind == gangsched.Revoke {
+		if f := l.flights[decisions[i].Attempt]; f != nil && decisions[i].Kind == gangsched.Revoke && !f.Cancel() {
 			l.unsure[f.Node] = true
 		}
 	}
@@ -177,6 +186,9 @@ func (l *Loop) prepare(b *act.Bind, p *mirror.Pod, node string, choices []mirror
 				return err
 			}
 		}
+		return nil
+	}
+	b.Await = func(ctx context.Context) error {
 		for _, one := range choices {
 			if err := l.writer.AwaitVolume(ctx, one.Claim, l.volumes); err != nil {
 				return err
@@ -206,6 +218,8 @@ func (l *Loop) answered(f *flight, said act.Outcome) {
 		return
 	}
 	attempt := f.attempt
+	_, held := l.void[attempt]
+	f.bound = said.Bound
 	delete(l.flights, attempt)
 	if !said.Bound {
 		l.mirror.ReleaseVolumes(f.choices)
@@ -220,7 +234,7 @@ func (l *Loop) answered(f *flight, said act.Outcome) {
 	if p.Attempt != attempt { // it was confirmed by what the API server said of the pod, or the attempt is void
 		if said.Bound {
 			l.mirror.Ran(p, f.Node)
-		} else if l.sharing == nil {
+		} else if held && l.sharing == nil {
 			l.mirror.Release(p, f.Node)
 		}
 		return

@@ -3,11 +3,13 @@ package loop
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 	"gangsched/examples/kubernetes-scheduler/internal/act"
 	"gangsched/examples/kubernetes-scheduler/internal/inbox"
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
+	"gangsched/examples/kubernetes-scheduler/internal/share"
 )
 
 // world is a loop that runs, with an API server of which the test says how it answers binds.
@@ -212,6 +215,116 @@ func TestTheRoomOfABindThatIsTakenBackIsHeldUntilItIsAnswered(t *testing.T) {
 	}
 }
 
+// Who was bound though its attempt was void, and has another one already, counts where it is.
+func TestWhoIsDecidedAnewAndBoundByWhatWasTakenBackCountsThere(t *testing.T) {
+	w := newWorld(t)
+	w.node("n", "1")
+	sent, answer := make(chan string, 8), make(chan error)
+	w.answers(func(pod, _ string) error {
+		if sent <- pod; pod == "slow" {
+			return <-answer
+		}
+		return nil
+	})
+	slow := w.pod("slow", "1")
+	<-sent
+	find := func() *mirror.Pod { return w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "slow"}) }
+	w.box.Put(func() {
+		p := find()
+		w.revoke(w.flights[p.Attempt])
+		w.takeBack(p, p.Attempt, "it is taken back")
+		p.Attempt, p.Node = 1<<40, "elsewhere"
+	})
+	w.turns()
+	answer <- nil
+	w.eventually("it is bound", func() bool { return w.on("slow") == "n" })
+	w.turns()
+	w.pod("urgent", "1", priority(100))
+	w.turns()
+	if at := w.on("urgent"); at != "" {
+		t.Errorf("another is on %s, where it is", at)
+	}
+	there := slow.DeepCopy()
+	there.Spec.NodeName, there.ResourceVersion = "n", "2"
+	w.box.Put(func() { w.mirror.SetPod(there) })
+	w.turns()
+	left, err := Ask(t.Context(), w.Loop, func(*gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (int, error) { return len(w.void), nil })
+	must(t, err)
+	if left != 0 {
+		t.Error("it is remembered for ever")
+	}
+}
+
+// claims has a pod claim a volume that is made when it has a node, and that nobody makes.
+func (w *world) claims(name string) func(*corev1.Pod) {
+	waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "made"
+	made := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}}
+	made.Spec.StorageClassName = &class
+	made.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	must(w.T, w.client.Tracker().Add(made))
+	w.box.Put(func() {
+		w.mirror.SetStorageClass(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disks", VolumeBindingMode: &waits}, false)
+		w.mirror.SetClaimOfVolume(made, false)
+	})
+	return func(pod *corev1.Pod) {
+		pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	}
+}
+
+// selected is where a claim's volume is to be made.
+func (w *world) selected(claim string) string {
+	made, err := w.client.CoreV1().PersistentVolumeClaims("default").Get(w.Context(), claim, metav1.GetOptions{})
+	must(w.T, err)
+	return made.Annotations["volume.kubernetes.io/selected-node"]
+}
+
+// What was decided and not sent is no reason to wait, and nobody who runs: it is void at once, and nobody is deleted.
+func TestWhoIsPreemptedBeforeItsBindIsSentIsNotDeleted(t *testing.T) {
+	for _, waits := range []string{"for its volume", "for its turn"} {
+		t.Run(waits, func(t *testing.T) {
+			w := newWorld(t)
+			answer := make(chan struct{})
+			w.answers(func(pod, _ string) error {
+				if strings.HasPrefix(pod, "before") {
+					<-answer
+				}
+				return nil
+			})
+			var change []func(*corev1.Pod)
+			if waits == "for its volume" {
+				change = append(change, w.claims("c"))
+			} else { // all who write are busy
+				w.node("busy", "8")
+				for i := range 8 {
+					w.pod(fmt.Sprint("before", i), "1", priority(1000))
+				}
+				w.turns()
+			}
+			w.node("n", "1")
+			w.pod("slow", "1", change...)
+			if w.turns(); len(change) != 0 {
+				w.eventually("its volume is asked for", func() bool { return w.selected("c") == "n" })
+			}
+			since := time.Now()
+			w.pod("urgent", "1", priority(100))
+			w.turns()
+			close(answer)
+			w.eventually("it is bound", func() bool { return w.on("urgent") == "n" })
+			if took := time.Since(since); took > 5*time.Second {
+				t.Errorf("that took %v", took)
+			}
+			if len(change) != 0 {
+				w.eventually("its volume is not asked for any more", func() bool { return w.selected("c") == "" })
+			}
+			w.turns()
+			if _, err := w.client.CoreV1().Pods("default").Get(t.Context(), "slow", metav1.GetOptions{}); err != nil || w.on("slow") != "" {
+				t.Errorf("on %q: %v", w.on("slow"), err)
+			}
+		})
+	}
+}
+
 // Who sets the machine's clock changes nothing but what others read.
 func TestTheClockIsSet(t *testing.T) {
 	w := newWorld(t)
@@ -257,4 +370,18 @@ func TestTheClockIsSet(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// Where others live or may come, no more is decided than can be written soon.
+func TestNoMoreIsPromisedThanIsBoundSoon(t *testing.T) {
+	l := &Loop{mirror: mirror.New(nil, nil, nil), writer: act.NewWriter(fake.NewClientset(), 7, time.Second)}
+	ledger := share.New("me", view{l.mirror}, time.Second, time.Minute)
+	l.sharing = &sharing{ledger: ledger}
+	if got := l.room(); got != 0 {
+		t.Errorf("room for %d, and nothing is read yet", got)
+	}
+	ledger.HasRead(1, &share.Document{Seq: 20, Entries: make([]share.Entry, 20)}, 0)
+	if got := l.room(); got != 4*7-20 {
+		t.Errorf("room for %d", got)
+	}
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,6 +90,7 @@ func (l *Loop) settle() {
 	for _, unit := range s.ledger.Lost() {
 		l.yield(unit, true)
 	}
+	l.refuse()
 	s.ledger.Settle() // last: an attempt that is taken back may have counted for what another replica promises
 }
 
@@ -148,6 +150,7 @@ func (l *Loop) propose() {
 			l.yield(unit, false)
 		}
 	}
+	l.refuse()
 	clear(s.units)
 	s.order = s.order[:0]
 }
@@ -178,6 +181,9 @@ func (l *Loop) converse(ctx context.Context) {
 				time.Sleep(writePause)
 			}
 			l.box.Put(func() {
+				if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+					s.ledger.TooLarge()
+				}
 				s.ledger.Answered(w, version, l.clock.Elapsed())
 				l.conflicts.Store(s.ledger.Conflicts)
 			})
@@ -193,6 +199,24 @@ const mostAtOnce = 8
 
 // yield takes attempts back that another replica was faster than. Nobody need be told: they are tried again, at once if it is known what the other did.
 func (l *Loop) yield(unit *share.Unit, known bool) {
+	l.lost.Add(l.unsent(unit, func(p *mirror.Pod, attempt gangsched.Attempt) {
+		l.takeBack(p, attempt, "another replica binds pods to the node")
+		if p.Lost++; known && p.Lost%(mostAtOnce+1) != 0 {
+			l.sharing.again = append(l.sharing.again, p)
+		}
+	}))
+}
+
+// refuse takes attempts back that cannot be told to other replicas. They are tried again some time: the group may be a smaller one by then.
+func (l *Loop) refuse() {
+	for _, unit := range l.sharing.ledger.Refused() {
+		reason := fmt.Sprintf("%d pods that are bound together are more than active replicas can tell each other", len(unit.Entries))
+		l.unsent(unit, func(p *mirror.Pod, attempt gangsched.Attempt) { l.fail(p, attempt, reason) })
+	}
+}
+
+// unsent ends the flights of a unit that is not written, and says how many those are and whose attempt they were.
+func (l *Loop) unsent(unit *share.Unit, of func(*mirror.Pod, gangsched.Attempt)) (count int64) {
 	for i := range unit.Entries {
 		attempt := gangsched.Attempt(unit.Entries[i].Attempt)
 		f := l.flights[attempt]
@@ -201,14 +225,12 @@ func (l *Loop) yield(unit *share.Unit, known bool) {
 		}
 		delete(l.flights, attempt)
 		l.mirror.ReleaseVolumes(f.choices)
-		l.lost.Add(1)
+		count++
 		if p := l.mirror.Pod(f.id); p != nil && p.Attempt == attempt {
-			l.takeBack(p, attempt, "another replica binds pods to the node")
-			if p.Lost++; known && p.Lost%(mostAtOnce+1) != 0 {
-				l.sharing.again = append(l.sharing.again, p)
-			}
+			of(p, attempt)
 		}
 	}
+	return count
 }
 
 // decide decides: as much as there is to decide, or where others compete for nodes, as much as can be written soon.
@@ -234,8 +256,9 @@ func (l *Loop) decide() (decisions []gangsched.Decision, more bool, err error) {
 	return l.scheduler.RunSome(l.now(), l.room())
 }
 
-// mostPromised is how many entries the document has, so that it stays small; a gang is written whole.
-const mostPromised = 1000
+// promisedForEach is how many entries the document may have, for each bind that can be under way, if more is decided: the others only wait to be sent,
+// or to be taken out. A gang is written whole.
+const promisedForEach = 4
 
 // room is how many binds more may be decided now.
 func (l *Loop) room() int {
@@ -245,11 +268,12 @@ func (l *Loop) room() int {
 	case !s.ledger.Ready():
 		return 0
 	default:
+		most := promisedForEach * l.writer.Parallel()
 		window := max(8, l.mirror.Nodes()/16) // what is decided long before it is written is lost more often
 		if s.ledger.Alone() {
-			window = mostPromised
+			window = most
 		}
-		return min(window-s.ledger.Pending(), mostPromised-s.ledger.Promised())
+		return min(window-s.ledger.Pending(), most-s.ledger.Promised())
 	}
 }
 

@@ -124,6 +124,19 @@ func TestPodsCountWhenTheirNodeComes(t *testing.T) {
 	w.want(w.turn(), "[second bind]")
 }
 
+func TestAPodThatIsGoneDoesNotComeBackWithItsNode(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	pod := podOf("p", "4")
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	w.Confirm(w.Find(nameOf(pod))) // and the watch has not said so
+	w.RemoveNode("n")
+	w.RemovePod(pod)
+	w.SetNode(nodeOf("n", "4"))
+	w.want(w.turn(), "[]")
+}
+
 func TestAGangIsWholeAfterARestart(t *testing.T) {
 	w := newWorld(t)
 	member := func(i int) *corev1.Pod {

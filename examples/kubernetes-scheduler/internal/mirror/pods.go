@@ -257,10 +257,9 @@ func (m *Mirror) drop(p *Pod) {
 	m.leave(p)
 	delete(m.stuck, p)
 	delete(m.pods, p.Name)
-	if waiting := m.absent[p.Object.Spec.NodeName]; waiting != nil {
-		delete(waiting, p)
-		if len(waiting) == 0 {
-			delete(m.absent, p.Object.Spec.NodeName)
+	for name, waiting := range m.absent { // it may wait for where it runs, and for where it was bound
+		if delete(waiting, p); len(waiting) == 0 {
+			delete(m.absent, name)
 		}
 	}
 }

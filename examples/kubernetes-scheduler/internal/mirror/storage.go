@@ -27,9 +27,29 @@ type Storage struct {
 	drivers map[string]*storagev1.CSINode
 	// limited drivers make volumes only where a capacity says that there is room.
 	limited    map[string]bool
-	capacities map[types.NamespacedName]*storagev1.CSIStorageCapacity
+	capacities map[types.NamespacedName]capacity
 	// promised volumes were chosen for a claim, and nothing on the API server says so yet.
 	promised map[string]types.NamespacedName
+}
+
+// capacity is what a CSIStorageCapacity says.
+type capacity struct {
+	class string
+	most  resource.Quantity // that a volume can have
+	where labels.Selector   // of nodes
+}
+
+// capacityOf returns false for one that says nothing.
+func capacityOf(object *storagev1.CSIStorageCapacity) (made capacity, says bool) {
+	most := object.MaximumVolumeSize
+	if most == nil {
+		most = object.Capacity
+	}
+	where, err := metav1.LabelSelectorAsSelector(object.NodeTopology)
+	if most == nil || object.NodeTopology == nil || err != nil {
+		return capacity{}, false
+	}
+	return capacity{object.StorageClassName, *most, where}, true
 }
 
 func newStorage() Storage {
@@ -38,7 +58,7 @@ func newStorage() Storage {
 		volumes: map[string]*corev1.PersistentVolume{},
 		classes: map[string]*storagev1.StorageClass{},
 		drivers: map[string]*storagev1.CSINode{},
-		limited: map[string]bool{}, capacities: map[types.NamespacedName]*storagev1.CSIStorageCapacity{},
+		limited: map[string]bool{}, capacities: map[types.NamespacedName]capacity{},
 		promised: map[string]types.NamespacedName{},
 	}
 }
@@ -75,9 +95,17 @@ func (m *Mirror) SetCSIDriver(object *storagev1.CSIDriver, gone bool) {
 	m.changed = true
 }
 
+// SetStorageCapacity: drivers write them again and again, and mostly what they said before.
 func (m *Mirror) SetStorageCapacity(object *storagev1.CSIStorageCapacity, gone bool) {
-	keep(m.storage.capacities, nameOf(object), object, gone)
-	m.changed = true
+	before, known := m.storage.capacities[nameOf(object)]
+	made, says := capacityOf(object)
+	says = says && !gone
+	keep(m.storage.capacities, nameOf(object), made, !says)
+	same := known == says
+	if known && says {
+		same = before.class == made.class && before.most.Cmp(made.most) == 0 && before.where.String() == made.where.String()
+	}
+	m.changed = m.changed || !same
 }
 
 // limits are how many volumes of each driver a node can attach.
@@ -150,7 +178,8 @@ func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool
 	if class == nil || class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		return nil, false
 	}
-	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || b.makes(class, claim, node) }), true
+	made := b.makes(class, claim)
+	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || made(node) }), true
 }
 
 func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
@@ -160,29 +189,22 @@ func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.Storag
 	return s.classes[*claim.Spec.StorageClassName]
 }
 
-// makes says whether a volume can be made for a claim where a node reaches it.
-func (s *Storage) makes(class *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim, node *corev1.Node) bool {
-	return provisions(class, node) && s.hasRoom(class, size(claim.Spec.Resources.Requests), node)
+// makes says where a volume can be made for a claim, so that the node reaches it.
+func (s *Storage) makes(class *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim) func(*corev1.Node) bool {
+	limited, rooms := s.limited[class.Provisioner], s.rooms(class.Name, size(claim.Spec.Resources.Requests))
+	return func(node *corev1.Node) bool {
+		return provisions(class, node) && (!limited || slices.ContainsFunc(rooms, func(one labels.Selector) bool { return one.Matches(labels.Set(node.Labels)) }))
+	}
 }
 
-// hasRoom is as kube-scheduler has it: a driver that says where it has how much room makes volumes nowhere else.
-func (s *Storage) hasRoom(class *storagev1.StorageClass, asked *resource.Quantity, node *corev1.Node) bool {
-	if !s.limited[class.Provisioner] {
-		return true
-	}
+// rooms are where there is room for a volume, as kube-scheduler has it: a driver that says where it has how much room makes volumes nowhere else.
+func (s *Storage) rooms(class string, asked *resource.Quantity) (made []labels.Selector) {
 	for _, one := range s.capacities {
-		most := one.MaximumVolumeSize
-		if most == nil {
-			most = one.Capacity
-		}
-		if one.StorageClassName != class.Name || most == nil || most.Cmp(*asked) < 0 || one.NodeTopology == nil {
-			continue
-		}
-		if selector, err := metav1.LabelSelectorAsSelector(one.NodeTopology); err == nil && selector.Matches(labels.Set(node.Labels)) {
-			return true
+		if one.class == class && one.most.Cmp(*asked) >= 0 {
+			made = append(made, one.where)
 		}
 	}
-	return false
+	return made
 }
 
 func provisions(class *storagev1.StorageClass, node *corev1.Node) bool {
@@ -285,7 +307,7 @@ func (m *Mirror) ChooseVolumes(p *Pod, name string) (made []VolumeChoice, err er
 		choice := VolumeChoice{Claim: claim, Volume: m.storage.free(claim, n.object)}
 		if choice.Volume != nil {
 			m.storage.promised[choice.Volume.Name] = claimed
-		} else if class := m.storage.classOf(claim); class == nil || !m.storage.makes(class, claim, n.object) {
+		} else if class := m.storage.classOf(claim); class == nil || !m.storage.makes(class, claim)(n.object) {
 			m.ReleaseVolumes(made)
 			return nil, fmt.Errorf("no volume is left on %s for persistentvolumeclaim %q", name, claimed.Name)
 		}

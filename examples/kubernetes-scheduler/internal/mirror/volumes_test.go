@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,11 @@ func TestAVolumeIsMadeWhereItsDriverHasRoom(t *testing.T) {
 	w.want(w.turn(), "[p reject]")
 	w.SetStorageCapacity(capacity("b", "b", "50Gi", "5Gi"), false) // much, but no volume as large
 	w.want(w.turn(), "[p reject]")
+	again := capacity("b", "b", "51Gi", "5Gi")
+	again.ResourceVersion = "2"
+	if w.SetStorageCapacity(again, false); w.changed {
+		t.Error("it says what it said before, and pods are told anew")
+	}
 	w.SetStorageCapacity(capacity("b", "b", "50Gi", "20Gi"), false)
 	w.want(w.turn(), "[p bind]")
 	w.want(w.Find(nameOf(pod)).Node, "n-b")
@@ -57,4 +63,34 @@ func TestAVolumeIsMadeWhereItsDriverHasRoom(t *testing.T) {
 	w.want(w.turn(), "[q reject]")
 	w.SetCSIDriver(driver, true)
 	w.want(w.turn(), "[q bind]")
+}
+
+// What a capacity says of nodes is read when it comes, not for each claim and node.
+func TestCapacitiesAreReadOnce(t *testing.T) {
+	made := newStorage()
+	made.limited["disks"] = true
+	nodes := map[string]*node{}
+	w := Mirror{storage: made}
+	room := resource.MustParse("10Gi")
+	for i := range 100 {
+		name := fmt.Sprint("n", i)
+		nodes[name] = &node{object: nodeOf(name, "4")}
+		nodes[name].object.Labels = map[string]string{"name": name}
+		w.SetStorageCapacity(&storagev1.CSIStorageCapacity{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, StorageClassName: "fast", Capacity: &room,
+			NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{"name": name}},
+		}, i == 7)
+	}
+	waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "fast"
+	made.classes[class] = &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disks", VolumeBindingMode: &waits}
+	claim := &corev1.PersistentVolumeClaim{}
+	claim.Spec.StorageClassName = &class
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
+	asked := &bindable{Storage: &made, nodes: nodes}
+	if where, _ := asked.Bindable(claim); len(where) != 99 {
+		t.Error(len(where), " nodes")
+	}
+	if count := testing.AllocsPerRun(3, func() { asked.Bindable(claim) }); count > 1000 {
+		t.Errorf("%v allocations for a hundred nodes", count)
+	}
 }

@@ -84,7 +84,7 @@ func (s State) processMetrics() *prometheus.Registry {
 			Name: "gangsched_decisions_cpu_seconds_total", Help: "Processor time that decisions took; process_cpu_seconds_total has the rest too.",
 		}, func() float64 { return s.Loop.Decided().Seconds() }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "gangsched_lost_attempts_total", Help: "Attempts that another replica, or another scheduler, was faster than.",
+			Name: "gangsched_lost_attempts_total", Help: "Attempts that another active replica was faster than, or may have been; where one leads there are none.",
 		}, func() float64 { return float64(s.Loop.Lost()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "gangsched_replica_conflicts_total", Help: "How often what replicas tell each other had changed when this one wrote to it.",

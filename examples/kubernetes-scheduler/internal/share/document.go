@@ -65,6 +65,40 @@ func (d *Document) clone() Document {
 	return made
 }
 
+// A ConfigMap has a MiB at most. Documents stay below mostText bytes, and none that promises only one unit is as large: a larger one is never written.
+const (
+	mostText = 900_000
+	mostUnit = 800_000
+	mostName = 64 // of a replica
+)
+
+// text is how many bytes it takes in a document at most, whoever owns it.
+func (e *Entry) text() int {
+	return 110 + len(e.Namespace) + len(e.Name) + len(e.UID) + len(e.Node) + max(mostName, len(e.Owner))
+}
+
+// text is how many bytes all but the past takes at most.
+func (d *Document) text() int {
+	sum := 150
+	for i := range d.Rows {
+		sum += 50 + len(d.Rows[i].Name)
+	}
+	for i := range d.Entries {
+		sum += d.Entries[i].text()
+	}
+	return sum
+}
+
+// forget drops what is past until it takes no more than so many bytes: who has missed it takes more for changed than was.
+func (d *Document) forget(most int) {
+	for i, one := range slices.Backward(d.Past) {
+		if most -= 50 + len(one.Node); most < 0 {
+			d.Past = d.Past[i+1:]
+			return
+		}
+	}
+}
+
 // Owns says whether an entry is there and a replica's own.
 func (d *Document) Owns(owner string, seq uint64) bool {
 	return slices.ContainsFunc(d.Entries, func(one Entry) bool { return one.Seq == seq && one.Owner == owner })

@@ -59,6 +59,13 @@ type Unit struct {
 	decided bool
 }
 
+func (u *Unit) text() (sum int) {
+	for i := range u.Entries {
+		sum += u.Entries[i].text()
+	}
+	return sum
+}
+
 // Decided says that one of it was decided at a moment of the ledger's before it is proposed: it holds its node since then.
 func (u *Unit) Decided(moment uint64) {
 	if !u.decided || moment < u.moment {
@@ -101,6 +108,7 @@ type Ledger struct {
 	committed []Entry
 	adopted   []Entry
 	lost      []*Unit
+	refused   []*Unit
 
 	beats     map[string]*pulse
 	fresh     time.Duration // when the document was heard of last
@@ -142,6 +150,10 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 		l.flying = nil // it is in this version, or will never be written
 	}
 	l.moment++
+	until := doc.Watermark
+	if doc.Seq < l.doc.Seq { // somebody has deleted the document, and with it what it said of pods that were bound: they may be on their way still
+		until = max(until, l.doc.Watermark, l.view.Seen()+1)
+	}
 	fresh := uint64(0)
 	for i := range doc.Entries {
 		one := &doc.Entries[i]
@@ -167,7 +179,7 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 	}
 	for i := range l.doc.Entries {
 		if one := l.doc.Entries[i]; !doc.has(&one) {
-			l.held = append(l.held, departed{one, doc.Watermark})
+			l.held = append(l.held, departed{one, until})
 		}
 	}
 	l.held = slices.DeleteFunc(l.held, func(one departed) bool { return doc.has(&one.Entry) }) // it came again
@@ -260,12 +272,16 @@ func (l *Ledger) Dead(replica string) bool {
 }
 
 // Settle compares what the document promises with what the view counts: to be called when either may have changed, before anything is decided. An
-// attempt of ours on the node of another replica's entry for the same pod counts for that, too: when it is taken back both have changed.
+// attempt of ours on the node of another replica's entry for the same pod counts for that, too: when it is taken back both have changed. What is over
+// need not be counted: whatever is written next is written without it.
 func (l *Ledger) Settle() {
 	clear(l.open)
 	for i := range l.doc.Entries {
 		one := &l.doc.Entries[i]
 		switch state, _ := l.view.State(one); {
+		case state == Waiting && one.Owner == l.me && l.over[one.Seq]:
+			l.met[one.UID] = true
+			l.view.Release(one)
 		case state == Unknown && !l.met[one.UID], state == Waiting && !l.view.Count(one):
 			l.open[one.Node] = true
 			l.met[one.UID] = l.met[one.UID] || state == Waiting
@@ -296,12 +312,17 @@ func (l *Ledger) Ready() bool { return l.known && l.view.Seen() >= l.need }
 func (l *Ledger) Open(node string) bool { return l.open[node] }
 
 // Propose wants a unit written that was decided just now, after the last Settle and with nothing heard since, or when Decided says. False: it is void.
+// One that is too large for the document is among the Refused then.
 func (l *Ledger) Propose(unit *Unit) bool {
 	unit.Decided(l.moment)
 	if !l.Ready() || l.void(unit) || slices.ContainsFunc(unit.Entries, func(one Entry) bool { return l.open[one.Node] }) {
 		return false
 	}
-	l.pending = append(l.pending, unit)
+	if unit.text() > mostUnit {
+		l.refused = append(l.refused, unit)
+	} else {
+		l.pending = append(l.pending, unit)
+	}
 	return true
 }
 
@@ -333,10 +354,11 @@ func (l *Ledger) Over(seq uint64) {
 }
 
 // Committed are the entries of ours that are to be bound now, each once; Adopted those that were taken over from replicas which are dead; Lost the
-// units that came to nothing.
+// units that came to nothing; Refused those that are too large to be written.
 func (l *Ledger) Committed() []Entry { return take(&l.committed) }
 func (l *Ledger) Adopted() []Entry   { return take(&l.adopted) }
 func (l *Ledger) Lost() []*Unit      { return take(&l.lost) }
+func (l *Ledger) Refused() []*Unit   { return take(&l.refused) }
 
 func take[T any](all *[]T) []T {
 	taken := *all

@@ -251,6 +251,10 @@ func (r *replica) turn() {
 		}, func() { r.ledger.Answered(w, 0, r.now) })
 	}
 	for _, one := range r.ledger.Committed() {
+		if r.attempts[one.UID].number != one.Attempt { // revoked, and nothing was sent
+			r.ledger.Over(one.Seq)
+			continue
+		}
 		r.bind(one, r.versions[one.UID], false)
 	}
 	for _, one := range r.ledger.Adopted() {

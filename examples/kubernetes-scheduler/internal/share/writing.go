@@ -27,8 +27,11 @@ func (l *Ledger) Next(now time.Duration) *Write {
 	return l.flying
 }
 
-// Rest is how long Next has nothing to write if nothing happens.
+// Rest is how long Next has nothing to write if nothing happens. An answer that it waits for is something that happens.
 func (l *Ledger) Rest(now time.Duration) time.Duration {
+	if !l.known || l.flying != nil || l.reading {
+		return l.period
+	}
 	rest := l.period
 	if made := l.doc.clone(); l.tidy(&made) {
 		rest = tidying
@@ -67,7 +70,7 @@ func (l *Ledger) tidy(made *Document) (changed bool) {
 	return changed
 }
 
-// add adds what is pending.
+// add adds what is pending and has room. What has none goes before all that came after it.
 func (l *Ledger) add(made *Document) (some bool) {
 	l.pending = slices.DeleteFunc(l.pending, func(unit *Unit) bool {
 		void := slices.ContainsFunc(unit.Entries, func(one Entry) bool { return made.about(one.UID) != nil })
@@ -76,7 +79,12 @@ func (l *Ledger) add(made *Document) (some bool) {
 		}
 		return void
 	})
+	text := made.text()
 	for _, unit := range l.pending {
+		if text += unit.text(); text > mostText {
+			break
+		}
+		made.forget(mostText - text)
 		for _, one := range unit.Entries {
 			made.Seq++
 			one.Owner, one.Seq = l.me, made.Seq
@@ -85,6 +93,16 @@ func (l *Ledger) add(made *Document) (some bool) {
 		}
 	}
 	return some
+}
+
+// TooLarge says that the API server does not take a write for its size: the largest unit is given up.
+func (l *Ledger) TooLarge() {
+	if len(l.pending) == 0 {
+		return
+	}
+	largest := slices.MaxFunc(l.pending, func(a, b *Unit) int { return a.text() - b.text() })
+	l.pending = slices.DeleteFunc(l.pending, func(unit *Unit) bool { return unit == largest })
+	l.refused = append(l.refused, largest)
 }
 
 // Answered says what became of a write: that it is this version now, or 0 if it was refused or no answer came.

@@ -1,0 +1,108 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// reservations is an API server with one of them, as far as this goes.
+type reservations struct {
+	version int
+	node    string
+	late    []byte // what is on its way
+	first   string // what becomes of the first request that places it
+}
+
+func (r *reservations) patch(text []byte) error {
+	var asked struct {
+		Metadata struct{ ResourceVersion string }
+		Status   struct{ NodeName string }
+	}
+	if err := json.Unmarshal(text, &asked); err != nil {
+		return err
+	}
+	if said := asked.Metadata.ResourceVersion; said != "" && said != strconv.Itoa(r.version) {
+		return apierrors.NewConflict(Reservations.GroupResource(), "r", nil)
+	}
+	if r.version++; asked.Status.NodeName != "" {
+		r.node = asked.Status.NodeName
+	}
+	return nil
+}
+
+func (r *reservations) object() *unstructured.Unstructured {
+	made := &unstructured.Unstructured{Object: map[string]any{}}
+	made.SetName("r")
+	made.SetUID("r")
+	made.SetResourceVersion(strconv.Itoa(r.version))
+	_ = unstructured.SetNestedField(made.Object, r.node, "status", "nodeName")
+	return made
+}
+
+// A request that is not answered may have placed a reservation, or do so later: it is decided again only when it cannot any more.
+func TestAReservationHasOneNodeThoughAnswersAreLost(t *testing.T) {
+	for _, one := range []struct{ first, node string }{
+		{"done", "n"}, {"done and not answered", "n"}, {"lost", "m"}, {"late", "m"}, {"changed before", "m"},
+	} {
+		t.Run(one.first, func(t *testing.T) {
+			api := &reservations{version: 7, first: one.first}
+			custom := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{Reservations: "ReservationList"})
+			custom.PrependReactor("get", "reservations", func(clienttesting.Action) (bool, runtime.Object, error) { return true, api.object(), nil })
+			custom.PrependReactor("patch", "reservations", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				text, first := action.(clienttesting.PatchAction).GetPatch(), api.first
+				api.first = ""
+				silence := apierrors.NewTimeoutError("no answer", 1)
+				switch first {
+				case "done and not answered":
+					if err := api.patch(text); err != nil {
+						return true, nil, err
+					}
+					return true, nil, silence
+				case "lost":
+					return true, nil, silence
+				case "late":
+					api.late = text
+					return true, nil, silence
+				case "changed before":
+					api.version++
+				}
+				return true, api.object(), api.patch(text)
+			})
+			w := NewWriter(fake.NewClientset(), 1, time.Second)
+			w.Custom(custom)
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			go w.Run(ctx)
+			place := func(node string) error {
+				said := make(chan error)
+				w.Place(api.object(), node, func(err error) { said <- err })
+				return <-said
+			}
+			if err := place("n"); (err == nil) != (one.node == "n") {
+				t.Error(err)
+			}
+			if one.node == "m" { // it is decided again
+				if err := place("m"); err != nil {
+					t.Error(err)
+				}
+			}
+			if api.late != nil && !apierrors.IsConflict(api.patch(api.late)) {
+				t.Error("what comes late is taken")
+			}
+			if api.node != one.node {
+				t.Errorf("it is on %s, not on %s", api.node, one.node)
+			}
+		})
+	}
+}
