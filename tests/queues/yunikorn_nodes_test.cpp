@@ -91,6 +91,18 @@ TEST_CASE("case 8: an application with too many asks without a node backs off") 
   CHECK_FALSE(quota.queues.of(over).backs_off_until);
 }
 
+TEST_CASE("an application that backs off without end is not tried again") {
+  world of{{{"root.default", {.backoff_after = 1, .backoff = instant::max()}}},
+           {units(10), units(10)},
+           {.reservation_delay = instant::max()}};
+  const application_index which = of.application(1);
+  for (int i = 0; i < 2; ++i) of.ask(which, units(15));
+  CHECK(of.run(5s) == 0);
+  CHECK(of.queues.of(which).backs_off_until == instant::max());
+  of.ask(which, units(1), -1s);  // before the others
+  CHECK(of.run(6s) == 0);
+}
+
 TEST_CASE("case 22: a node's score is the mean of what is used, by weight") {
   const std::vector<std::pair<resource_type, double>> weights{{0, 4}, {1, 1}};
   booked_node node{"n", units(2000, 16000), units(1500, 4000)};
