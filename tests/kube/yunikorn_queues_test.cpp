@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/queues/yunikorn/partition.hpp"
 #include "kube/queue_reading.hpp"
@@ -237,7 +239,8 @@ TEST_CASE("properties of queues hold for those below, and quotas are enforced wh
   CHECK(delay(on, "root.a.c") == std::chrono::seconds{10});
   CHECK(delay(on, "root.d") == instant{});
   CHECK(delay(on, "root.t.made") == instant{});
-  CHECK(settings(on, "root.t.made").preemption_delay == std::chrono::seconds{5});
+  CHECK(settings(on, "root.t.made").preemption_delay ==
+        std::chrono::seconds{30});  // rules make queues that inherit nothing
   const yk::queue_settings& below = settings(on, "root.a.b");
   CHECK(below.order == yk::application_order::fair);
   CHECK(below.backoff_after == 3);
@@ -248,7 +251,25 @@ TEST_CASE("properties of queues hold for those below, and quotas are enforced wh
   CHECK(refusal(root("{name: a, properties: {quota.preemption.delay: soon}}"))
             .ends_with("\"soon\" is not a duration like 30s"));
   CHECK(refusal(root("{name: a, properties: {application.unschedasks.backoff: \"-1\"}}"))
-            .ends_with("\"-1\" is not a whole number from 0 to 2^32-1"));
+            .ends_with("\"-1\" is not a whole number from 0 upwards"));
+  CHECK(refusal(root("{name: a, properties: {quota.preemption.delay: -1s}}"))
+            .ends_with("\"-1s\" is not a duration like 30s"));
+  CHECK(refusal(root("{name: a, properties: {preemption.delay: 0s}}")).ends_with("\"0s\" is not a duration like 30s"));
+  const manifests kept = fine(root(R"(
+      {name: a, properties: {quota.preemption.delay: 10s, application.unschedasks.backoff.delay: 45s},
+       queues: [{name: never, properties: {quota.preemption.delay: 0s, application.unschedasks.backoff: "99999999999999999999"}},
+                {name: zero, properties: {application.unschedasks.backoff.delay: 0s}},
+                {name: bad, properties: {application.unschedasks.backoff.delay: soon}}]})",
+                                   "\n  preemption: {quotapreemptionenabled: true}"));
+  CHECK(delay(kept, "root.a") == std::chrono::seconds{10});
+  CHECK(delay(kept, "root.a.never") == instant{});
+  CHECK(settings(kept, "root.a.never").backoff_after == std::numeric_limits<std::uint32_t>::max());
+  CHECK(settings(kept, "root.a.never").backoff == std::chrono::seconds{45});
+  CHECK(settings(kept, "root.a.zero").backoff == std::chrono::seconds{30});
+  CHECK(settings(kept, "root.a.bad").backoff == std::chrono::seconds{30});
+  REQUIRE(kept.warnings.size() == 2);
+  CHECK(warned(kept).at(0).ends_with("\"0s\" is no duration above 0; it is 30s, the default"));
+  CHECK(warned(kept).at(1).ends_with("\"soon\" is no duration above 0; it is 30s, the default"));
 }
 
 TEST_CASE("mistakes in queues.yaml name the queue's field and the reason", "[kube][queues]") {

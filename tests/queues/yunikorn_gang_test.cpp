@@ -23,9 +23,9 @@ struct world {
   instant now = 1s;
 
   explicit world(const std::vector<std::int64_t>& capacities, std::uint32_t members,
-                 gang_style style = gang_style::soft)
+                 gang_style style = gang_style::soft, instant reservation_delay = instant::max())
       : queues(make()),
-        nodes(queues, {.reservation_delay = instant::max(), .preempts = false}),
+        nodes(queues, {.reservation_delay = reservation_delay, .preempts = false}),
         which(queues.add_application({.queue = 1, .user = "ann"}).value()),
         gang(nodes, which, {.groups = {{"tg", members}}, .style = style, .timeout = 15min}) {
     for (std::size_t i = 0; i < capacities.size(); ++i)
@@ -237,8 +237,135 @@ TEST_CASE("a node that is lost takes placeholders with it, and who was to run th
   CHECK(again->node != made->node);
 }
 
+TEST_CASE("an ask that comes to be held has no node reserved, and gets its placeholder's place only") {
+  world of{{4}, 1, gang_style::soft, 2s};
+  const ask_index filler = of.real(3, "nobody's");
+  CHECK(of.run() == std::vector{filler});
+  const ask_index real = of.real(2);  // there is no placeholder yet
+  of.now += 10s;
+  CHECK(of.run().empty());
+  REQUIRE(of.nodes.reserved_by(real) == 0);
+  const ask_index placeholder = of.placeholder(2);
+  CHECK(of.nodes.reserved_by(real) == none);
+  of.nodes.release(filler).value();
+  CHECK(of.run() == std::vector{placeholder});
+  REQUIRE(of.gang.try_replace()->real == real);
+  CHECK(of.run().empty());
+  of.gang.confirm(placeholder).value();
+  CHECK(same_amounts(of.used(0), units(2, 2)));
+  CHECK(same_amounts(of.charged(), units(2, 2)));
+  CHECK(of.nodes.nodes()[0].reserved_for == none);
+}
+
+TEST_CASE("real asks and placeholders that wait are withdrawn") {
+  world of{{4, 4}, 2};
+  const ask_index placed = of.placeholder(4);
+  CHECK(of.run() == std::vector{placed});
+  const node_number from = of.queues.of_ask(placed).node;
+
+  SECTION("a real ask; who gets its number is not taken for it") {
+    const ask_index real = of.real(1);
+    of.gang.remove(real).value();
+    CHECK_FALSE(of.queues.waits(real));
+    REQUIRE(of.real(1, "nobody's") == real);
+    CHECK_FALSE(of.gang.try_replace());
+    CHECK(of.run() == std::vector{real});
+  }
+  SECTION("a placeholder: it counts as timed out, and nobody waits for it") {
+    const ask_index other = of.placeholder(5);
+    of.gang.remove(other).value();
+    CHECK((of.gang.of("tg") == gang_application::counts{2, 0, 1}));
+    of.gang.remove(of.real(1, "nobody's")).value();
+    CHECK(is_zero(of.queues.usage(1).pending));
+  }
+  SECTION("a real ask that was to have a place: its room elsewhere is free at once, the placeholder goes") {
+    of.nodes.set_usable(from, false);
+    const ask_index real = of.real(2);
+    REQUIRE(of.gang.try_replace()->node == 1 - from);
+    CHECK(same_amounts(of.used(1 - from), units(2, 2)));
+    of.gang.remove(real).value();
+    CHECK(is_zero(of.used(1 - from)));
+    CHECK(of.gang.take_released() == std::vector{placed});
+    of.gang.confirm(placed).value();
+    CHECK((of.gang.of("tg") == gang_application::counts{1, 0, 1}));
+    CHECK(is_zero(of.used(from)));
+    CHECK(is_zero(of.charged()));
+  }
+  SECTION("nothing else is") {
+    CHECK(of.gang.remove(placed).error().code == errc::unknown);
+    CHECK(of.gang.remove(99).error().code == errc::unknown);
+    const application_index other = of.queues.add_application({.queue = 1, .user = "ann"}).value();
+    const ask_spec theirs{.application = other, .request = units(1, 1)};
+    CHECK(of.gang.remove(of.queues.add_ask(theirs).value()).error().code == errc::wrong_state);
+    CHECK(of.gang.add(theirs, "tg").error().code == errc::wrong_state);
+    CHECK(of.gang.add_placeholder(theirs, "tg").error().reason == "the ask is of application 1");
+    CHECK(of.queues.of(other).pending.size() == 1);
+    CHECK((of.gang.of("tg") == gang_application::counts{1, 0, 0}));
+  }
+}
+
+TEST_CASE(
+    "an application runs when all placeholders had a node, also where some were replaced before; who was lost has to "
+    "come again") {
+  world of{{2, 2}, 2};
+  const ask_index first = of.placeholder(2);
+  of.run();
+  SECTION("replaced") {
+    of.real(2);
+    REQUIRE(of.gang.try_replace());
+    of.gang.confirm(first).value();
+  }
+  SECTION("too small") {
+    of.real(3);
+    CHECK_FALSE(of.gang.try_replace());
+    of.gang.confirm(first).value();
+  }
+  SECTION("lost") {
+    of.gang.node_lost(of.queues.of_ask(first).node);
+    of.placeholder(2);
+    CHECK(of.run().size() == 1);
+    CHECK(of.gang.phase() == gang_phase::accepted);
+    of.nodes.set_usable(0, true);
+    of.nodes.set_usable(1, true);
+  }
+  CHECK(of.gang.phase() == gang_phase::accepted);
+  of.placeholder(2);
+  CHECK(of.run().size() == 1);
+  CHECK(of.gang.phase() == gang_phase::running);
+}
+
+TEST_CASE("a hard gang that fails takes all real asks that wait with it, but those that have a place") {
+  world of{{4}, 2, gang_style::hard};
+  const ask_index placeholder = of.placeholder(2);
+  of.run();
+  const ask_index real = of.real(2);
+  REQUIRE(of.gang.try_replace()->real == real);
+  of.real(9);
+  of.real(9, "nobody's");
+  of.real(9, "");
+  CHECK(of.run().empty());
+  of.gang.expire(of.now + 15min);
+  CHECK(of.gang.phase() == gang_phase::failing);
+  CHECK(of.queues.of(of.which).pending == std::vector{real});
+  of.gang.confirm(placeholder).value();
+  CHECK(of.queues.runs(real));
+}
+
+TEST_CASE("the place that an ask has found is not given up for a larger one") {
+  world of{{2, 4}, 1};
+  const ask_index placeholder = of.placeholder(2);
+  of.run();
+  const node_number from = of.queues.of_ask(placeholder).node;
+  of.nodes.set_usable(from, false);
+  const ask_index real = of.real(2);
+  of.now += 1s;
+  of.real(3);
+  REQUIRE(of.gang.try_replace()->real == real);
+  CHECK(of.gang.take_released() == std::vector{placeholder});
+}
+
 TEST_CASE("in random lives of gangs what is charged is what placeholders and real asks hold, on nodes too") {
-  std::size_t replaced = 0, timed_out = 0, elsewhere = 0;
+  std::size_t replaced = 0, timed_out = 0, elsewhere = 0, withdrawn = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 dice{seed};
     const auto roll = [&](unsigned below) { return static_cast<std::int64_t>(dice() % below); };
@@ -248,7 +375,7 @@ TEST_CASE("in random lives of gangs what is charged is what placeholders and rea
     std::vector<ask_index> to_confirm;
     for (int step = 0; step < 60; ++step) {
       of.now += std::chrono::seconds{roll(60)};
-      switch (roll(8)) {
+      switch (roll(9)) {
         case 0: of.placeholder(1 + roll(3)); break;
         case 1: of.real(1 + roll(4)); break;
         case 2:
@@ -259,6 +386,12 @@ TEST_CASE("in random lives of gangs what is charged is what placeholders and rea
         case 4: of.nodes.set_usable(static_cast<node_number>(roll(3)), roll(3) != 0); break;
         case 5:
           if (roll(10) == 0) of.gang.node_lost(static_cast<node_number>(roll(3)));
+          break;
+        case 6:
+          if (const auto& waiting = of.queues.of(of.which).pending; !waiting.empty() && roll(3) == 0) {
+            of.gang.remove(waiting[static_cast<std::size_t>(roll(static_cast<unsigned>(waiting.size())))]).value();
+            ++withdrawn;
+          }
           break;
         default:
           if (!to_confirm.empty()) {
@@ -288,6 +421,7 @@ TEST_CASE("in random lives of gangs what is charged is what placeholders and rea
   CHECK(replaced > 100);
   CHECK(timed_out > 100);
   CHECK(elsewhere > 20);
+  CHECK(withdrawn > 100);
 }
 
 }  // namespace gangsched::testing::yunikorn_gang_test

@@ -91,6 +91,18 @@ TEST_CASE("case 8: an application with too many asks without a node backs off") 
   CHECK_FALSE(quota.queues.of(over).backs_off_until);
 }
 
+TEST_CASE("an application that backs off without end is not tried again") {
+  world of{{{"root.default", {.backoff_after = 1, .backoff = instant::max()}}},
+           {units(10), units(10)},
+           {.reservation_delay = instant::max()}};
+  const application_index which = of.application(1);
+  for (int i = 0; i < 2; ++i) of.ask(which, units(15));
+  CHECK(of.run(5s) == 0);
+  CHECK(of.queues.of(which).backs_off_until == instant::max());
+  of.ask(which, units(1), -1s);  // before the others
+  CHECK(of.run(6s) == 0);
+}
+
 TEST_CASE("case 22: a node's score is the mean of what is used, by weight") {
   const std::vector<std::pair<resource_type, double>> weights{{0, 4}, {1, 1}};
   booked_node node{"n", units(2000, 16000), units(1500, 4000)};
@@ -155,6 +167,61 @@ TEST_CASE("case 24: an ask that no longer fits its quota keeps its reservation f
   CHECK(of.nodes.reserved_by(waits) != none);
   CHECK(of.run(60min + 6s) == 0);
   CHECK(of.nodes.reserved_by(waits) == none);
+}
+
+TEST_CASE("an ask that is held is not placed by its reservation") {
+  world of{{{"root.a", {}}}, {units(5)}, {.weights = both}};
+  const application_index which = of.application(1);
+  const ask_index first = of.ask(which, units(3));
+  CHECK(of.run(1s) == 1);
+  of.queues.set_max(0, units(10)).value();
+  const ask_index waits = of.ask(which, units(3), 1s);
+  CHECK(of.run(5s, cycle_outcome::kind::reserved) == 1);
+  of.nodes.release(first).value();
+  of.queues.hold(waits, true).value();
+  CHECK(of.run(6s) == 0);
+  of.queues.hold(waits, false).value();
+  CHECK(of.run(7s) == 1);
+  CHECK(of.nodes.nodes()[0].reserved_for == none);
+}
+
+TEST_CASE("a node that is not usable is nobody's reservation, and nobody is placed there by one") {
+  world of{{{"root.a", {}}}, {units(5), units(5)}, {.weights = both}};
+  of.queues.set_max(0, units(20)).value();
+  const application_index which = of.application(1);
+  const ask_index first = of.ask(which, units(3)), second = of.ask(which, units(3));
+  CHECK(of.run(1s) == 2);
+  const ask_index waits = of.ask(which, units(3), 1s);
+  CHECK(of.run(5s, cycle_outcome::kind::reserved) == 1);
+  const node_number its = of.nodes.reserved_by(waits);
+  REQUIRE(its != none);
+  of.nodes.set_usable(its, false);
+  CHECK(of.nodes.reserved_by(waits) == none);
+  of.nodes.release(of.queues.of_ask(first).node == its ? first : second).value();
+  CHECK(of.run(6s) == 0);
+  CHECK(of.nodes.reserved_by(waits) == 1 - its);
+  of.nodes.set_usable(its, true);
+  CHECK(of.run(7s) == 1);
+  CHECK(of.queues.of_ask(waits).node == its);
+}
+
+TEST_CASE("an ask that evicts on another node than it has reserved has that one reserved, and no other") {
+  world of{{{"root.a", {.guaranteed = units(10)}}, {"root.b", {}}}, {units(6), units(6)}, {.weights = both}};
+  const application_index a = of.application(1), b = of.application(2);
+  of.nodes.allocate(of.ask(a, units(3)), 0).value();
+  const ask_index victim = of.ask(b, units(5));
+  of.nodes.allocate(victim, 1).value();
+  const ask_index waits =
+      of.queues.add_ask({.application = a, .request = units(4), .created = 0s, .may_preempt = true}).value();
+  CHECK(of.run(3s, cycle_outcome::kind::reserved) == 1);
+  CHECK(of.nodes.reserved_by(waits) == 0);  // where least is missing
+  CHECK(of.run(60s, cycle_outcome::kind::preempting) == 1);
+  CHECK(of.nodes.last_plan()->victims == std::vector{victim});
+  CHECK(of.nodes.nodes()[0].reserved_for == none);
+  CHECK(of.nodes.nodes()[1].reserved_for == waits);
+  of.nodes.release(victim).value();
+  CHECK(of.run(61s) == 1);
+  CHECK(of.queues.of_ask(waits).node == 1);
 }
 
 TEST_CASE("case 24: binpacking fills one node, and two queues share twenty slots fairly") {

@@ -192,6 +192,30 @@ TEST_CASE("case 21: somebody goes when a queue has been above its maximum for it
   CHECK(watch.due(w.queues, 161s) == std::vector{w.at("root.p.a")});
 }
 
+TEST_CASE("delays up to the end of time end then, not at once") {
+  world w{{{"root", {}}, {"root.a", {.max = units(1), .quota_preemption_delay = instant::max()}}}};
+  w.runs("root.a", units(2));
+  quota_watch watch;
+  CHECK(watch.due(w.queues, 10s).empty());
+  CHECK(watch.next() == instant::max());
+  CHECK(watch.due(w.queues, 11s).empty());
+  // A partition made anew says after one delay that the next is without end.
+  world shorter{{{"root", {}}, {"root.a", {.max = units(1), .quota_preemption_delay = 30s}}}};
+  shorter.runs("root.a", units(2));
+  quota_watch other;
+  CHECK(other.due(shorter.queues, 10s).empty());
+  CHECK(other.due(w.queues, 40s).size() == 1);
+  CHECK(other.next() == instant::max());
+  CHECK(other.due(w.queues, 41s).empty());
+}
+
+TEST_CASE("what is handed down is rounded down in whole units: one of 49 for 49 is one") {
+  world w{{{"p", {.max = units(0)}}, {"p.a", {}}, {"p.b", {}}}};
+  w.runs("p.a", units(1));
+  w.runs("p.b", units(48));
+  CHECK(w.gone("p") == std::vector<std::int64_t>{1, 48});
+}
+
 TEST_CASE("in random trees nobody goes whom a maximum does not need, and no queue below falls under its guarantee") {
   std::size_t plans = 0, victims = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {

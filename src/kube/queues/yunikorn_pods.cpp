@@ -106,11 +106,8 @@ class yunikorn_tree {
       const std::size_t next = std::min(path.find('.', end + 1), path.size());
       const std::vector<yunikorn_queue> as = of_->queues[at_.at(above)].child_template;
       const bool reclaims = of_->queues[at_.at(above)].reclaims;
-      yunikorn_queue made;
-      if (next == path.size() && !as.empty())
-        made = as.front();
-      else
-        made.inherit(of_->queues[at_.at(above)]);
+      // Leaves are as the template says, others as one that says nothing: properties hold for those below only where a file names them.
+      yunikorn_queue made = next == path.size() && !as.empty() ? as.front() : yunikorn_queue{};
       made.quota_preemption_delay = {};  // queues that rules make are left alone
       made.path = path.substr(0, next);
       made.parent = above;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <set>
 
 #include "gangsched/src/kube/documents/annotations.hpp"
@@ -269,18 +270,24 @@ class yunikorn_reader {
                                            : yk::preemption_policy::disabled;
         return true;
       }
-      const auto duration = [&](instant& to) {
-        const auto delay = parse_duration(word);
-        if (!delay || *delay <= instant::zero()) return no("a duration like 30s");
+      const auto delay = parse_duration(word);
+      const auto duration = [&](instant& to, instant least) {
+        if (!delay || *delay < least) return no("a duration like 30s");
         to = *delay;
         return true;
       };
-      if (key == "preemption.delay") return duration(out.preemption_delay);
-      if (key == "quota.preemption.delay") return duration(out.quota_preemption_delay);
-      if (key == "application.unschedasks.backoff.delay") return duration(out.backoff);
+      if (key == "preemption.delay") return duration(out.preemption_delay, instant{1});
+      if (key == "quota.preemption.delay") return duration(out.quota_preemption_delay, instant::zero());
+      if (key == "application.unschedasks.backoff.delay") {
+        const bool is_good = delay && *delay > instant::zero();
+        out.backoff = is_good ? *delay : yunikorn_queue{}.backoff;
+        return is_good || read_->warn(v, fmt::format("\"{}\" is no duration above 0; it is 30s, the default", word));
+      }
       if (key == "application.unschedasks.backoff") {
         const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), out.backoff_after);
-        return (bad == std::errc{} && end == word.data() + word.size()) || no("a whole number from 0 to 2^32-1");
+        if (bad == std::errc::result_out_of_range) out.backoff_after = std::numeric_limits<std::uint32_t>::max();
+        return (bad != std::errc::invalid_argument && end == word.data() + word.size()) ||
+               no("a whole number from 0 upwards");
       }
       return read_->ignore(key, v, {});
     });

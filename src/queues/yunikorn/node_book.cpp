@@ -45,6 +45,11 @@ GANGSCHED_INLINE result<node_number> node_book::add_node(std::string name, const
   return static_cast<node_number>(nodes_.size() - 1);
 }
 
+GANGSCHED_INLINE void node_book::set_usable(node_number node, bool usable) {
+  nodes_[node].usable = usable;
+  if (!usable) nodes_[node].reserved_for = none;
+}
+
 GANGSCHED_INLINE node_number node_book::reserved_by(ask_index which) const {
   for (node_number at = 0; at < nodes_.size(); ++at)
     if (nodes_[at].reserved_for == which) return at;
@@ -117,11 +122,15 @@ GANGSCHED_INLINE bool node_book::preempt(ask_index which, bool nodes_tried) {
   plan_ = preemptor_.find(*queues_, which, seen, nodes_tried);
   if (!*plan_) return false;
   queues_->begin_preemption(which, plan_->victims).value();
-  // An application reserves a node once.
+  // An application reserves a node once, and an ask one node: the one where its victims are.
   booked_node& there = nodes_[plan_->node];
   const bool is_its = there.reserved_for != none &&
                       queues_->of_ask(there.reserved_for).spec.application == queues_->of_ask(which).spec.application;
-  if (!is_its) there.reserved_for = which, there.reserved_at = now_;
+  if (!is_its) {
+    unreserve(which);
+    there.reserved_for = which;
+    there.reserved_at = now_;
+  }
   return true;
 }
 
@@ -153,6 +162,7 @@ GANGSCHED_INLINE cycle_outcome node_book::try_reserved() {
           if (elapsed(nodes_[at].reserved_at, now_) > options_.reservation_wait) nodes_[at].reserved_for = none;
           continue;
         }
+        if (queues_->of_ask(which).held) continue;  // it waits for another's place
         node_number to = none;
         if (elsewhere) {
           to = place(which);

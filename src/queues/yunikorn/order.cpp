@@ -254,7 +254,7 @@ GANGSCHED_INLINE cycle_outcome partition::try_application(application_index whic
   std::uint32_t without_node = 0;
   for (const ask_index one : of.pending) {
     if (leaf.backoff_after != 0 && without_node >= leaf.backoff_after) {
-      of.backs_off_until = now + leaf.backoff;
+      of.backs_off_until = later_by(now, leaf.backoff);
       return {};
     }
     const resources& request = asks_[one].spec.request;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
@@ -61,12 +60,12 @@ inline void hand_down(const partition& queues, queue_index queue, const resource
     parts.push_back({child, types, above(used, guaranteed, types)});
     all += parts.back().above;
   }
+  __extension__ using wide = __int128;
   for (const part& one : parts) {
     resources its;
     resources::for_each(one.types & amount.types(), [&](resource_type type) {
-      const double share =
-          one.above[type] == 0 ? 0 : static_cast<double>(one.above[type]) / static_cast<double>(all[type]);
-      its.set(type, static_cast<std::int64_t>(std::floor(share * static_cast<double>(amount[type]))));
+      its.set(type,
+              one.above[type] == 0 ? 0 : static_cast<std::int64_t>(wide{one.above[type]} * amount[type] / all[type]));
     });
     if (!is_zero(its)) hand_down(queues, one.child, its, leaves);
   }
@@ -152,11 +151,11 @@ GANGSCHED_INLINE std::vector<queue_index> quota_watch::due(const partition& queu
     const instant delay = queues.settings(queue).quota_preemption_delay;
     if (delay <= instant::zero() || !is_over_max(queues, queue)) continue;
     const auto known = due_at_.find(queues.tree().name(queue));
-    instant at = known == due_at_.end() ? now + delay : known->second;
+    instant at = known == due_at_.end() ? later_by(now, delay) : known->second;
     if (at <= now && !above_is_due[queue]) {
       above_is_due[queue] = true;
       made.push_back(queue);
-      at = now + delay;
+      at = later_by(now, delay);
     }
     seen.emplace(queues.tree().name(queue), at);
   }

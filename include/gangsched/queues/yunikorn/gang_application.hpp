@@ -40,8 +40,11 @@ struct replacement {
 ///
 /// A placeholder that is smaller than the ask in any type is released and counts as timed out. Otherwise the ask goes where one is, or to
 /// another node with room (which has both then), and what is charged becomes the ask's when the host confirms. An ask of which no
-/// placeholder is left is placed like any other; until then cycles pass over it. Released, preempted, and lost with their node count as
-/// timed out.
+/// placeholder is left is placed like any other; until then cycles pass over it, and it has no node reserved. Released, preempted,
+/// withdrawn, and lost with their node count as timed out.
+///
+/// As long as it is there, asks of its application come by it and waiting ones go by it (`remove`, not those of the book or the partition),
+/// and so do placeholders with a node (`confirm`). A call that finds no memory changes nothing.
 class GANGSCHED_API gang_application {
  public:
   struct terms {
@@ -57,10 +60,13 @@ class GANGSCHED_API gang_application {
   /// @param nodes with the queues in which the application is; outlives it.
   gang_application(node_book& nodes, application_index which, terms with);
 
-  /// Errors: those of `partition::add_ask`, `unknown` (such a task group).
+  /// Errors: those of `partition::add_ask`, `unknown` (such a task group), `wrong_state` (an ask of another application).
   result<ask_index> add_placeholder(const ask_spec& spec, std::string_view group);
-  /// A real ask; a group that is not there has no placeholders.
+  /// A real ask; a group that is not there has no placeholders. Errors: the same, but that one.
   result<ask_index> add(const ask_spec& spec, std::string_view group = {});
+  /// A real ask or a placeholder that waits is withdrawn; whose place a real ask was to take goes all the same. Errors: `unknown`;
+  /// `wrong_state`, of another application.
+  result<void> remove(ask_index which);
   /// A cycle has placed the ask, of this application or of another one.
   void placed(ask_index which, instant now);
 
@@ -68,13 +74,14 @@ class GANGSCHED_API gang_application {
   /// way. O(asks · placeholders).
   [[nodiscard]] std::optional<replacement> try_replace();
   /// If it is time: in an application that runs, placeholders that are not being replaced are released. Otherwise all placeholders are,
-  /// those without a node at once, and it resumes or, with all real asks that wait, fails.
+  /// those without a node at once, and it resumes or, with all real asks that wait, of whatever task group, fails.
   void expire(instant now);
   /// Placeholders that the host is to remove, and then to confirm. Each is told once.
   [[nodiscard]] std::vector<ask_index> take_released();
   /// The host has removed a placeholder, because it was replaced or released, or preempted. Error: `unknown`.
   result<void> confirm(ask_index placeholder);
   /// A node is lost: asks that had replaced their placeholders elsewhere are confirmed; those that were to run there wait again.
+  /// @pre there is such a node.
   void node_lost(node_number node);
 
   [[nodiscard]] gang_phase phase() const noexcept { return phase_; }
@@ -104,7 +111,9 @@ class GANGSCHED_API gang_application {
   [[nodiscard]] bool can_take(const placeholder& one) const;
   void release(placeholder& one);
   void gone(std::size_t at, bool replaced);
+  void give_up_place(placeholder& one);
   void hold_real();
+  [[nodiscard]] result<void> check_application(application_index of) const;
   void swap(const placeholder& one);
 
   node_book* nodes_;
@@ -112,6 +121,7 @@ class GANGSCHED_API gang_application {
   terms terms_;
   gang_phase phase_ = gang_phase::accepted;
   std::optional<instant> deadline_ = {};
+  std::uint64_t placed_ = 0;                    ///< placeholders that had a node, neither preempted nor lost
   std::vector<counts> counts_ = {};             ///< by task group
   std::vector<placeholder> placeholders_ = {};  ///< in the order in which they were asked for
   std::vector<real> waiting_ = {};              ///< real asks of task groups that have no node

@@ -32,7 +32,8 @@ struct booked_node {
                                               std::span<const std::pair<resource_type, double>> weights, node_order by);
 
 /// The nodes of a partition, with what YuniKorn's core knows of them: amounts, an order, and reservations. An ask that fits its quotas and
-/// no node reserves, when it is old enough, the node where least is missing; nobody else is placed there, and it is tried there first.
+/// no node reserves, when it is old enough, the node where least is missing; nobody else is placed there, and it is tried there first,
+/// unless it is held (`partition::hold`).
 /// Affinity, ports and all that is not an amount are not looked at.
 class GANGSCHED_API node_book : public node_host {
  public:
@@ -51,12 +52,16 @@ class GANGSCHED_API node_book : public node_host {
 
   /// Errors: `out_of_range` (below 0), `duplicate`.
   result<node_number> add_node(std::string name, const resources& capacity);
-  void set_usable(node_number node, bool usable) { nodes_[node].usable = usable; }
+  /// A node that is not usable is nobody's reservation any more.
+  /// @pre there is such a node.
+  void set_usable(node_number node, bool usable);
   [[nodiscard]] const std::vector<booked_node>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] partition& queues() const noexcept { return *queues_; }
   [[nodiscard]] const std::optional<preemption_plan>& last_plan() const noexcept { return plan_; }
   /// The node that the ask has reserved; `none` without one. O(nodes).
   [[nodiscard]] node_number reserved_by(ask_index which) const;
+  /// The ask has none any more. O(nodes).
+  void unreserve(ask_index which);
 
   /// One cycle, at most one thing: an ask with a reservation, by the order of queues and its age, there or else anywhere; or
   /// `partition::try_allocate`. O(nodes · log nodes) an ask.
@@ -71,6 +76,7 @@ class GANGSCHED_API node_book : public node_host {
   result<void> remove_application(application_index which);
 
   // Room that somebody else keeps account of (`gang_application`).
+  /// @pre there is such a node, for both.
   void take(node_number node, const resources& amount) { nodes_[node].available -= amount; }
   void give_back(node_number node, const resources& amount) { nodes_[node].available += amount; }
   /// The first node by the order with room for the ask, nobody else's reservation; `none` without one.
@@ -83,7 +89,6 @@ class GANGSCHED_API node_book : public node_host {
  private:
   [[nodiscard]] std::vector<node_number> in_order() const;
   void put(ask_index which, node_number node);
-  void unreserve(ask_index which);
   cycle_outcome try_reserved();
   void leaves_below(queue_index queue, std::vector<queue_index>& leaves) const;
 

@@ -143,10 +143,13 @@ class GANGSCHED_API partition {
   [[nodiscard]] const queue_usage& usage(queue_index queue) const { return usage_[queue]; }
   [[nodiscard]] const application& of(application_index which) const { return applications_[which]; }
   [[nodiscard]] const ask& of_ask(ask_index which) const { return asks_[which]; }
+  /// Whether there is such an application.
   [[nodiscard]] bool has(application_index which) const noexcept {
     return which < applications_.size() && applications_[which].spec.queue != no_queue;
   }
+  /// Whether there is such an ask, and it has no node.
   [[nodiscard]] bool waits(ask_index which) const noexcept;
+  /// Whether there is such an ask, and it is allocated.
   [[nodiscard]] bool runs(ask_index which) const noexcept;
   [[nodiscard]] std::span<const application_index> applications(queue_index leaf) const { return members_[leaf]; }
 
@@ -205,8 +208,8 @@ class GANGSCHED_API partition {
   [[nodiscard]] bool may_run(application_index which) const;
 
   /// One cycle: goes down the tree in order and offers each ask that may have more to @p host, until one is placed, which is allocated, or
-  /// preempts. Nothing blocks what comes after it, but that applications back off until some time after @p now. @p attempts of preemption
-  /// for each leaf.
+  /// preempts. Nothing blocks what comes after it, but that applications back off until some time after @p now, which is needed where
+  /// queues have `backoff_after`: one that backs off is tried again only when it has come. @p attempts of preemption for each leaf.
   cycle_outcome try_allocate(node_host& host, int attempts = 10, instant now = {});
 
  private:

@@ -14,10 +14,12 @@ namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
 /// Who goes so that a queue is within its maximum again (YuniKorn's quota change preemption, 1.8), in the order in which they were chosen.
 /// What is to be freed is what the queue has above its maximum, at most what it or a queue above it has above its guarantee, where some
-/// have one. A queue hands that down by what those below it have above their guarantees, in whole units, rounded down. In each leaf go,
-/// of those that hold something of it, first who holds most of its types of that and least else, in percent; then who did not opt out and
-/// leads no application; then by priority, the hour in which they came (the newest first) and size; who would free more than is left to
-/// free stays. So the queue may stay a little above its maximum. O(allocations below · (log allocations + depth)).
+/// have one: a guarantee that is used exactly, or not used up, bounds nothing. A queue hands that down by what those below it have above
+/// their guarantees, in whole units, rounded down; one with a guarantee of other types only gives nothing. In each leaf go, of those that
+/// hold something of it, first who neither opted out nor leads an application, then who opted out, then who leads; of these first who
+/// holds most types of that and fewest else, in percent; then by priority (the lowest first), the hour in which they came (the newest
+/// first) and size (the smallest first); who would free more than is left to free stays. So the queue may stay a little above its maximum.
+/// O(allocations below · (log allocations + depth)).
 [[nodiscard]] GANGSCHED_API std::vector<ask_index> over_quota_victims(const partition& queues, queue_index queue);
 
 /// Since when queues have been above their maximum: after `queue_settings::quota_preemption_delay` it is time for somebody to go.
