@@ -91,7 +91,7 @@ class GANGSCHED_API queue {
   template <class Visit>
   void each_waiting(const Visit& visit) const {
     for (const bool group : {false, true}) {
-      for (row_t row = 0; row < (group ? groups_ : pods_).size(); ++row)
+      for (row_t row = 0, end = known_rows(group); row < end; ++row)
         if (const entity e{row, group}; waits(e)) visit(e);
     }
   }
