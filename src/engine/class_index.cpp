@@ -98,9 +98,7 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
-  constexpr std::uint32_t few_groups = 512;
-  if (rows_.groups.size() > std::max(few_groups, 2 * live_groups_))
-    stale_.forget();  // dead groups pile up: start over at the next pick
+  if (rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
 }
 
 GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {

@@ -147,8 +147,7 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     number_keys();
     const std::vector<std::uint32_t> slots = buffers_.slot;
     std::vector<filtered_group> groups;
-    for (const std::int64_t key : buffers_.distinct) groups.push_back({key, 0, {}});
-    for (const std::uint32_t slot : slots) ++groups[slot].population;
+    count_by_key(buffers_.distinct, slots, groups);
     if (!groups.empty()) hook.plugin->filter.finish(hook.plugin->self.get(), context, groups);
     for (std::size_t j = 0; j < among.size(); ++j) each(among[j], groups[slots[j]].verdict);
   };
@@ -214,8 +213,7 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
     const std::vector<std::int64_t> raws = buffers_.keys;
     const std::vector<std::uint32_t> slots = buffers_.slot;
     std::vector<scored_group> groups;
-    for (const std::int64_t raw : buffers_.distinct) groups.push_back({raw, 0});
-    for (const std::uint32_t slot : slots) ++groups[slot].population;
+    count_by_key(buffers_.distinct, slots, groups);
     if (hook.plugin->score.finish != nullptr && !groups.empty() &&
         hook.plugin->score.finish(hook.plugin->self.get(), context, groups).code == code::skip) {
       continue;

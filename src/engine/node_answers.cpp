@@ -435,8 +435,7 @@ GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& ou
   const bool known = place != groupings_.end();
   grouping& one = known ? **place : detail::add_one(groupings_, most_, now_);
   one.used = now_;
-  const bool listed = known && changed_since(one, facets) &&
-                      one.groups.size() <= std::max<std::uint32_t>(512, 2 * one.live);  // dead ones pile up
+  const bool listed = known && changed_since(one, facets) && !one.groups.outgrown(one.live);
   one.group.resize(places(), key_groups::none);
   if (listed) {
     for (const row_t row : buffers_.rows) regroup(one, keys, row);

@@ -82,9 +82,7 @@ GANGSCHED_INLINE void picker::opaque_key_filters(const class_plan& plan, row_t p
     for (const row_t row : buffers_.candidates)
       buffers_.keys.push_back(hook.plugin->filter.key(hook.plugin->self.get(), context, row));
     number_keys();
-    buffers_.filtered.clear();
-    for (const std::int64_t key : buffers_.distinct) buffers_.filtered.push_back({key, 0, {}});
-    for (const std::uint32_t slot : buffers_.slot) ++buffers_.filtered[slot].population;
+    count_by_key(buffers_.distinct, buffers_.slot, buffers_.filtered);
     hook.plugin->filter.finish(hook.plugin->self.get(), context, buffers_.filtered);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < buffers_.candidates.size(); ++i) {
@@ -118,9 +116,7 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
     for (const row_t row : buffers_.candidates)
       buffers_.keys.push_back(hook.plugin->score.one(hook.plugin->self.get(), context, row));
     number_keys();
-    buffers_.scored.clear();
-    for (const std::int64_t raw : buffers_.distinct) buffers_.scored.push_back({raw, 0});
-    for (const std::uint32_t slot : buffers_.slot) ++buffers_.scored[slot].population;
+    count_by_key(buffers_.distinct, buffers_.slot, buffers_.scored);
     if (hook.plugin->score.finish(hook.plugin->self.get(), context, buffers_.scored).code == code::skip) continue;
     check_range(*hook.plugin, buffers_.scored, result);
     for (std::size_t i = 0; i < buffers_.candidates.size(); ++i) {

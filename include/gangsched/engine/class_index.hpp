@@ -62,7 +62,7 @@ class GANGSCHED_API class_index {
 
  private:
   /// To go through more groups than that is no less work than to go through the nodes.
-  [[nodiscard]] std::uint32_t max_groups() const noexcept { return std::max<std::uint32_t>(512, row_count_ / 4); }
+  [[nodiscard]] std::uint32_t max_groups() const noexcept { return std::max(key_groups::usual, row_count_ / 4); }
   struct capacity_sums {
     const domain_index* of;
     std::uint64_t version;

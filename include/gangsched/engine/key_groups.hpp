@@ -41,6 +41,15 @@ struct key_values {
   }
 };
 
+/// One of @p out for each distinct key, with how many have it; @p slot: by who has a key, which of @p distinct it is. O(slot).
+template <class Entry>
+void count_by_key(std::span<const std::int64_t> distinct, std::span<const std::uint32_t> slot,
+                  std::vector<Entry>& out) {
+  out.clear();
+  for (const std::int64_t key : distinct) out.push_back({key, 0});
+  for (const std::uint32_t one : slot) ++out[one].population;
+}
+
 /// Adds up how many nodes groups have, by value of a key.
 class value_sums {
  public:
@@ -86,6 +95,7 @@ class value_sums {
 class key_groups {
  public:
   static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::uint32_t usual = 512;  ///< as many do no harm, in any cluster
 
   void reset(std::size_t keys) {
     keys_ = keys;
@@ -96,6 +106,8 @@ class key_groups {
     count_ = 0;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
+  /// Groups of which nodes go stay; whether so many have that it pays to begin anew. @p live: how many there were when they were made.
+  [[nodiscard]] bool outgrown(std::uint32_t live) const noexcept { return count_ > std::max(usual, 2 * live); }
   [[nodiscard]] std::int64_t key(std::uint32_t group, std::size_t which) const noexcept {
     return tuples_[group * keys_ + which];
   }

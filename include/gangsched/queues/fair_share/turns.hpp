@@ -41,7 +41,8 @@ inline constexpr instant usual_head_start = std::chrono::minutes{10};
 [[nodiscard]] GANGSCHED_API bool goes_first(const fair_shares& shares, const turn& a, const turn& b, const usage& now,
                                             instant head_start = usual_head_start);
 
-/// The parts of queues for who compares many heads while nothing changes: each is worked out once.
+/// The parts of queues for who compares many heads while nothing changes: each is worked out once. `forget` with the number of queues
+/// comes first.
 class GANGSCHED_API known_parts {
  public:
   /// What was known does not hold any more. O(1), and O(queues) if there are more than before.
@@ -57,8 +58,8 @@ class GANGSCHED_API known_parts {
   /// `saturation_of`. @pre What it depends on has been forgotten since it changed.
   [[nodiscard]] const saturation& of(const fair_shares& shares, queue_index queue, const usage& now) {
     if (known_at_[queue] != round_) {
-      known_at_[queue] = round_;
       parts_[queue] = saturation_of(shares, queue, now);
+      known_at_[queue] = round_;  // after what memory may lack for
     }
     return parts_[queue];
   }

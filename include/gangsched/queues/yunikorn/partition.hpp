@@ -171,9 +171,9 @@ class GANGSCHED_API partition {
   result<void> release(ask_index which);
   /// An ask evicts: its victims are `preempting` until they are released, and it never does so again. A victim may have been one before.
   result<void> begin_preemption(ask_index which, std::span<const ask_index> victims);
-  /// The same for no ask: their queue has more than it may.
+  /// The same for no ask: their queue has more than it may. Error: `unknown`, of a victim that is not allocated; nothing changed.
   result<void> begin_preemption(std::span<const ask_index> victims);
-  /// Whether cycles pass over an ask that waits.
+  /// Whether cycles pass over an ask that waits. Error: `unknown`, of one that does not wait.
   result<void> hold(ask_index which, bool held);
   /// An ask tried to at @p now.
   void note_preemption_try(ask_index which, instant now) { asks_[which].preemption_try = now; }
