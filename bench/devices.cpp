@@ -16,14 +16,17 @@ using namespace gangsched;
 constexpr const char* a100_profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
 constexpr int slices_of[] = {1, 2, 4, 4, 8};
 
-cluster gpu_nodes(int nodes, int gpus, bool mig) {
+/// @p adverse: every node has another size, and where there are no MIG instances they are of two kinds of machines.
+cluster gpu_nodes(int nodes, int gpus, bool mig, bool adverse = false) {
   cluster made;
   for (int i = 0; i < nodes; ++i) {
     node_spec node;
     node.name = "n" + std::to_string(i);
     node.allocatable = {{"cpu", 256}, {"memory", bench::mebi(1 << 20)}, {"pods", 256}};
+    if (adverse) node.allocatable["cpu"] = quantity::from_milli(256'000 + 7919 * i % 16384);
     if (gpus == 8 && !mig)
-      node.devices = make_node_devices(gpu_machine::dgx1_v100, "V100", 32768);
+      node.devices =
+          make_node_devices(adverse && i % 2 == 0 ? gpu_machine::two_quads : gpu_machine::dgx1_v100, "V100", 32768);
     else
       node.devices.gpus.resize(static_cast<std::size_t>(gpus));
     if (mig) node.devices.gpu.model = "NVIDIA-A100-SXM4-40GB";
@@ -125,19 +128,35 @@ void churn(benchmark::State& state, cluster& cluster, scheduler& scheduler, std:
   state.SetItemsProcessed(state.iterations());
 }
 
+/// One of each kind, or, adverse, of eight sizes.
+std::vector<pod_spec> in_sizes(const std::vector<pod_spec>& kinds, bool adverse) {
+  if (!adverse) return kinds;
+  std::vector<pod_spec> made;
+  for (const pod_spec& one : kinds) {
+    for (int size = 0; size < 8; ++size) {
+      made.push_back(one);
+      made.back().containers[0].requests["memory"] = bench::mebi(1000 + 100 * size);
+    }
+  }
+  return made;
+}
+
 void MIGMix(benchmark::State& state) {
-  cluster cluster = gpu_nodes(static_cast<int>(state.range(0)), 8, true);
+  const bool adverse = state.range(1) != 0;
+  cluster cluster = gpu_nodes(static_cast<int>(state.range(0)), 8, true, adverse);
   scheduler scheduler{cluster, profile{priority_sort{}, node_resources_fit{}, device_fit{}}};
   std::vector<pod_spec> kinds;
   for (const char* profile : a100_profiles) {
     kinds.push_back({.name = {}, .containers = {{.requests = {{"cpu", 1}}}}, .devices = {{.mig_profile = profile}}});
   }
+  kinds = in_sizes(kinds, adverse);
   churn(state, cluster, scheduler, kinds, static_cast<std::size_t>(state.range(0)) * 14);
 }
-BENCHMARK(MIGMix)->ArgName("nodes")->Arg(1000)->Arg(10'000);
+BENCHMARK(MIGMix)->ArgNames({"nodes", "adverse"})->ArgsProduct({{1000, 10'000}, {0, 1}});
 
 void NVLinkPack(benchmark::State& state) {
-  cluster cluster = gpu_nodes(static_cast<int>(state.range(0)), 8, false);
+  const bool adverse = state.range(1) != 0;
+  cluster cluster = gpu_nodes(static_cast<int>(state.range(0)), 8, false, adverse);
   scheduler scheduler{cluster, profile{priority_sort{}, node_resources_fit{}, device_fit{}}};
   std::vector<pod_spec> kinds;
   for (const int count : {1, 2, 4, 8}) {
@@ -145,20 +164,29 @@ void NVLinkPack(benchmark::State& state) {
                      .containers = {{.requests = {{"cpu", count}}}},
                      .devices = {{.count = count, .within = device_scope::nvlink, .within_preferred = true}}});
   }
+  kinds = in_sizes(kinds, adverse);
   churn(state, cluster, scheduler, kinds, static_cast<std::size_t>(state.range(0)) * 2);
 }
-BENCHMARK(NVLinkPack)->ArgName("nodes")->Arg(1000)->Arg(10'000);
+BENCHMARK(NVLinkPack)->ArgNames({"nodes", "adverse"})->ArgsProduct({{1000, 10'000}, {0, 1}});
 
-/// Kubernetes' SteadyState for dynamic resource allocation: 500 nodes with 10 devices each, full but for ten.
+/// Kubernetes' SteadyState for dynamic resource allocation: 500 nodes with 10 devices each, full but for ten. Adverse: every node has
+/// another size, half of the devices have attributes of their own, and pods are of eight sizes.
 void DRASteadyState(benchmark::State& state) {
+  const bool adverse = state.range(1) != 0;
   cluster cluster;
   for (int i = 0; i < 500; ++i) {
     node_spec node{.name = "n" + std::to_string(i), .allocatable = {{"cpu", 64}, {"pods", 110}}};
+    if (adverse) {
+      node.allocatable["cpu"] = quantity::from_milli(64'000 + i);
+      node.allocatable["memory"] = bench::mebi(1 << 20);
+    }
     for (int device = 0; device < 10; ++device) {
       node.devices.others.push_back(
           {.id = "d" + std::to_string(device),
            .device_class = "test-driver.cdi.k8s.io",
            .attributes = {{"kind", std::string{device % 2 == 0 ? "even" : "odd"}}, {"size", std::int64_t{device}}}});
+      if (adverse && device % 4 < 2)
+        node.devices.others.back().attributes["serial"] = std::string{"s" + std::to_string(10 * i + device)};
     }
     bench::must(cluster.add_node(node));
   }
@@ -169,8 +197,8 @@ void DRASteadyState(benchmark::State& state) {
        .containers = {{.requests = {{"cpu", 1}}}},
        .devices = {{.device_class = "test-driver.cdi.k8s.io",
                     .selectors = {{"kind", attribute_operator::equal, {std::string{"odd"}}}}}}}};
-  churn(state, cluster, scheduler, kinds, static_cast<std::size_t>(state.range(0)));
+  churn(state, cluster, scheduler, in_sizes(kinds, adverse), static_cast<std::size_t>(state.range(0)));
 }
-BENCHMARK(DRASteadyState)->ArgName("claims")->Arg(100)->Arg(2500)->Arg(4900);
+BENCHMARK(DRASteadyState)->ArgNames({"claims", "adverse"})->ArgsProduct({{100, 2500, 4900}, {0, 1}});
 
 }  // namespace

@@ -55,7 +55,7 @@ node_spec node_of(int i, const node_options& how) {
                  {"example.com/rack", numbered("rack%04d", i / 32)}};
   node.allocatable = {{"cpu", how.small ? 4 : 32}, {"memory", mebi(how.small ? 32768 : 65536)}, {"pods", 110}};
   if (how.adverse) {
-    node.allocatable["cpu"] = quantity::from_milli((how.small ? 4000 : 32000) + i);
+    node.allocatable["cpu"] = quantity::from_milli(how.small ? 4000 + i % 97 : 32000 + i);
     node.allocatable["memory"] = mebi((how.small ? 32768 : 65536) + 7919 * i % 16384);
   }
   return node;
@@ -69,9 +69,9 @@ std::vector<node_id> add_nodes(cluster& to, int count, const node_options& how) 
   return ids;
 }
 
-void change_images(cluster& of, const std::vector<node_id>& nodes, int turn) {
+void change_images(cluster& of, const std::vector<node_id>& nodes, int turn, const node_options& how) {
   const auto which = static_cast<std::size_t>(turn) * 31 % nodes.size();
-  node_spec node = node_of(static_cast<int>(which), {.adverse = true});
+  node_spec node = node_of(static_cast<int>(which), how);
   node.images = {{{"example.com/pause:1"}, (300 + turn) << 20}};
   must(of.update_node(nodes[which], node));
 }
@@ -128,7 +128,7 @@ pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, cons
       break;
     case kind::high:
     case kind::equal:
-      set_size(pod, quantity{3});
+      set_size(pod, quantity::from_milli(how.adverse ? 3000 - 10 * (i % 8) : 3000));
       pod.priority = which == kind::high ? 10 : 0;
       break;
     case kind::giant: set_size(pod, quantity{9}); break;
@@ -141,7 +141,9 @@ void add_running(cluster& to, const std::vector<node_id>& nodes, kind which, int
   const std::size_t places = (nodes.size() + step - 1) / step;
   for (int i = 0; i < count; ++i) {
     pod_spec pod = pod_of(which, i, numbered("init-%06d", i), "sched-0", how);
-    if (how.adverse) set_size(pod, quantity::from_milli(100 + 7919 * i % 97 * 50));
+    const int size = 7919 * i % 97;
+    if (how.adverse) set_size(pod, quantity::from_milli(which == kind::low ? 800 + size : 100 + 50 * size));
+    if (how.adverse && which == kind::low) pod.priority = i / 7 % 5;
     pod.node = nodes[step * (static_cast<std::size_t>(i) % places)];
     must(to.add_pod(pod));
   }

@@ -15,8 +15,9 @@ struct node_options {
 };
 /// "node-%05d", with a hostname, a zone and a rack of 32.
 std::vector<gangsched::node_id> add_nodes(gangsched::cluster& to, int count, const node_options& how = {});
-/// A node has other images from now on, as its kubelet says; @p turn: which node, and which images.
-void change_images(gangsched::cluster& of, const std::vector<gangsched::node_id>& nodes, int turn);
+/// A node, made by `add_nodes` with @p how, has other images from now on, as its kubelet says; @p turn: which node, and which images.
+void change_images(gangsched::cluster& of, const std::vector<gangsched::node_id>& nodes, int turn,
+                   const node_options& how);
 
 enum class kind : unsigned char {
   plain,
@@ -37,7 +38,7 @@ enum class kind : unsigned char {
 
 struct pod_options {
   bool by_selector = false;  ///< terms choose their namespaces by labels instead of names
-  bool adverse = false;      ///< eight classes in turns, and who runs is of 97 sizes
+  bool adverse = false;      ///< eight classes in turns, and who runs is of 97 sizes; low ones of five priorities
 };
 /// Number @p i of a kind.
 gangsched::pod_spec pod_of(kind which, int i, const std::string& name, const char* ns, const pod_options& how = {});

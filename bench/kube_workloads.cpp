@@ -97,7 +97,7 @@ void measure(benchmark::State& state, const workload& of, const bench::pod_optio
       before = scheduler.statistics();
     }
     const double start = bench::cpu_seconds();
-    if (how.adverse) bench::change_images(cluster, nodes, first / at_once);
+    if (how.adverse) bench::change_images(cluster, nodes, first / at_once, of.shape);
     const bench::run_result placed = bench::drain(scheduler, static_cast<std::size_t>(some));
     run.seconds += bench::cpu_seconds() - start;
     run.bound += placed.bound;

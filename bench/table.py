@@ -42,9 +42,20 @@ def adverse(title, test, label):
     return Row(f"{title}, adverse", f"{test}/{label}-adverse", small=f"{test}/{label}-all-adverse")
 
 
+def alike(title, bench):
+    """One that is small enough for `--check`."""
+    return Row(title, bench, small=bench)
+
+
 def basic(title, nodes, pods, classes, gate, target, small=None):
     name = "SchedulingBasic/nodes:{}/pods:{}/classes:{}"
     return Row(title, name.format(nodes, pods, classes), gate, target, "ns/pod", small and name.format(*small))
+
+
+def devices(title, bench, small=False, adverse=False):
+    name = f"{bench}/adverse:{int(adverse)}"
+    gate, target = (None, None) if adverse else (1.25, 1 / 3)
+    return Row(title, name, gate, target, "items_per_second", name if small else None)
 
 
 ROWS = [
@@ -78,8 +89,13 @@ ROWS = [
     Row("hopeless pods beside", "Unschedulable/running:20000", 0.3, 0.05, small="Unschedulable/running:100"),
     Row("nodes and services come and go", "SchedulingWithMixedChurn", small="SchedulingWithMixedChurn"),
     Row("preempt and place", "PreemptionBasic/preempt-and-place", 10, 4, small="PreemptionBasic/preempt-and-place"),
-    Row("gangs of 64, a member", "GangScheduling/gang-64", small="GangScheduling/gang-64"),
-    Row("gangs of 64 in a rack, a member", "GangScheduling/gang-64-rack", small="GangScheduling/gang-64-rack"),
+    alike("no room for anybody, adverse", "Unschedulable/unfit-adverse"),
+    alike("preempt and place, adverse", "PreemptionBasic/preempt-and-place-adverse"),
+    alike("gangs of 64, a member", "GangScheduling/gang-64"),
+    alike("gangs of 64 in a rack, a member", "GangScheduling/gang-64-rack"),
+    alike("gangs of 64, a member, adverse", "GangScheduling/gang-64-adverse"),
+    alike("gangs of 1,024, a member, adverse", "GangScheduling/gang-1024-adverse"),
+    alike("gangs of 64 in a rack, a member, adverse", "GangScheduling/gang-64-rack-adverse"),
     Row("gang of 64 in a rack, 10,000 nodes, p99", "Gang64x1000/required_rack/10000nodes", 40, 10, "p99_us"),
     Row("gang of 1,024 x 8 GPUs, 10,000 nodes, p99", "Gang1024/8gpu/10000nodes", 400, 100, "p99_us"),
     Row("the same, 100,000 nodes", "Gang1024/8gpu/100000nodes", 800, 200, "p99_us"),
@@ -87,11 +103,14 @@ ROWS = [
         "TopologyAwareScheduling/750x4/5000nodes"),
     Row("trees of two gangs, p99", "CPGTopologyAware/1500x2x4/5000nodes", None, None, "p99_us", "CPGTopologyAware/1500x2x4/5000nodes"),
     Row("gang of 100 that evicts 1,000", "GangPreemption/1x100/evict:1000", 400, 100, "cycle_us"),
-    Row("MIG, 1,000 nodes", "MIGMix/nodes:1000", 1.25, 1 / 3, "items_per_second", "MIGMix/nodes:1000"),
-    Row("MIG, 10,000 nodes", "MIGMix/nodes:10000", 1.25, 1 / 3, "items_per_second"),
-    Row("NVLink, 1,000 nodes", "NVLinkPack/nodes:1000", 1.25, 1 / 3, "items_per_second", "NVLinkPack/nodes:1000"),
-    Row("NVLink, 10,000 nodes", "NVLinkPack/nodes:10000", 1.25, 1 / 3, "items_per_second"),
-    Row("device claims", "DRASteadyState/claims:2500", 1.25, 1 / 3, "items_per_second", "DRASteadyState/claims:2500"),
+    devices("MIG, 1,000 nodes", "MIGMix/nodes:1000", True),
+    devices("MIG, 10,000 nodes", "MIGMix/nodes:10000"),
+    devices("NVLink, 1,000 nodes", "NVLinkPack/nodes:1000", True),
+    devices("NVLink, 10,000 nodes", "NVLinkPack/nodes:10000"),
+    devices("device claims", "DRASteadyState/claims:2500", True),
+    devices("MIG, 1,000 nodes, adverse", "MIGMix/nodes:1000", True, True),
+    devices("NVLink, 1,000 nodes, adverse", "NVLinkPack/nodes:1000", True, True),
+    devices("device claims, adverse", "DRASteadyState/claims:2500", True, True),
     Row("open loop, 0.5 M pods/s, 5,000 nodes, p99.9", "OpenLoop/nodes:5000/rate:500000", None, None, "p99.9_us"),
     Row("0.1 M pods/s, 100,000 nodes, p99.9", "OpenLoop/nodes:100000/rate:100000", None, None, "p99.9_us"),
     Row("the longest pause there", "OpenLoop/nodes:100000/rate:100000", 1000, 1000, "longest_us"),

@@ -146,21 +146,23 @@ GANGSCHED_INLINE void amount_columns::narrow(std::size_t block) {
   }
 }
 
-GANGSCHED_INLINE void amount_columns::permute(std::span<const row_t> from) {
+GANGSCHED_INLINE void amount_columns::permute(std::size_t first, std::span<const row_t> from) {
   const auto move = [&](auto& all) {
-    const auto before = all;
-    for (std::size_t place = 0; place < from.size(); ++place) all[place] = before[from[place]];
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    const std::remove_reference_t<decltype(all)> before(begin, begin + static_cast<std::ptrdiff_t>(from.size()));
+    for (std::size_t i = 0; i < from.size(); ++i) all[first + i] = before[from[i] - first];
   };
+  const std::size_t from_block = first / amount_block::rows;
+  const std::size_t to_block = (first + from.size() + amount_block::rows - 1) / amount_block::rows;
   move(is_node_);
   for (column& one : columns_) {
     move(one.allocatable), move(one.used), move(one.free), move(one.inverse), move(one.share);
-    std::fill(one.lacking.begin(), one.lacking.end(), std::uint8_t{0});
-    for (std::size_t place = 0; place < one.allocatable.size(); ++place)
-      one.lacking[place / amount_block::rows] =
-          static_cast<std::uint8_t>(one.lacking[place / amount_block::rows] + (one.allocatable[place] == 0.0));
+    for (std::size_t block = from_block; block < to_block; ++block) {
+      const auto its = one.allocatable.begin() + static_cast<std::ptrdiff_t>(block * amount_block::rows);
+      one.lacking[block] = static_cast<std::uint8_t>(std::count(its, its + amount_block::rows, 0.0));
+    }
   }
-  for (std::size_t block = 0; block < changes_.size(); ++block) narrow(block);
-  show();
+  for (std::size_t block = from_block; block < to_block; ++block) narrow(block);
 }
 
 GANGSCHED_INLINE void amount_columns::show() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -9,7 +10,7 @@ GANGSCHED_INLINE class_index::class_index(const model::cluster_state& state, std
                                           engine_statistics& statistics, node_answers* answers)
     : state_(&state), plan_(std::move(plan)), statistics_(&statistics), answers_(answers), counts_(256) {}
 
-GANGSCHED_INLINE void class_index::sync() {
+GANGSCHED_INLINE bool class_index::sync(std::size_t most) {
   const bool known = stale_.read(
       *state_,
       [&](reads facets) {
@@ -20,38 +21,56 @@ GANGSCHED_INLINE void class_index::sync() {
   if (known)
     replay();
   else
-    build();
+    begin_build();
+  if (building_ && (known || most >= row_count_)) build(most);
   rows_.groups.number_values();
   stale_.settle(state_->log);
+  return !building_;
 }
 
-GANGSCHED_INLINE void class_index::build() {
+GANGSCHED_INLINE void class_index::begin_build() {
   ++statistics_->index_builds;
-  refreshes_ += 2;
   row_count_ = state_->nodes.rows.count();
-  const class_plan& plan = *plan_;
   rows_.grow(row_count_);
   // Rows of nodes that were added in a trial and taken back: not counted until they come again.
   std::fill(rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_), rows_.verdict.end(), no_node);
+  for (row_t row = 0; row < row_count_; ++row) rows_.verdict[row] = state_->nodes.alive(row) ? not_asked : no_node;
   groups_.grow(row_count_);
   stale_.start(*state_);
-  grouped_ = plan.cached.local_range < score_set::limit;
-  groups_.reset(grouped_ ? static_cast<std::size_t>(plan.cached.local_range) + 1 : 0);
-  rows_.groups.reset(plan.key_count());
+  grouped_ = plan_->cached.local_range < score_set::limit;
+  groups_.reset(grouped_ ? static_cast<std::size_t>(plan_->cached.local_range) + 1 : 0);
+  rows_.groups.reset(plan_->key_count());
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
+  for (row_t row = 0; row < row_count_; ++row) ++counts_[rows_.verdict[row]];
   if (reasons_ != nullptr) reasons_->clear();
+  statistics_->rows_evaluated += counts_[no_node];
+  building_ = true;
+  built_ = {};
+}
 
-  if (answers_ != nullptr && node_answers::serve(state_->classes[plan.cls]))
-    answers_->rate(plan, rows_, counts_);
-  else
+GANGSCHED_INLINE void class_index::build(std::size_t most) {
+  refreshes_ += 2;
+  const std::uint32_t before = counts_[not_asked];
+  const auto link_all = [&](const auto& each) {
+    if (rows_.groups.size() > max_groups()) grouped_ = false;
+    each([&](row_t row) { link(row); });
+  };
+  if (answers_ != nullptr && node_answers::serve(state_->classes[plan_->cls])) {
+    const char* const broken = std::exchange(rows_.broken, nullptr);
+    const plugin_entry* const by = rows_.broken_by;
+    answers_->rate(*plan_, rows_, counts_, built_, most);
+    if (rows_.broken == nullptr) rows_.broken = broken, rows_.broken_by = by;
+    link_all([&](const auto& visit) { answers_->each_passing(visit); });
+  } else {
     ask_all();
+    link_all([&](const auto& visit) { std::for_each(passing_.begin(), passing_.end(), visit); });
+  }
+  statistics_->rows_evaluated += before - counts_[not_asked];
+  building_ = counts_[not_asked] != 0;
+  if (building_) return;
   for (row_t row = 0; reasons_ != nullptr && row < row_count_; ++row) learn_reasons(row);
-  if (rows_.groups.size() > max_groups()) grouped_ = false;
-  for (row_t row = 0; row < row_count_; ++row)
-    if (rows_.verdict[row] == passes) link(row);
   live_groups_ = rows_.groups.size();
-  statistics_->rows_evaluated += row_count_;
   if (counts_capacity_) count_capacities();
 }
 
@@ -61,6 +80,7 @@ GANGSCHED_INLINE void class_index::ask_all() {
   all.resize(row_count_);
   std::iota(all.begin(), all.end(), row_t{0});
   rows_.run_filters(*state_, *plan_, all);
+  std::fill(counts_.begin(), counts_.end(), 0);
   for (const row_t row : all) ++counts_[rows_.verdict[row]];
   std::erase_if(all, [&](row_t row) { return rows_.verdict[row] != passes; });
   rows_.run_scores(*state_, *plan_, all);
@@ -81,14 +101,15 @@ GANGSCHED_INLINE void class_index::replay() {
   if (stale_.empty()) return;
   const row_t rows = state_->nodes.rows.count();
   rows_.grow(std::max(rows, row_count_));
-  groups_.grow(std::max(rows, row_count_));
-  if (counts_capacity_) capacity_.resize(std::max(rows, row_count_));
+  if (rows > row_count_) groups_.grow(rows);
+  const bool counts_capacity = counts_capacity_ && !building_;  // it is counted at the end
+  if (counts_capacity) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
   statistics_->rows_evaluated += stale_.size();
   stale_.take([&](row_t row, reads facets) {
-    if (row >= row_count_) return;
+    if (row >= row_count_ || rows_.verdict[row] == not_asked) return;
     amount_memory::answer* const known = refresh(row, facets);
-    if (!counts_capacity_) return;
+    if (!counts_capacity) return;
     const std::int64_t now = capacity_now(row, known);
     for (capacity_sums& sums : capacity_sums_) {
       if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
@@ -98,7 +119,7 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
-  if (rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
+  if (!building_ && rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
 }
 
 GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {
@@ -193,7 +214,7 @@ GANGSCHED_INLINE void class_index::unlink(row_t row, std::uint32_t group) {
 GANGSCHED_INLINE std::optional<std::string> class_index::difference(std::shared_ptr<const class_plan> plan) const {
   engine_statistics unused;
   class_index fresh{*state_, std::move(plan), unused};
-  fresh.build();
+  fresh.sync();
   const auto at = [&](row_t row) {
     return state_->nodes.alive(row) ? "node " + std::string{state_->names.text(state_->nodes.record[row]->name)}
                                     : "row " + std::to_string(row);

@@ -12,6 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 inline constexpr std::size_t block_rows = amount_block::rows;
+/// So many places are put in order at a time: bounds how long a pick takes that does it.
+inline constexpr std::size_t ordered_at_once = 128 * block_rows;
 /// Of so many groups it is kept which rows are in each.
 inline constexpr std::uint32_t few_groups = 32;
 
@@ -65,9 +67,9 @@ struct add_where {
   }
 };
 
-/// The largest of each block.
-inline void find_most(const std::vector<double>& ratings, std::vector<double>& most) {
-  for (std::size_t block = 0; block < most.size(); ++block)
+/// The largest of each block, from one to before another.
+inline void find_most(const std::vector<double>& ratings, std::vector<double>& most, std::size_t from, std::size_t to) {
+  for (std::size_t block = from; block < std::min(to, most.size()); ++block)
     most[block] = *std::max_element(ratings.begin() + static_cast<std::ptrdiff_t>(block * block_rows),
                                     ratings.begin() + static_cast<std::ptrdiff_t>((block + 1) * block_rows));
 }
@@ -89,19 +91,22 @@ struct find_top {
   }
 };
 
-/// What stood at place from[i] stands at i. Nothing happens to what is empty; what has fewer places gets more.
+/// What stood at place from[i] stands at first + i; those are the same places. Nothing happens to what is empty; what has fewer places gets
+/// more.
 template <class T>
-void permute(std::vector<T>& all, std::span<const row_t> from, const T& more = {}) {
+void permute(std::vector<T>& all, std::size_t first, std::span<const row_t> from, const T& more = {}) {
   if (all.empty()) return;
-  if (all.size() < from.size()) all.resize(from.size(), more);
-  const std::vector<T> before = all;
-  for (std::size_t place = 0; place < from.size(); ++place) all[place] = before[from[place]];
+  if (all.size() < first + from.size()) all.resize(first + from.size(), more);
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+  const std::vector<T> before(begin, begin + static_cast<std::ptrdiff_t>(from.size()));
+  for (std::size_t i = 0; i < from.size(); ++i) all[first + i] = before[from[i] - first];
 }
-inline void permute(row_bits& all, std::span<const row_t> from) {
+inline void permute(row_bits& all, std::size_t first, std::span<const row_t> from) {
   if (all.words() == 0) return;
-  all.grow(from.size());
-  const row_bits before = all;
-  for (row_t place = 0; place < from.size(); ++place) all.set(place, before.has(from[place]));
+  all.grow(first + from.size());
+  std::vector<bool> before(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) before[i] = all.has(static_cast<row_t>(first + i));
+  for (std::size_t i = 0; i < from.size(); ++i) all.set(static_cast<row_t>(first + i), before[from[i] - first]);
 }
 
 /// The one of @p all that was used longest ago makes room, if there are as many as there may be and it is not in use since @p now.
@@ -135,7 +140,7 @@ GANGSCHED_INLINE void node_answers::start() {
   groupings_.clear();
   changes_.clear();
   order_.reset(nodes.rows.count());
-  moved_ = nodes.rows.count(), rated_ = 0;
+  moved_ = nodes.rows.count(), rated_ = 0, next_ordered_ = 0;
   nodes_.clear(order_.size());
   for (row_t row = 0; row < order_.size(); ++row) nodes_.set(row, nodes.alive(row));
   amounts_.start(*state_, order_);
@@ -154,46 +159,55 @@ GANGSCHED_INLINE void node_answers::sync() {
       if (any(facets & detail::steady)) remember_change(row, facets);
     });
     // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
-    if (std::min(moved_, rated_) >= std::max<std::size_t>(order_.size() / 4, 2 * detail::block_rows)) reorder();
+    const std::size_t some = std::min(order_.size(), detail::ordered_at_once);
+    if (std::min(moved_, rated_) >= std::max<std::size_t>(some / 4, 2 * detail::block_rows)) reorder();
   }
   stale_.settle(state_->log);
 }
 
 /// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
+/// Of many nodes a stretch at a time, in turns.
 GANGSCHED_INLINE void node_answers::reorder() {
-  moved_ = 0, rated_ = 0;
+  const std::size_t some = std::min(order_.size(), detail::ordered_at_once);
+  for (std::size_t* count : {&moved_, &rated_})
+    *count = std::min(*count - std::min(*count, some), order_.size() - some);
   if (groupings_.empty() || amounts_.by_kind().size() <= kinds::memory) return;
+  if (next_ordered_ >= order_.size()) next_ordered_ = 0;
+  const std::size_t first = next_ordered_, end = std::min(first + some, order_.size());
+  next_ordered_ = end;
   const grouping& latest = **std::max_element(groupings_.begin(), groupings_.end(),
                                               [](const auto& a, const auto& b) { return a->used < b->used; });
   const amount_column& cpu = amounts_.by_kind()[kinds::cpu];
   const amount_column& memory = amounts_.by_kind()[kinds::memory];
-  std::vector<std::pair<std::uint64_t, row_t>> standing(order_.size());  // by what they are put in order, and the place
-  for (row_t place = 0; place < standing.size(); ++place) {
+  std::vector<std::pair<std::uint64_t, row_t>> standing;  // by what they are put in order, and the place
+  standing.reserve(end - first);
+  for (std::size_t place = first; place < end; ++place) {
     const std::uint32_t its = place < latest.group.size() ? latest.group[place] : key_groups::none;
     const std::uint64_t group = std::min<std::uint64_t>(its, 255);
     const std::uint64_t size = mix64(std::bit_cast<std::uint64_t>(cpu.allocatable[place]) ^
                                      mix64(std::bit_cast<std::uint64_t>(memory.allocatable[place])));
     const auto load = static_cast<std::uint64_t>((cpu.share[place] + memory.share[place]) * double{1 << 20});
-    standing[place] = {group << 56 | size >> 40 << 32 | load, place};
+    standing.emplace_back(group << 56 | size >> 40 << 32 | load, static_cast<row_t>(place));
   }
   std::sort(standing.begin(), standing.end());
-  std::vector<row_t> from, rows;
-  for (const auto& one : standing) from.push_back(one.second), rows.push_back(order_.row(one.second));
-  order_.set(std::move(rows));
-  detail::permute(nodes_, from);
+  std::vector<row_t> from;
+  from.reserve(standing.size());
+  for (const auto& one : standing) from.push_back(one.second);
+  order_.permute(first, from);
+  detail::permute(nodes_, first, from);
   for (const auto& one : kept_) {
-    detail::permute(one->rejects, from);
-    detail::permute(one->values, from);
-    detail::permute(one->ratings, from);
+    detail::permute(one->rejects, first, from);
+    detail::permute(one->values, first, from);
+    detail::permute(one->ratings, first, from);
     one->ratings.resize(one->ratings.empty() ? 0 : places(), 0.0);
     one->most.resize(one->ratings.size() / detail::block_rows, 0.0);
-    detail::find_most(one->ratings, one->most);
+    detail::find_most(one->ratings, one->most, first / detail::block_rows, (end - 1) / detail::block_rows + 1);
   }
   for (const auto& one : groupings_) {
-    detail::permute(one->group, from, key_groups::none);
-    for (row_bits& each : one->places) detail::permute(each, from);
+    detail::permute(one->group, first, from, key_groups::none);
+    for (row_bits& each : one->places) detail::permute(each, first, from);
   }
-  amounts_.permute(from);
+  amounts_.permute(first, from);
 }
 
 GANGSCHED_INLINE void node_answers::remember_change(row_t row, reads facets) {
@@ -241,7 +255,7 @@ GANGSCHED_INLINE bool node_answers::ask(const class_plan& plan, const planned& h
     else
       into.values[place] = value;
   }
-  if (!rows.empty() && what == part::score) detail::find_most(into.ratings, into.most);
+  if (!rows.empty() && what == part::score) detail::find_most(into.ratings, into.most, 0, into.most.size());
   return true;
 }
 
@@ -332,9 +346,8 @@ GANGSCHED_INLINE std::uint64_t node_answers::rejected_of(const source& one, std:
 }
 
 template <class Rejected>
-std::uint64_t node_answers::judge_block(std::size_t block, row_scores& out, std::span<std::uint32_t> counts,
-                                        const Rejected& rejected) {
-  std::uint64_t open = nodes_.word(block);
+std::uint64_t node_answers::judge_block(std::size_t block, std::uint64_t open, row_scores& out,
+                                        std::span<std::uint32_t> counts, const Rejected& rejected) {
   for (const source& one : filters_) {
     if (open == 0) break;
     const std::uint64_t rejects = rejected_of(one, block, open, out) & open;
@@ -395,8 +408,7 @@ GANGSCHED_INLINE void node_answers::regroup(grouping& of, std::span<const answer
   of.places[now].set(place, true);
 }
 
-/// The groups of all nodes, if every key is kept; of those that pass, else.
-GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& out) {
+GANGSCHED_INLINE const key_groups& node_answers::group(const class_plan& plan, row_scores& out, key_groups& fresh) {
   std::vector<const answer*>& keys = buffers_.keys;
   keys.clear();
   reads facets = reads::nothing;
@@ -410,7 +422,7 @@ GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& ou
   }
   const std::size_t of_filters = plan.cached.filter_keys.size();
   if (std::find(keys.begin(), keys.end(), nullptr) != keys.end()) {
-    out.groups.reset(plan.key_count());
+    fresh.reset(plan.key_count());
     buffers_.group.resize(places(), key_groups::none);
     passing_.each([&](row_t place) {
       const row_t row = order_.row(place);
@@ -421,11 +433,11 @@ GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& ou
                                  : filters            ? row_scores::filter_key(*state_, plan, key, row)
                                                       : row_scores::score_key(*state_, plan, key - of_filters, row));
       }
-      buffers_.group[place] = out.groups.find_or_add(buffers_.tuple);
+      buffers_.group[place] = fresh.find_or_add(buffers_.tuple);
     });
     grouping_ = nullptr;
     group_ = buffers_.group.data();
-    return;
+    return fresh;
   }
   const auto same = [&](const auto& one) {
     return std::equal(one->of.begin(), one->of.end(), keys.begin(), keys.end(),
@@ -451,40 +463,68 @@ GANGSCHED_INLINE void node_answers::group(const class_plan& plan, row_scores& ou
   }
   for (row_bits& each : one.places) each.grow(places());
   one.groups.number_values();
-  out.groups = one.groups;
   grouping_ = &one;
   group_ = one.group.data();
+  return one.groups;
 }
 
 GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts) {
   begin(plan, out);
   passing_.clear(places());
   for (std::size_t block = 0; block < passing_.words(); ++block)
-    passing_.word(block) = judge_block(block, out, counts, [](std::uint64_t, std::uint8_t) {});
-  group(plan, out);
+    passing_.word(block) = judge_block(block, nodes_.word(block), out, counts, [](std::uint64_t, std::uint8_t) {});
+  const key_groups& groups = group(plan, out, out.groups);
+  if (&groups != &out.groups) out.groups = groups;
 }
 
-GANGSCHED_INLINE void node_answers::rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts) {
+GANGSCHED_INLINE std::size_t node_answers::rate(const class_plan& plan, row_scores& out,
+                                                std::span<std::uint32_t> counts, progress& at, std::size_t most) {
   begin(plan, out);
   out.grow(static_cast<row_t>(places()));
-  std::fill(out.verdict.begin(), out.verdict.end(), no_node);
+  if (at.order != order_.version()) at = {0, order_.version()};
   passing_.clear(places());
-  for (std::size_t block = 0; block < passing_.words(); ++block) {
-    const std::size_t first = block * detail::block_rows;
+  std::size_t asked = 0;
+  for (; at.block < passing_.words() && asked < most; ++at.block) {
+    const std::size_t first = at.block * detail::block_rows;
+    std::uint64_t about = 0;
+    for (std::size_t i = 0; i < detail::block_rows && first + i < order_.size(); ++i)
+      about |= std::uint64_t{out.verdict[order_.row(first + i)] == not_asked} << i;
+    if (about == 0) continue;
+    const auto count = [](std::uint64_t rows) { return static_cast<std::uint32_t>(std::popcount(rows)); };
     const auto write = [&](std::uint64_t there, std::uint8_t mark) {
-      row_bits::each_place(there, [&](std::size_t at) { out.verdict[order_.row(first + at)] = mark; });
+      row_bits::each_place(there, [&](std::size_t i) { out.verdict[order_.row(first + i)] = mark; });
     };
-    const std::uint64_t open = passing_.word(block) = judge_block(block, out, counts, write);
+    asked += count(about);
+    counts[not_asked] -= count(about);
+    const std::uint64_t gone = about & ~nodes_.word(at.block);
+    write(gone, no_node);
+    counts[no_node] += count(gone);
+    const std::uint64_t open = passing_.word(at.block) = judge_block(at.block, about & ~gone, out, counts, write);
     if (open == 0) continue;
     write(open, passes);
     double sum[detail::block_rows];
-    score_block(block, open, &sum[0], out);
-    row_bits::each_place(
-        open, [&](std::size_t at) { out.score[order_.row(first + at)] = static_cast<std::int64_t>(sum[at]); });
+    score_block(at.block, open, &sum[0], out);
+    row_bits::each_place(open,
+                         [&](std::size_t i) { out.score[order_.row(first + i)] = static_cast<std::int64_t>(sum[i]); });
   }
-  counts[no_node] += static_cast<std::uint32_t>(state_->nodes.rows.count() - nodes_.count());
-  group(plan, out);
-  nodes_.each([&](row_t at) { out.group[order_.row(at)] = group_[at]; });
+  const key_groups& groups = group(plan, out, buffers_.groups);
+  if (out.groups.size() == 0) {
+    out.groups = groups;
+    passing_.each([&](row_t place) { out.group[order_.row(place)] = group_[place]; });
+    return asked;
+  }
+  std::vector<std::uint32_t>& number = buffers_.number;
+  number.assign(groups.size(), key_groups::none);
+  passing_.each([&](row_t place) {
+    std::uint32_t& its = number[group_[place]];
+    if (its == key_groups::none) {
+      buffers_.tuple.clear();
+      for (std::size_t key = 0; key < plan.key_count(); ++key) buffers_.tuple.push_back(groups.key(group_[place], key));
+      its = out.groups.find_or_add(buffers_.tuple);
+    }
+    out.group[order_.row(place)] = its;
+  });
+  return asked;
 }
 
 GANGSCHED_INLINE void node_answers::count_groups(const row_scores& of, std::vector<std::uint32_t>& population) const {

@@ -212,7 +212,8 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
                               node_answers::serve(state_->classes[cls]) && node_answers::at_once(plan);
   if (may_do_without && !pays_to_index(cls)) return without_index(plan, pod);
   class_index& index = index_of(cls);
-  index.sync();
+  if (!index.sync(may_do_without ? std::max<std::size_t>(options_.indexed_at_once, 1) : ~std::size_t{0}))
+    return without_index(plan, pod);
   if (watched_ && options_.check_hooks) {
     if (const auto wrong = index.difference(new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;

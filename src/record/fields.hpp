@@ -126,7 +126,7 @@ GANGSCHED_FIELDS(waiting_pod, pod, node, attempt, score, holders, allowed, rejec
 GANGSCHED_FIELDS(attempt, pod, group, number, from_backoff);
 GANGSCHED_FIELDS(scheduler_options, seed, ties, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
                  timers, wake, holds, search_budget, backfill, max_overtake, eviction_notice, indexed_classes,
-                 count_reasons, check_hooks);
+                 indexed_at_once, count_reasons, check_hooks);
 
 /// The last value of each enumeration: what is read is not beyond it.
 template <class Enum>

@@ -66,8 +66,9 @@ a_pod random_pod(dice& roll, const std::string& name) {
   return pod;
 }
 
-/// The same random story in each world: nodes come, change and go, trials are taken back, pods come, are placed and go.
-words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t most_pods = 5) {
+/// The same random story in each world: nodes come, change and go, trials are taken back, pods come, are placed and go. @p kinds: of so many
+/// only, if not 0.
+words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t most_pods = 5, std::uint64_t kinds = 0) {
   dice roll{seed};
   words all;
   int made = 0;
@@ -87,8 +88,11 @@ words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t m
       w.add(random_node(roll, "trial"));
       if (roll.percent(50)) CHECK(w.scheduler.verify());
     }
-    for (std::size_t pods = roll.below(most_pods); pods > 0; --pods)
-      w.add(random_pod(roll, "p" + std::to_string(made++)));
+    for (std::size_t pods = roll.below(most_pods); pods > 0; --pods) {
+      const std::string name = "p" + std::to_string(made++);
+      dice kind{kinds == 0 ? 0 : roll.below(kinds)};
+      w.add(random_pod(kinds == 0 ? roll : kind, name));
+    }
     for (const std::string& word : w.run(true)) all.push_back(word);
     const std::vector<pod_id> pods = w.cluster.pods();
     if (!pods.empty() && roll.percent(50)) w.remove(pods[roll.below(pods.size())]);
@@ -131,6 +135,46 @@ TEST_CASE("blocks that cannot come up to the best are left out, and nobody gets 
     without += w.scheduler.statistics().scans;
   }
   CHECK(without > 500);
+}
+
+TEST_CASE("while an index is built in parts pods get the nodes that they would get by a whole one", "[engine][index]") {
+  std::uint64_t more_scans = 0;
+  for (std::uint64_t seed = 200; seed < 210; ++seed) {
+    INFO(seed);
+    scheduler_options options{.seed = seed, .ties = seed % 2 == 0 ? tie_rule::uniform : tie_rule::lowest_row};
+    options.indexed_at_once = 1 + seed % 3 * 64;
+    const cluster_options bounds{.log_bound = seed % 4 == 0 ? 200u : cluster_options{}.log_bound};
+    world in_parts{profiles::kube_default(), options, bounds};
+    options.indexed_at_once = scheduler_options{}.indexed_at_once;
+    world at_once{profiles::kube_default(), options, bounds};
+    options.check_hooks = true;
+    world checked{profiles::kube_default(), options, bounds};
+    const words all = story(in_parts, seed, 400, 8, 5);
+    CHECK(all == story(at_once, seed, 400, 8, 5));
+    CHECK(all == story(checked, seed, 400, 8, 5));
+    CHECK(in_parts.scheduler.statistics().scans > at_once.scheduler.statistics().scans);
+    more_scans += in_parts.scheduler.statistics().scans - at_once.scheduler.statistics().scans;
+  }
+  CHECK(more_scans > 100);
+}
+
+TEST_CASE("an index is built of so many nodes at a time, and then it serves", "[engine][index]") {
+  scheduler_options options;
+  options.indexed_at_once = 128;
+  world w{profiles::kube_default(), options};
+  for (int i = 0; i < 640; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64));
+  std::uint64_t rows = 0;
+  for (int i = 0; i < 12; ++i) {
+    w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+    w.run(true);
+    const engine_statistics& so_far = w.scheduler.statistics();
+    // The first is placed without an index, the next while its memory is got and four fifths of it are built.
+    CHECK(so_far.scans == std::min<std::uint64_t>(static_cast<std::uint64_t>(i) + 1, 6));
+    if (i >= 1 && i <= 5) CHECK(so_far.rows_evaluated - rows <= 640 + 128 + 2);
+    rows = so_far.rows_evaluated;
+  }
+  CHECK(w.scheduler.statistics().index_builds == 1);
+  CHECK(w.scheduler.verify());
 }
 
 TEST_CASE("a hook that reads a part of the pod is asked once for all that are alike in it", "[engine][index]") {

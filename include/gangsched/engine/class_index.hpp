@@ -23,8 +23,9 @@ class GANGSCHED_API class_index {
               node_answers* answers = nullptr);
 
   [[nodiscard]] const class_plan& plan() const noexcept { return *plan_; }
-  /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to rebuild.
-  void sync();
+  /// Catches up with the log, roll-backs included; builds, where it has to, as many rows as @p most or a few more. Whether that is all: if
+  /// not, the index says nothing yet, and the next call goes on. O(rows changed since + rows to build).
+  bool sync(std::size_t most = ~std::size_t{0});
 
   /// Takes feasible rows out of their groups for one pick, and puts them back. O(rows).
   void hide(std::span<const row_t> rows) {
@@ -68,7 +69,8 @@ class GANGSCHED_API class_index {
     std::uint64_t version;
     std::vector<std::int64_t> by_domain;
   };
-  void build();
+  void begin_build();
+  void build(std::size_t most);
   void ask_all();
   void replay();
   void count_capacities();
@@ -91,6 +93,8 @@ class GANGSCHED_API class_index {
   std::uint32_t live_groups_ = 0;  // when it was built
   grouped_rows groups_;
   std::vector<row_t> passing_;  // of a build
+  bool building_ = false;       // some rows are `not_asked`
+  node_answers::progress built_;
   std::vector<std::uint32_t> counts_;
   bool grouped_ = true;
   stale_rows stale_;

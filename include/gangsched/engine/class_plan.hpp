@@ -22,6 +22,7 @@ struct planned {
 /// Verdict bytes of a row beside the marks.
 inline constexpr std::uint8_t passes = 0;
 inline constexpr std::uint8_t no_node = 255;
+inline constexpr std::uint8_t not_asked = 254;  ///< the index is being built
 
 /// Of a set of plugins that rejected somebody: it is not known which did.
 inline constexpr std::uint64_t unknown_rejectors = ~std::uint64_t{0};

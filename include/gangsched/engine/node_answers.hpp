@@ -27,9 +27,21 @@ class GANGSCHED_API node_answers {
   [[nodiscard]] static bool serve(const pod_class& cls) noexcept { return !cls.held_room; }
   /// Whether no local hook of the plan has to be asked about nodes one by one.
   [[nodiscard]] static bool at_once(const class_plan& plan) noexcept;
-  /// Writes verdict, score and group of every row to @p out. @p counts, by verdict: adds how many rows have it.
-  /// O(nodes · hooks that are asked), and O(changes since the last time).
-  void rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts);
+  /// How far `rate` has come: the blocks before that one have been asked about, in an order.
+  struct progress {
+    std::size_t block = 0;
+    std::uint64_t order = 0;
+  };
+  /// Writes verdict, score and group of rows that are `not_asked` in @p out, of as many as @p most or a few more, from @p at on; groups
+  /// that are there keep their numbers. Keeps @p counts: how many rows have a verdict. Returns how many rows were asked.
+  /// O(rows asked · hooks that are asked), and O(changes since the last time).
+  std::size_t rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts, progress& at,
+                   std::size_t most);
+  /// Those that the last `rate` has found to pass.
+  template <class Visit>
+  void each_passing(Visit&& visit) const {
+    passing_.each([&](row_t place) { visit(order_.row(place)); });
+  }
 
   // The same for one pick, in steps, without a word for each row. @pre at_once(plan)
   /// The local filters and the groups: `lets_pass(row)` says who passes then. Of @p out only `groups` and `broken` are written.
@@ -103,17 +115,19 @@ class GANGSCHED_API node_answers {
   [[nodiscard]] bool changed_since(Kept& one, reads facets);
   void begin(const class_plan& plan, row_scores& out);
   void list_rows(std::size_t block, std::uint64_t about);
-  /// The filters in order, each about those of the block that none before it has rejected: calls rejected(places, mark) for each that
-  /// rejects some. Returns who passes.
+  /// The filters in order, each about those of the block who are @p open and whom none before it has rejected: calls
+  /// rejected(places, mark) for each that rejects some. Returns who passes.
   template <class Rejected>
-  [[nodiscard]] std::uint64_t judge_block(std::size_t block, row_scores& out, std::span<std::uint32_t> counts,
-                                          const Rejected& rejected);
+  [[nodiscard]] std::uint64_t judge_block(std::size_t block, std::uint64_t open, row_scores& out,
+                                          std::span<std::uint32_t> counts, const Rejected& rejected);
   [[nodiscard]] std::uint64_t rejected_of(const source& one, std::size_t block, std::uint64_t open, row_scores& out);
   /// Weighted sums of the local scores of a block, right for @p about.
   void score_block(std::size_t block, std::uint64_t about, double* sum, row_scores& out);
   /// Of a score that is asked node by node. False if it is none.
   [[nodiscard]] bool add_by_row(const source& one, std::size_t block, std::uint64_t about, double* sum);
-  void group(const class_plan& plan, row_scores& out);
+  /// The groups of all nodes, if every key is kept; else of those that pass, numbered from nothing in @p fresh. Returns the groups that
+  /// `group_` then numbers.
+  [[nodiscard]] const key_groups& group(const class_plan& plan, row_scores& out, key_groups& fresh);
   void regroup(grouping& of, std::span<const answer* const> keys, row_t row);
   [[nodiscard]] double bound_of(std::size_t block) const;
   [[nodiscard]] std::uint64_t open_places(std::size_t block, std::span<const std::uint8_t> open,
@@ -124,10 +138,11 @@ class GANGSCHED_API node_answers {
   const model::cluster_state* state_;
   std::size_t most_;
   stale_rows stale_;
-  std::uint64_t epoch_ = 0;  // topology_table::plan_epoch: numbers have the meaning that they had
-  row_order order_;          // nodes that are alike side by side, when it was made
-  std::size_t moved_ = 0;    // amounts that changed since
-  std::size_t rated_ = 0;    // blocks that were rated since
+  std::uint64_t epoch_ = 0;       // topology_table::plan_epoch: numbers have the meaning that they had
+  row_order order_;               // nodes that are alike side by side, when it was made
+  std::size_t next_ordered_ = 0;  // the place from which on it is made anew next
+  std::size_t moved_ = 0;         // amounts that changed since
+  std::size_t rated_ = 0;         // blocks that were rated since
   amount_columns amounts_;
   row_bits nodes_;                    // places of nodes
   std::vector<changed_row> changes_;  // of what pods do not change; the first has the number `first_change_`
@@ -153,6 +168,8 @@ class GANGSCHED_API node_answers {
     std::vector<const answer*> keys;
     std::vector<std::int64_t> tuple;
     std::vector<row_t> rows;
+    key_groups groups;
+    std::vector<std::uint32_t> number;  // by group of a slice: the index's
   };
   buffers buffers_;
 };
