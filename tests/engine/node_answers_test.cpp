@@ -66,8 +66,8 @@ a_pod random_pod(dice& roll, const std::string& name) {
   return pod;
 }
 
-/// The same random story in each world: nodes come, change and go, trials are taken back, pods come, are placed and go. @p kinds: of so many
-/// only, if not 0.
+/// The same random story in each world: nodes come, change and go, trials are taken back, pods come, are placed and go. @p kinds: of so
+/// many only, if not 0.
 words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t most_pods = 5, std::uint64_t kinds = 0) {
   dice roll{seed};
   words all;

@@ -1,5 +1,5 @@
-// A cluster that is 95 % full while pods come and go, for as many decisions as is said: now and then all that the scheduler keeps is compared
-// with what it would be if it were made from nothing, and a pick with all nodes asked anew; memory must not grow.
+// A cluster that is 95 % full while pods come and go, for as many decisions as is said: now and then all that the scheduler keeps is
+// compared with what it would be if it were made from nothing, and a pick with all nodes asked anew; memory must not grow.
 //   usage: gangsched-steady-soak [DECISIONS [NODES [SEED]]]   (2^20 1000 1)
 #include <algorithm>
 #include <cstdlib>
