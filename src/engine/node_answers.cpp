@@ -12,8 +12,6 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 inline constexpr std::size_t block_rows = amount_block::rows;
-/// So many places are put in order at a time: bounds how long a pick takes that does it.
-inline constexpr std::size_t ordered_at_once = 128 * block_rows;
 /// Of so many groups it is kept which rows are in each.
 inline constexpr std::uint32_t few_groups = 32;
 
@@ -67,13 +65,6 @@ struct add_where {
   }
 };
 
-/// The largest of each block, from one to before another.
-inline void find_most(const std::vector<double>& ratings, std::vector<double>& most, std::size_t from, std::size_t to) {
-  for (std::size_t block = from; block < std::min(to, most.size()); ++block)
-    most[block] = *std::max_element(ratings.begin() + static_cast<std::ptrdiff_t>(block * block_rows),
-                                    ratings.begin() + static_cast<std::ptrdiff_t>((block + 1) * block_rows));
-}
-
 /// The largest sum of some rows, and which of them have it.
 struct find_top {
   template <std::size_t N>
@@ -90,24 +81,6 @@ struct find_top {
     *tied = equal.all() & rows;
   }
 };
-
-/// What stood at place from[i] stands at first + i; those are the same places. Nothing happens to what is empty; what has fewer places gets
-/// more.
-template <class T>
-void permute(std::vector<T>& all, std::size_t first, std::span<const row_t> from, const T& more = {}) {
-  if (all.empty()) return;
-  if (all.size() < first + from.size()) all.resize(first + from.size(), more);
-  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-  const std::vector<T> before(begin, begin + static_cast<std::ptrdiff_t>(from.size()));
-  for (std::size_t i = 0; i < from.size(); ++i) all[first + i] = before[from[i] - first];
-}
-inline void permute(row_bits& all, std::size_t first, std::span<const row_t> from) {
-  if (all.words() == 0) return;
-  all.grow(first + from.size());
-  std::vector<bool> before(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) before[i] = all.has(static_cast<row_t>(first + i));
-  for (std::size_t i = 0; i < from.size(); ++i) all.set(static_cast<row_t>(first + i), before[from[i] - first]);
-}
 
 /// The one of @p all that was used longest ago makes room, if there are as many as there may be and it is not in use since @p now.
 template <class One>
@@ -158,56 +131,9 @@ GANGSCHED_INLINE void node_answers::sync() {
       if (any(facets & amounts) && row < order_.size()) amounts_.update(*state_, row, order_.place(row)), ++moved_;
       if (any(facets & detail::steady)) remember_change(row, facets);
     });
-    // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
-    const std::size_t some = std::min(order_.size(), detail::ordered_at_once);
-    if (std::min(moved_, rated_) >= std::max<std::size_t>(some / 4, 2 * detail::block_rows)) reorder();
+    reorder();
   }
   stale_.settle(state_->log);
-}
-
-/// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
-/// Of many nodes a stretch at a time, in turns.
-GANGSCHED_INLINE void node_answers::reorder() {
-  const std::size_t some = std::min(order_.size(), detail::ordered_at_once);
-  for (std::size_t* count : {&moved_, &rated_})
-    *count = std::min(*count - std::min(*count, some), order_.size() - some);
-  if (groupings_.empty() || amounts_.by_kind().size() <= kinds::memory) return;
-  if (next_ordered_ >= order_.size()) next_ordered_ = 0;
-  const std::size_t first = next_ordered_, end = std::min(first + some, order_.size());
-  next_ordered_ = end;
-  const grouping& latest = **std::max_element(groupings_.begin(), groupings_.end(),
-                                              [](const auto& a, const auto& b) { return a->used < b->used; });
-  const amount_column& cpu = amounts_.by_kind()[kinds::cpu];
-  const amount_column& memory = amounts_.by_kind()[kinds::memory];
-  std::vector<std::pair<std::uint64_t, row_t>> standing;  // by what they are put in order, and the place
-  standing.reserve(end - first);
-  for (std::size_t place = first; place < end; ++place) {
-    const std::uint32_t its = place < latest.group.size() ? latest.group[place] : key_groups::none;
-    const std::uint64_t group = std::min<std::uint64_t>(its, 255);
-    const std::uint64_t size = mix64(std::bit_cast<std::uint64_t>(cpu.allocatable[place]) ^
-                                     mix64(std::bit_cast<std::uint64_t>(memory.allocatable[place])));
-    const auto load = static_cast<std::uint64_t>((cpu.share[place] + memory.share[place]) * double{1 << 20});
-    standing.emplace_back(group << 56 | size >> 40 << 32 | load, static_cast<row_t>(place));
-  }
-  std::sort(standing.begin(), standing.end());
-  std::vector<row_t> from;
-  from.reserve(standing.size());
-  for (const auto& one : standing) from.push_back(one.second);
-  order_.permute(first, from);
-  detail::permute(nodes_, first, from);
-  for (const auto& one : kept_) {
-    detail::permute(one->rejects, first, from);
-    detail::permute(one->values, first, from);
-    detail::permute(one->ratings, first, from);
-    one->ratings.resize(one->ratings.empty() ? 0 : places(), 0.0);
-    one->most.resize(one->ratings.size() / detail::block_rows, 0.0);
-    detail::find_most(one->ratings, one->most, first / detail::block_rows, (end - 1) / detail::block_rows + 1);
-  }
-  for (const auto& one : groupings_) {
-    detail::permute(one->group, first, from, key_groups::none);
-    for (row_bits& each : one->places) detail::permute(each, first, from);
-  }
-  amounts_.permute(first, from);
 }
 
 GANGSCHED_INLINE void node_answers::remember_change(row_t row, reads facets) {
@@ -255,7 +181,7 @@ GANGSCHED_INLINE bool node_answers::ask(const class_plan& plan, const planned& h
     else
       into.values[place] = value;
   }
-  if (!rows.empty() && what == part::score) detail::find_most(into.ratings, into.most, 0, into.most.size());
+  if (!rows.empty() && what == part::score) into.find_most(0, into.most.size());
   return true;
 }
 

@@ -21,7 +21,7 @@ class GANGSCHED_API amount_columns {
   /// O(kinds).
   void update(const model::cluster_state& state, row_t row, std::size_t place);
 
-  /// What stood at place from[i] stands at @p first + i; those are the same places, and the first begins a block. O(from · kinds).
+  /// What stood at place from[i] stands at @p first + i; those are the same places. O(from · kinds).
   void permute(std::size_t first, std::span<const row_t> from);
 
   [[nodiscard]] std::span<const amount_column> by_kind() const noexcept { return views_; }

@@ -79,6 +79,8 @@ class GANGSCHED_API node_answers {
     std::vector<std::int64_t> values;  // of a key
     std::vector<double> ratings;       // of a score
     std::vector<double> most;          // of the ratings, by block
+    /// From one block to before another.
+    void find_most(std::size_t from, std::size_t to);
   };
   /// The groups that keys make together.
   struct grouping {
@@ -106,6 +108,7 @@ class GANGSCHED_API node_answers {
   [[nodiscard]] std::size_t places() const noexcept { return nodes_.words() * row_bits::rows_in_word; }
   void sync();
   void start();
+  /// Puts nodes in order again where it is time.
   void reorder();
   void remember_change(row_t row, reads facets);
   [[nodiscard]] const answer* find(const class_plan& plan, const planned& hook, part what, row_scores& out);
@@ -178,4 +181,5 @@ class GANGSCHED_API node_answers {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/node_answers.cpp"
+#include "gangsched/src/engine/node_answers_order.cpp"
 #endif

@@ -1,0 +1,91 @@
+#include "gangsched/engine/node_answers.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <utility>
+#include <vector>
+
+// In which order `node_answers` has the nodes, so that those that are alike stand side by side.
+namespace gangsched::inline GANGSCHED_ABI::engine {
+namespace detail {
+
+/// So many places are put in order at a time: bounds how long a pick takes that does it.
+inline constexpr std::size_t ordered_at_once = 128 * amount_block::rows;
+
+/// What stood at place from[i] stands at first + i; those are the same places. Nothing happens to what is empty; what has fewer places gets
+/// more.
+template <class T>
+void permute(std::vector<T>& all, std::size_t first, std::span<const row_t> from, const T& more = {}) {
+  if (all.empty()) return;
+  if (all.size() < first + from.size()) all.resize(first + from.size(), more);
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+  const std::vector<T> before(begin, begin + static_cast<std::ptrdiff_t>(from.size()));
+  for (std::size_t i = 0; i < from.size(); ++i) all[first + i] = before[from[i] - first];
+}
+inline void permute(row_bits& all, std::size_t first, std::span<const row_t> from) {
+  if (all.words() == 0) return;
+  all.grow(first + from.size());
+  std::vector<bool> before(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) before[i] = all.has(static_cast<row_t>(first + i));
+  for (std::size_t i = 0; i < from.size(); ++i) all.set(static_cast<row_t>(first + i), before[from[i] - first]);
+}
+
+}  // namespace detail
+
+GANGSCHED_INLINE void node_answers::answer::find_most(std::size_t from, std::size_t to) {
+  constexpr auto rows = static_cast<std::ptrdiff_t>(amount_block::rows);
+  for (std::size_t block = from; block < std::min(to, most.size()); ++block) {
+    const auto its = ratings.begin() + static_cast<std::ptrdiff_t>(block) * rows;
+    most[block] = *std::max_element(its, its + rows);
+  }
+}
+
+/// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
+/// Of many nodes a stretch at a time, in turns.
+GANGSCHED_INLINE void node_answers::reorder() {
+  // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
+  const std::size_t some = std::min(order_.size(), detail::ordered_at_once);
+  if (std::min(moved_, rated_) < std::max<std::size_t>(some / 4, 2 * amount_block::rows)) return;
+  for (std::size_t* count : {&moved_, &rated_})
+    *count = std::min(*count - std::min(*count, some), order_.size() - some);
+  if (groupings_.empty() || amounts_.by_kind().size() <= kinds::memory) return;
+  if (next_ordered_ >= order_.size() || some == order_.size()) next_ordered_ = 0;
+  const std::size_t first = next_ordered_, end = std::min(first + some, order_.size());
+  next_ordered_ = end;
+  const grouping& latest = **std::max_element(groupings_.begin(), groupings_.end(),
+                                              [](const auto& a, const auto& b) { return a->used < b->used; });
+  const amount_column& cpu = amounts_.by_kind()[kinds::cpu];
+  const amount_column& memory = amounts_.by_kind()[kinds::memory];
+  std::vector<std::pair<std::uint64_t, row_t>> standing;  // by what they are put in order, and the place
+  standing.reserve(end - first);
+  for (std::size_t place = first; place < end; ++place) {
+    const std::uint32_t its = place < latest.group.size() ? latest.group[place] : key_groups::none;
+    const std::uint64_t group = std::min<std::uint64_t>(its, 255);
+    const std::uint64_t size = mix64(std::bit_cast<std::uint64_t>(cpu.allocatable[place]) ^
+                                     mix64(std::bit_cast<std::uint64_t>(memory.allocatable[place])));
+    const auto load = static_cast<std::uint64_t>((cpu.share[place] + memory.share[place]) * double{1 << 20});
+    standing.emplace_back(group << 56 | size >> 40 << 32 | load, static_cast<row_t>(place));
+  }
+  std::sort(standing.begin(), standing.end());
+  std::vector<row_t> from;
+  from.reserve(standing.size());
+  for (const auto& one : standing) from.push_back(one.second);
+  order_.permute(first, from);
+  detail::permute(nodes_, first, from);
+  for (const auto& one : kept_) {
+    detail::permute(one->rejects, first, from);
+    detail::permute(one->values, first, from);
+    detail::permute(one->ratings, first, from);
+    one->ratings.resize(one->ratings.empty() ? 0 : places(), 0.0);
+    one->most.resize(one->ratings.size() / amount_block::rows, 0.0);
+    one->find_most(first / amount_block::rows, (end - 1) / amount_block::rows + 1);
+  }
+  for (const auto& one : groupings_) {
+    detail::permute(one->group, first, from, key_groups::none);
+    for (row_bits& each : one->places) detail::permute(each, first, from);
+  }
+  amounts_.permute(first, from);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
