@@ -48,6 +48,7 @@ BENCHMARK(scheduling_basic)
     ->Args({10000, 50000, 1})
     ->Args({100000, 50000, 1})
     ->Args({100000, 1000000, 1})
+    ->Args({1000000, 1000000, 1})
     ->UseManualTime()
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);

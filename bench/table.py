@@ -65,6 +65,7 @@ ROWS = [
     basic("all pods differ, 5,000 nodes", 5000, 1000, 1000, 20, 3, (5000, 1000, 1000)),
     basic("all pods differ, 100,000 nodes", 100000, 1000, 1000, 400, 60),
     basic("one class, 100,000 nodes, 1 M pods", 100000, 1000000, 1, 0.6, 0.25),
+    basic("one class, 1 M nodes, 1 M pods", 1000000, 1000000, 1, 2, 0.7),
     Row("as kube-scheduler does them: 500 nodes", "SchedulingBasic/basic-500", small="SchedulingBasic/basic-500-all"),
     kube("5,000 nodes", "SchedulingBasic", "basic-5000"),
     kube("node affinity", "SchedulingNodeAffinity", "node-affinity"),

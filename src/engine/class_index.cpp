@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -10,7 +9,9 @@ GANGSCHED_INLINE class_index::class_index(const model::cluster_state& state, std
                                           engine_statistics& statistics, node_answers* answers)
     : state_(&state), plan_(std::move(plan)), statistics_(&statistics), answers_(answers), counts_(256) {}
 
-GANGSCHED_INLINE bool class_index::sync(std::size_t most) {
+GANGSCHED_INLINE bool class_index::sync_some(std::size_t most) {
+  const bool in_parts = most < state_->nodes.rows.count();
+  const bool was_whole = whole_;
   const bool known = stale_.read(
       *state_,
       [&](reads facets) {
@@ -22,10 +23,16 @@ GANGSCHED_INLINE bool class_index::sync(std::size_t most) {
     replay();
   else
     begin_build();
-  if (building_ && (known || most >= row_count_)) build(most);
+  // To get the memory is the first part.
+  if (!whole_ && (known || !in_parts)) build(most);
   rows_.groups.number_values();
   stale_.settle(state_->log);
-  return !building_;
+  if (in_parts && !was_whole && rows_.broken != nullptr) {
+    // It may be better by the time when all have been asked: who picks without the index says what is wrong now.
+    stale_.forget();
+    whole_ = false;
+  }
+  return whole_;
 }
 
 GANGSCHED_INLINE void class_index::begin_build() {
@@ -45,8 +52,8 @@ GANGSCHED_INLINE void class_index::begin_build() {
   for (row_t row = 0; row < row_count_; ++row) ++counts_[rows_.verdict[row]];
   if (reasons_ != nullptr) reasons_->clear();
   statistics_->rows_evaluated += counts_[no_node];
-  building_ = true;
-  built_ = {};
+  whole_ = false;
+  asked_upto_ = {};
 }
 
 GANGSCHED_INLINE void class_index::build(std::size_t most) {
@@ -57,9 +64,9 @@ GANGSCHED_INLINE void class_index::build(std::size_t most) {
     each([&](row_t row) { link(row); });
   };
   if (answers_ != nullptr && node_answers::serve(state_->classes[plan_->cls])) {
-    const char* const broken = std::exchange(rows_.broken, nullptr);
+    const char* const broken = rows_.broken;  // a row that was asked again before
     const plugin_entry* const by = rows_.broken_by;
-    answers_->rate(*plan_, rows_, counts_, built_, most);
+    answers_->rate(*plan_, rows_, counts_, asked_upto_, most);
     if (rows_.broken == nullptr) rows_.broken = broken, rows_.broken_by = by;
     link_all([&](const auto& visit) { answers_->each_passing(visit); });
   } else {
@@ -67,8 +74,8 @@ GANGSCHED_INLINE void class_index::build(std::size_t most) {
     link_all([&](const auto& visit) { std::for_each(passing_.begin(), passing_.end(), visit); });
   }
   statistics_->rows_evaluated += before - counts_[not_asked];
-  building_ = counts_[not_asked] != 0;
-  if (building_) return;
+  whole_ = counts_[not_asked] == 0;
+  if (!whole_) return;
   for (row_t row = 0; reasons_ != nullptr && row < row_count_; ++row) learn_reasons(row);
   live_groups_ = rows_.groups.size();
   if (counts_capacity_) count_capacities();
@@ -102,12 +109,12 @@ GANGSCHED_INLINE void class_index::replay() {
   const row_t rows = state_->nodes.rows.count();
   rows_.grow(std::max(rows, row_count_));
   if (rows > row_count_) groups_.grow(rows);
-  const bool counts_capacity = counts_capacity_ && !building_;  // it is counted at the end
+  const bool counts_capacity = counts_capacity_ && whole_;  // they are counted at the end of a build
   if (counts_capacity) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
-  statistics_->rows_evaluated += stale_.size();
   stale_.take([&](row_t row, reads facets) {
     if (row >= row_count_ || rows_.verdict[row] == not_asked) return;
+    ++statistics_->rows_evaluated;
     amount_memory::answer* const known = refresh(row, facets);
     if (!counts_capacity) return;
     const std::int64_t now = capacity_now(row, known);
@@ -119,7 +126,7 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
-  if (!building_ && rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
+  if (whole_ && rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
 }
 
 GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {

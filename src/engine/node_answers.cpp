@@ -113,7 +113,7 @@ GANGSCHED_INLINE void node_answers::start() {
   groupings_.clear();
   changes_.clear();
   order_.reset(nodes.rows.count());
-  moved_ = nodes.rows.count(), rated_ = 0, next_ordered_ = 0;
+  moved_ = nodes.rows.count(), rated_ = 0, next_stretch_ = 0;
   nodes_.clear(order_.size());
   for (row_t row = 0; row < order_.size(); ++row) nodes_.set(row, nodes.alive(row));
   amounts_.start(*state_, order_);
@@ -403,11 +403,11 @@ GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& ou
   if (&groups != &out.groups) out.groups = groups;
 }
 
-GANGSCHED_INLINE std::size_t node_answers::rate(const class_plan& plan, row_scores& out,
-                                                std::span<std::uint32_t> counts, progress& at, std::size_t most) {
+GANGSCHED_INLINE void node_answers::rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts,
+                                         progress& at, std::size_t most) {
   begin(plan, out);
   out.grow(static_cast<row_t>(places()));
-  if (at.order != order_.version()) at = {0, order_.version()};
+  if (at.order_version != order_.version()) at = {0, order_.version()};
   passing_.clear(places());
   std::size_t asked = 0;
   for (; at.block < passing_.words() && asked < most; ++at.block) {
@@ -437,7 +437,7 @@ GANGSCHED_INLINE std::size_t node_answers::rate(const class_plan& plan, row_scor
   if (out.groups.size() == 0) {
     out.groups = groups;
     passing_.each([&](row_t place) { out.group[order_.row(place)] = group_[place]; });
-    return asked;
+    return;
   }
   std::vector<std::uint32_t>& number = buffers_.number;
   number.assign(groups.size(), key_groups::none);
@@ -450,7 +450,6 @@ GANGSCHED_INLINE std::size_t node_answers::rate(const class_plan& plan, row_scor
     }
     out.group[order_.row(place)] = its;
   });
-  return asked;
 }
 
 GANGSCHED_INLINE void node_answers::count_groups(const row_scores& of, std::vector<std::uint32_t>& population) const {

@@ -10,8 +10,8 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-/// So many places are put in order at a time: bounds how long a pick takes that does it.
-inline constexpr std::size_t ordered_at_once = 128 * amount_block::rows;
+/// At most so many blocks are put in order at a time: bounds how long a pick takes that does it.
+inline constexpr std::size_t blocks_at_once = 128;
 
 /// What stood at place from[i] stands at first + i; those are the same places. Nothing happens to what is empty; what has fewer places gets
 /// more.
@@ -44,15 +44,19 @@ GANGSCHED_INLINE void node_answers::answer::find_most(std::size_t from, std::siz
 /// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
 /// Of many nodes a stretch at a time, in turns.
 GANGSCHED_INLINE void node_answers::reorder() {
+  const std::size_t blocks = (order_.size() + amount_block::rows - 1) / amount_block::rows;
+  const std::size_t stretches = (blocks + detail::blocks_at_once - 1) / detail::blocks_at_once;
+  if (stretches == 0) return;
+  const std::size_t some = (blocks + stretches - 1) / stretches * amount_block::rows;  // places of a stretch
   // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
-  const std::size_t some = std::min(order_.size(), detail::ordered_at_once);
-  if (std::min(moved_, rated_) < std::max<std::size_t>(some / 4, 2 * amount_block::rows)) return;
-  for (std::size_t* count : {&moved_, &rated_})
-    *count = std::min(*count - std::min(*count, some), order_.size() - some);
+  if (std::min(moved_, rated_) < std::max<std::size_t>(std::min(some, order_.size()) / 4, 2 * amount_block::rows))
+    return;
+  for (std::size_t* count : {&moved_, &rated_})  // what is left is for the other stretches
+    *count = std::min(*count - std::min(*count, some), (stretches - 1) * some);
   if (groupings_.empty() || amounts_.by_kind().size() <= kinds::memory) return;
-  if (next_ordered_ >= order_.size() || some == order_.size()) next_ordered_ = 0;
-  const std::size_t first = next_ordered_, end = std::min(first + some, order_.size());
-  next_ordered_ = end;
+  if (next_stretch_ >= stretches) next_stretch_ = 0;
+  const std::size_t first = next_stretch_++ * some, end = std::min(first + some, order_.size());
+  if (first >= end) return;  // (of few blocks the last stretch may have none)
   const grouping& latest = **std::max_element(groupings_.begin(), groupings_.end(),
                                               [](const auto& a, const auto& b) { return a->used < b->used; });
   const amount_column& cpu = amounts_.by_kind()[kinds::cpu];

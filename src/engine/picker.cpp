@@ -207,12 +207,20 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     result.said = said;
     return result;
   }
-  if (plan.narrowed) return narrowed(plan, pod, within, sample);
+  const auto indexed = [&] {
+    const cached* const its = find_index(cls);
+    return its != nullptr && its->index->whole();
+  };
+  // (One node is asked about for who is nominated there: no index is built for that.)
+  if (plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed()))
+    return scan_few(plan, pod, within, sample);
   const bool may_do_without = within == nullptr && !plan.opaque && !watched_ && !only_filter_ && !in_order(plan) &&
                               node_answers::serve(state_->classes[cls]) && node_answers::at_once(plan);
   if (may_do_without && !pays_to_index(cls)) return without_index(plan, pod);
   class_index& index = index_of(cls);
-  if (!index.sync(may_do_without ? std::max<std::size_t>(options_.indexed_at_once, 1) : ~std::size_t{0}))
+  if (!may_do_without)
+    index.sync();
+  else if (!index.sync_some(std::max<std::size_t>(options_.indexed_at_once, 1)))
     return without_index(plan, pod);
   if (watched_ && options_.check_hooks) {
     if (const auto wrong = index.difference(new_plan(cls))) {

@@ -22,9 +22,11 @@ GANGSCHED_INLINE void picker::count_narrowed_reasons(const class_plan& plan, row
   }
 }
 
-GANGSCHED_INLINE picked picker::narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
+/// Asks about each of few nodes, without an index.
+GANGSCHED_INLINE picked picker::scan_few(const class_plan& plan, row_t pod, const std::vector<row_t>* within,
                                          bool sample) {
   std::vector<row_t> rows;
+  if (!plan.narrowed) rows = *within;
   for (const symbol name : plan.only) {
     const row_t row = state_->nodes.find(name);
     if (row == no_row) continue;

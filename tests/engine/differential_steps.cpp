@@ -325,6 +325,7 @@ scenario make_scenario(std::uint64_t seed, unsigned profile, const mix& of) {
   made.options.search_budget = 0;  // the reference places one after another
   made.options.indexed_classes = roll.percent(70) ? 64 : 1 + roll.below(3);
   made.options.check_hooks = roll.percent(30);
+  if (dice{mix64(seed)}.percent(50)) made.options.indexed_at_once = 1;
   made.steps = writer{seed, of}.write();
   return made;
 }
@@ -358,7 +359,8 @@ std::string to_text(const scenario& all) {
                      ties[static_cast<int>(all.options.ties)] + ", wake " +
                      (all.options.wake == wake_rule::all ? "all" : "one per class") + ", " +
                      std::to_string(all.options.indexed_classes) + " indexes" +
-                     (all.options.check_hooks ? ", hooks checked" : "");
+                     (all.options.check_hooks ? ", hooks checked" : "") +
+                     (all.options.indexed_at_once == 1 ? ", built in parts" : "");
   for (const step& one : all.steps) text += "\n  " + to_text(one);
   return text;
 }

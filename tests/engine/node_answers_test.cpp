@@ -28,6 +28,15 @@ struct counted {
   }
 };
 
+/// Fails on nodes with a label.
+struct fails_where_told {
+  static constexpr std::string_view name = "FailsWhereTold";
+  using points = implements<point::filter>;
+  [[nodiscard]] status filter(const pod_part<pod_reads::tolerations>&, node_view<reads::labels> node) const {
+    return node.label("fails") ? status::error("told to") : status::success();
+  }
+};
+
 /// Rates blocks beyond what a score may be, where it is told to.
 struct beyond {
   static constexpr std::string_view name = "Beyond";
@@ -174,6 +183,63 @@ TEST_CASE("an index is built of so many nodes at a time, and then it serves", "[
     rows = so_far.rows_evaluated;
   }
   CHECK(w.scheduler.statistics().index_builds == 1);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a hook that failed while an index was built in parts has failed then, and not later", "[engine][index]") {
+  for (const std::size_t at_once : {std::size_t{128}, std::size_t{1000}}) {
+    INFO(at_once);
+    scheduler_options options{.ties = tie_rule::lowest_row};
+    options.indexed_at_once = at_once;
+    world w{profile{priority_sort{}, node_resources_fit{}, fails_where_told{}}, options};
+    for (int i = 0; i < 640; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(64));
+    int made = 0;
+    const auto place_one = [&] {
+      const std::string pod = "p" + std::to_string(made++);
+      w.add(a_pod{pod}.cpu(1));
+      const cycle done = w.scheduler.schedule_cycle(w.now += 1s);
+      const bool bound =
+          std::any_of(done.begin(), done.end(), [](const decision& one) { return one.kind == decision_kind::bind; });
+      if (bound)
+        w.must(w.scheduler.confirm(w.pod(pod)));
+      else
+        w.remove(w.pod(pod));
+      return bound;
+    };
+    for (int i = 0; i < 4; ++i) CHECK(place_one());  // two parts are there
+    w.must(w.cluster.update_node(w.node("n600"), a_node{"n600"}.cpu(64).label("fails", "yes")));
+    CHECK_FALSE(place_one());
+    w.must(w.cluster.update_node(w.node("n0"), a_node{"n0"}.cpu(64).label("fails", "yes")));  // one that was asked
+    CHECK_FALSE(place_one());
+    for (const char* const name : {"n0", "n600"}) w.must(w.cluster.update_node(w.node(name), a_node{name}.cpu(64)));
+    for (int i = 0; i < 10; ++i) CHECK(place_one());
+    CHECK(w.scheduler.verify());
+  }
+}
+
+TEST_CASE("nodes are put in order a stretch at a time, and a pod's node is still one of the best", "[engine][index]") {
+  world w{profiles::kube_default(), scheduler_options{.ties = tie_rule::lowest_row, .indexed_classes = 1}};
+  dice roll{5};
+  for (int i = 0; i < 9000; ++i) w.add(random_node(roll, "n" + std::to_string(i)));
+  std::size_t compared = 0;
+  for (int i = 0; i < 400; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    w.add(random_pod(roll, name));
+    const bool compare = i % 16 == 15;
+    std::string expected;
+    if (compare) {
+      std::int64_t best = -1;
+      const result<explanation> said = w.scheduler.explain(w.pod(name));
+      REQUIRE(said);
+      for (const node_verdict& one : said->nodes)
+        if (one.code == code::success && one.total > best) best = one.total, expected = one.name;
+    }
+    const words done = w.run(true);
+    if (!compare || expected.empty()) continue;
+    CHECK(done == words{"bind " + name + " " + expected});
+    ++compared;
+  }
+  CHECK(compared > 15);
   CHECK(w.scheduler.verify());
 }
 

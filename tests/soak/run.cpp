@@ -62,6 +62,7 @@ std::optional<fault> compare(const setting& on, const sequence& steps, std::uint
   if (on.broken_hooks) return std::nullopt;  // which call of a hook throws depends on how often it is asked
   setting other = on;
   other.scheduler.indexed_classes = on.scheduler.indexed_classes == 64 ? 2 : 64;
+  other.scheduler.indexed_at_once = on.scheduler.indexed_at_once == 1 ? scheduler_options{}.indexed_at_once : 1;
   other.scheduler.check_hooks = !on.scheduler.check_hooks;
   if (run_steps(other, without_questions(steps)).digest != digest)
     return fault{"questions or caches change decisions", first_difference(on, steps, other, without_questions(steps))};

@@ -125,6 +125,7 @@ setting make_setting(std::uint64_t seed) {
   if (any.percent(20)) made.scheduler.backfill = any.percent(50) ? backfill_rule::easy : backfill_rule::conservative;
   if (any.percent(10)) made.scheduler.max_overtake = 20s;
   if (dice{mix64(seed + 1)}.percent(15)) made.scheduler.eviction_notice = 4s;
+  if (dice{mix64(seed + 2)}.percent(50)) made.scheduler.indexed_at_once = 1;
   return made;
 }
 
@@ -160,6 +161,7 @@ std::string describe(const setting& of) {
   if (of.scheduler.unschedulable_timeout != 5min) text += ", unschedulable_timeout 20 s";
   text += ", search_budget " + std::to_string(of.scheduler.search_budget) + ", indexed_classes " +
           std::to_string(of.scheduler.indexed_classes);
+  if (of.scheduler.indexed_at_once == 1) text += ", indexed_at_once 1";
   if (of.scheduler.check_hooks) text += ", check_hooks";
   if (of.host_plugin) text += of.broken_hooks ? ", a plugin of the host's that throws" : ", a plugin of the host's";
   if (of.host_decides) text += ", the host decides too";

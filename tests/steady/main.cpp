@@ -88,7 +88,8 @@ struct soak {
   std::uint64_t decisions = 0, came = 0, rejected = 0, scans = 0, wrong = 0, next_scan = between_scans;
   std::int64_t cpu_there = 0, cpu_used = 0;  // thousandths
 
-  soak(int count, std::uint64_t seed) : by(nodes, profiles::kube_default(), {.seed = seed}), roll(seed) {
+  soak(int count, std::uint64_t seed)
+      : by(nodes, profiles::kube_default(), {.seed = seed, .indexed_at_once = 256}), roll(seed) {
     for (int i = 0; i < count; ++i) {
       must(nodes.add_node(node_of(i)));
       cpu_there += 1000 * (16 + 4 * (i % 5));

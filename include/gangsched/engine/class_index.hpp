@@ -23,9 +23,13 @@ class GANGSCHED_API class_index {
               node_answers* answers = nullptr);
 
   [[nodiscard]] const class_plan& plan() const noexcept { return *plan_; }
-  /// Catches up with the log, roll-backs included; builds, where it has to, as many rows as @p most or a few more. Whether that is all: if
-  /// not, the index says nothing yet, and the next call goes on. O(rows changed since + rows to build).
-  bool sync(std::size_t most = ~std::size_t{0});
+  /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to build it.
+  void sync() { static_cast<void>(sync_some(~std::size_t{0})); }
+  /// The same, but builds no more than its memory, or as many rows as @p most and a few more. False if that is not all, or a hook failed
+  /// there: the index says nothing then, and the next call goes on. O(rows changed since + rows built).
+  [[nodiscard]] bool sync_some(std::size_t most);
+  /// Whether it was built, and not forgotten since.
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
 
   /// Takes feasible rows out of their groups for one pick, and puts them back. O(rows).
   void hide(std::span<const row_t> rows) {
@@ -52,7 +56,10 @@ class GANGSCHED_API class_index {
   void keep_reasons() { reasons_ = std::make_unique<row_reasons>(); }
   [[nodiscard]] const row_reasons* reasons() const noexcept { return reasons_.get(); }
   /// Builds anew at the next sync.
-  void forget() noexcept { stale_.forget(); }
+  void forget() noexcept {
+    stale_.forget();
+    whole_ = false;
+  }
 
   /// How many more pods of the class the node takes, by the cached filters: never too few. Kept from the first call on.
   [[nodiscard]] std::int64_t capacity(row_t row);
@@ -92,9 +99,9 @@ class GANGSCHED_API class_index {
   row_t last_refreshed_ = no_row;
   std::uint32_t live_groups_ = 0;  // when it was built
   grouped_rows groups_;
-  std::vector<row_t> passing_;  // of a build
-  bool building_ = false;       // some rows are `not_asked`
-  node_answers::progress built_;
+  std::vector<row_t> passing_;  // of a build that asks one row after the other
+  bool whole_ = false;          // no row is `not_asked`
+  node_answers::progress asked_upto_;
   std::vector<std::uint32_t> counts_;
   bool grouped_ = true;
   stale_rows stale_;

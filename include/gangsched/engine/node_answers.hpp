@@ -27,16 +27,15 @@ class GANGSCHED_API node_answers {
   [[nodiscard]] static bool serve(const pod_class& cls) noexcept { return !cls.held_room; }
   /// Whether no local hook of the plan has to be asked about nodes one by one.
   [[nodiscard]] static bool at_once(const class_plan& plan) noexcept;
-  /// How far `rate` has come: the blocks before that one have been asked about, in an order.
+  /// How far `rate` has come: the blocks before that one have been asked about, as nodes stood then.
   struct progress {
     std::size_t block = 0;
-    std::uint64_t order = 0;
+    std::uint64_t order_version = 0;
   };
   /// Writes verdict, score and group of rows that are `not_asked` in @p out, of as many as @p most or a few more, from @p at on; groups
-  /// that are there keep their numbers. Keeps @p counts: how many rows have a verdict. Returns how many rows were asked.
+  /// that are there keep their numbers. Keeps @p counts: how many rows have a verdict.
   /// O(rows asked · hooks that are asked), and O(changes since the last time).
-  std::size_t rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts, progress& at,
-                   std::size_t most);
+  void rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts, progress& at, std::size_t most);
   /// Those that the last `rate` has found to pass.
   template <class Visit>
   void each_passing(Visit&& visit) const {
@@ -143,7 +142,7 @@ class GANGSCHED_API node_answers {
   stale_rows stale_;
   std::uint64_t epoch_ = 0;       // topology_table::plan_epoch: numbers have the meaning that they had
   row_order order_;               // nodes that are alike side by side, when it was made
-  std::size_t next_ordered_ = 0;  // the place from which on it is made anew next
+  std::size_t next_stretch_ = 0;  // of places, to be put in order
   std::size_t moved_ = 0;         // amounts that changed since
   std::size_t rated_ = 0;         // blocks that were rated since
   amount_columns amounts_;
@@ -172,7 +171,7 @@ class GANGSCHED_API node_answers {
     std::vector<std::int64_t> tuple;
     std::vector<row_t> rows;
     key_groups groups;
-    std::vector<std::uint32_t> number;  // by group of a slice: the index's
+    std::vector<std::uint32_t> number;  // by group as it is kept here: the number that it has in `rate`'s @p out
   };
   buffers buffers_;
 };

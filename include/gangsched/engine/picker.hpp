@@ -127,7 +127,7 @@ class GANGSCHED_API picker {
   [[nodiscard]] picked scan_on(const class_plan& plan, const class_index& index, row_t pod);
   [[nodiscard]] bool goes_on(row_t pod, const std::vector<row_t>* within);
   void remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors);
-  picked narrowed(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
+  picked scan_few(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
   /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `buffers::withheld`.
   void withhold(const row_scores& rows, row_t pod, const std::vector<row_t>* among, picked& result);
   void count_reasons(const class_plan& plan, const planned& hook, row_t pod, row_t node, const status& said);

@@ -69,8 +69,8 @@ struct scheduler_options {
   /// more as take no more memory than those would, up to 512.
   std::size_t indexed_classes = 0;
   /// A class index is built of so many nodes at a time, or up to 63 more, and until it is whole pods of the class are placed without it, on
-  /// the same nodes: bounds how long a call takes on large clusters. Who is placed among given nodes only, as a group with a topology,
-  /// builds it at once.
+  /// the same nodes: bounds how long a call takes on large clusters. It is built at once for who is placed among given nodes only, as a
+  /// group with a topology, and where all nodes are asked one by one anyway (opaque hooks, kube's order). At least 1.
   std::size_t indexed_at_once = 32'768;
   /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
   /// rejects a node, where a node changes that a class kept in an index cannot use, and a text or two a reject.
