@@ -104,7 +104,7 @@ class collector {
     if (auto bad = name_queues(made_, queues_)) return *std::move(bad);
     if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
     settle_group_queues(made_);
-    if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
+    if (auto bad = link_devices(made_, devices_, how_->now)) return *std::move(bad);
     if (how_->whole_cluster) settle_references(made_);
     make_claims(made_, controllers_);
     if (auto bad = check_claims(made_, queues_)) return *std::move(bad);

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "gangsched/src/kube/simulation/bad_input.hpp"
+#include "gangsched/src/kube/simulation/node_taints.hpp"
 #include "gangsched/src/kube/simulation/times.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
@@ -254,6 +255,10 @@ std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> inste
 void controllers::replace(std::size_t pod, wanted_changes& to) {
   const pod_manifest& was = what_->pods[pod];
   if (was.owner_kind.empty() && was.group.empty()) return;
+  if (was.owner_kind == "DaemonSet") {  // it has no pod on a node with such taints
+    const auto node = std::ranges::find(what_->nodes, was.node, [](const node_manifest& one) { return one.spec.name; });
+    if (node != what_->nodes.end() && !admits(*node, was)) return;
+  }
   const auto known = first_.find(pod);
   const std::size_t first = known == first_.end() ? pod : known->second;
   if (!may_come_again(what_->pods[first])) return;

@@ -13,6 +13,7 @@
 
 #include "gangsched/src/kube/simulation/devices.hpp"
 #include "gangsched/src/kube/simulation/must.hpp"
+#include "gangsched/src/kube/simulation/node_taints.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
@@ -85,6 +86,10 @@ result<void> host::load() {
   if (of_.live) controllers_.emplace(*of_.live, what_, out_.pods);
   scheduler_.emplace(cluster_, std::move(profiles), options);
   if (watching != nullptr) must(scheduler_->observe(watching));
+  for (const node_manifest& one : what_.nodes)
+    if (of_.live &&
+        std::ranges::find(one.spec.taints, taint_effect::no_execute, &taint::effect) != one.spec.taints.end())
+      evicting_.emplace(one.spec.name, &one);
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].in_cluster) continue;
     const pod_manifest& pod = what_.pods[i];
@@ -100,6 +105,7 @@ result<void> host::load() {
     if (tasks_[i].runs) events_.push({*tasks_[i].runs, i, turn::over});
     if (const auto& taint = pod.evicted_for_taint)
       events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
+    count_taints(i, pod.spec.start_time.value_or(instant::min()));
   }
   return {};
 }
@@ -124,6 +130,10 @@ void host::run() {
         case turn::tainted:
           if (out_.pods[due.pod].is == fate::running && !what_.pods[due.pod].spec.terminating)
             evict(due.pod, fmt::format("the taint {} of a device", what_.pods[due.pod].evicted_for_taint->taint));
+          break;
+        case turn::node_tainted:
+          if (holds_node(out_.pods[due.pod]) && !what_.pods[due.pod].spec.terminating)
+            evict(due.pod, fmt::format("the taint {} of its node", tasks_[due.pod].node_taint));
           break;
         case turn::evicted:
         case turn::over: leave(due.pod, due.what);
@@ -367,8 +377,19 @@ void host::start(std::size_t pod) {
   if (const auto& deadline = what_.pods[pod].deadline_seconds)
     events_.push({now_ + std::chrono::seconds{*deadline}, pod, turn::over});
   if (tasks_[pod].runs) events_.push({now_ + *tasks_[pod].runs, pod, turn::over});
+  if (of_.live) count_taints(pod, std::chrono::seconds{of_.live->start});
   ++changes_;
   out_.end = now_;
+}
+
+/// When the taints of its node have it go. @p came: when it came there, from 1970; not after the start.
+void host::count_taints(std::size_t pod, instant came) {
+  const auto node = evicting_.find(what_.pods[pod].node);
+  if (node == evicting_.end()) return;
+  auto taint = eviction_from(*node->second, what_.pods[pod], came, std::chrono::seconds{of_.live->start});
+  if (!taint) return;
+  tasks_[pod].node_taint = std::move(taint->taint);
+  events_.push({now_ + std::chrono::seconds{taint->after_seconds}, pod, turn::node_tainted});
 }
 
 /// The pod is gone, unless it went before for the other reason.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <queue>
 #include <string>
@@ -51,8 +52,9 @@ class host {
     std::optional<moment> placed_in;
     std::string failure;
     std::optional<instant> runs;  // how long, if that is known
+    std::string node_taint;       // for which it has to go
   };
-  enum class turn : std::uint8_t { evicted, over, arrives, tainted };
+  enum class turn : std::uint8_t { evicted, over, arrives, tainted, node_tainted };
   struct event {
     instant when;
     std::size_t pod;
@@ -75,6 +77,7 @@ class host {
   void arrive(std::size_t pod);
   void join(std::size_t pod);
   void start(std::size_t pod);
+  void count_taints(std::size_t pod, instant came);
   void leave(std::size_t pod, turn why);
   void is_done(const std::string& ns, const std::string& name);
   void changed();
@@ -93,7 +96,8 @@ class host {
   cluster cluster_;
   std::optional<timeline> timeline_;
   std::optional<scheduler> scheduler_;
-  std::optional<controllers> controllers_;  // absent: they acted before the start
+  std::optional<controllers> controllers_;                // absent: they acted before the start
+  std::map<std::string, const node_manifest*> evicting_;  // nodes with taints NoExecute, if controllers act
   std::vector<task> tasks_;
   std::vector<std::size_t> present_;  // pods that have come and are not gone, in order
   std::vector<std::size_t> evicted_;
