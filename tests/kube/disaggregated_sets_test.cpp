@@ -71,7 +71,10 @@ TEST_CASE("a placement policy keeps a slice together and others away", "[kube][g
       for (const selector_requirement& each : one.selector->match_expressions) {
         const std::string key = each.key.substr(each.key.find('/') + 1);
         const bool has = each.op == selector_operator::exists;
-        all += " " + key + (has ? "" : each.op == selector_operator::in ? "=" + each.values.at(0) : "!=" + each.values.at(0));
+        all += " " + key +
+               (has                                ? ""
+                : each.op == selector_operator::in ? "=" + each.values.at(0)
+                                                   : "!=" + each.values.at(0));
       }
       all += "; ";
     }
@@ -86,14 +89,16 @@ TEST_CASE("a placement policy keeps a slice together and others away", "[kube][g
   using texts = std::set<std::string>;
   CHECK(asked("type: None") == texts{"not "});
   CHECK(asked("type: ExclusiveSlice, topology: zone") ==
-        texts{"zone: name=d slice=0; not zone: name=d slice slice!=0; ", "zone: name=d slice=1; not zone: name=d slice!=1; "});
+        texts{"zone: name=d slice=0; not zone: name=d slice slice!=0; ",
+              "zone: name=d slice=1; not zone: name=d slice!=1; "});
   CHECK(asked("type: ExclusiveTopology, topology: rack") ==
         texts{"rack: name=d slice=0; not rack: name=d slice slice!=0; rack: name name!=d slice; ",
               "rack: name=d slice=1; not rack: name=d slice!=1; rack: name name!=d slice; "});
   // What the template has of its own stays.
   std::string own = role("a", 1, 1);
-  own.insert(own.find("containers:"), "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
-                                      "zone, labelSelector: {matchLabels: {a: b}}}]}}, ");
+  own.insert(own.find("containers:"),
+             "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+             "zone, labelSelector: {matchLabels: {a: b}}}]}}, ");
   const manifests all = fine(set(own, "placementPolicy: {type: ExclusiveSlice, topology: zone}, "));
   CHECK(all.pods.at(0).spec.affinity_to_pods.required.size() == 2);
   CHECK(warned_lines(all) == "");
