@@ -69,7 +69,7 @@ struct options {
 };
 
 /// Schedules what the files have until nothing changes any more. Mistakes of the files and of @p how are `errors` of the answer. The same
-/// files and options make the same answer. What @p how calls may throw, which comes through. O(length + decisions).
+/// files and options make the same answer. What `adjust` and `watch` throw comes through. O(length + decisions).
 [[nodiscard]] GANGSCHED_API outcome run(std::span<const source> files, const options& how = {});
 
 /// What of an outcome is written.
