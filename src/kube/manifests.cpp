@@ -477,6 +477,7 @@ controller_kind controller_kind_of(std::string_view kind) noexcept {
 }
 
 result<manifests> read(std::span<const source> files, const read_options& how) {
+  if (const std::vector<source> renamed = detail::told_apart(files); !renamed.empty()) return read(renamed, how);
   detail::left_out_objects left_out;
   for (;;) {
     detail::collector all{how, left_out};

@@ -1,4 +1,5 @@
 // A run of manifests as a library: what comes back as values. What a run decides is tested by tests/examples/simulate_*.py.
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -64,6 +65,25 @@ TEST_CASE("mistakes of files come back, all of them, with file and line, and not
   REQUIRE(rest.warnings.size() == 2);
   CHECK(rest.warnings[0].object == "bad.yaml:2: Pod default/x");
   CHECK(rest.pods.size() == 2);
+}
+
+TEST_CASE("files that are called the same are told apart", "[simulation]") {
+  const std::string bad = "{apiVersion: v1, kind: Pod, metadata: {name: NAME}, spec: {containers: 7}}\n";
+  const auto named = [&](const std::string& name) { return std::string{bad}.replace(bad.find("NAME"), 4, name); };
+  const std::vector<kube::source> files{{"a.yaml", named("x")},
+                                        {"a.yaml", named("z")},
+                                        {"(2) a.yaml", named("v")},
+                                        {"a.yaml", pods_file().text},
+                                        cluster_file};
+  const outcome made = run(files);
+  words objects;
+  for (const error& one : made.errors) objects.push_back(one.object);
+  std::sort(objects.begin(), objects.end());
+  CHECK(objects == words{"(2) a.yaml:1: Pod default/v", "(3) a.yaml:1: Pod default/z", "a.yaml:1: Pod default/x"});
+  const outcome rest = run(files, {.keep_going = true});
+  CHECK(rest.errors.empty());
+  CHECK(rest.warnings.size() == 3);
+  CHECK(rest.pods.size() == 2);  // though they begin in the same line of a file of that name
 }
 
 TEST_CASE("mistakes of options name the option", "[simulation]") {

@@ -52,7 +52,7 @@ def test_simulate_has_the_options_of_its_program(manifests):
     live = gs.simulate(sample, controllers="live", start="2026-11-27T06:00:00Z", until="8h", timeline=True)
     assert live.summary["placed"] == 1 and live.summary["ended"] == 6  # as docs/simulate.md has it
     assert live.data["pods"][0]["stays"]
-    assert gs.simulate(sample).summary["ended"] == 0
+    assert gs.simulate(sample).summary["ended"] < 6
     drained = gs.simulate(manifests / "spread-cluster.yaml", manifests / "spread-workload.yaml", drain=["b-1"], scale_down=True, compare_with=live)
     assert drained.data["diff"]["pods"] and "scale_down" in drained.data
     with pytest.raises(gs.Error, match="controllers"):
@@ -64,7 +64,7 @@ def test_simulate_tells_all_mistakes():
     with pytest.raises(gs.Error) as wrong:
         gs.simulate(bad, bad.replace("name: x", "name: z"))
     assert [one.field for one in wrong.value.mistakes] == ["spec.containers"] * 2
-    assert wrong.value.object.endswith(":1: Pod default/x") and wrong.value.mistakes[1].object.endswith("Pod default/z")
+    assert [one.object for one in wrong.value.mistakes] == ["text:4: Pod default/x", "(2) text:4: Pod default/z"]
     node = "kind: Node\napiVersion: v1\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 1, pods: 9}}\n"
     good = bad.replace("containers: 7", "schedulerName: other, containers: [{name: c}]")
     kept = gs.simulate(node, good, bad, keep_going=True, all_schedulers=True, namespace="mine")

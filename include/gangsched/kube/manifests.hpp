@@ -309,7 +309,7 @@ struct read_options {
 /// A duration as Go writes it: "90s", "1h2m3.5s", also a negative one. None if it is no duration, or one of more than 285 years.
 [[nodiscard]] GANGSCHED_API std::optional<instant> parse_duration(std::string_view text);
 
-/// Reads all files, or says what the first mistake is. O(length + pods made).
+/// Reads all files, or says what the first mistake is. Of files of one name the second is called "(2) NAME". O(length + pods made).
 [[nodiscard]] GANGSCHED_API result<manifests> read(std::span<const source> files, const read_options& how = {});
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 
