@@ -53,7 +53,8 @@ def test_simulate_has_the_options_of_its_program(manifests):
     assert live.summary["placed"] == 1 and live.summary["ended"] == 6  # as docs/simulate.md has it
     assert live.data["pods"][0]["stays"]
     assert gs.simulate(sample).summary["ended"] < 6
-    drained = gs.simulate(manifests / "spread-cluster.yaml", manifests / "spread-workload.yaml", drain=["b-1"], scale_down=True, compare_with=live)
+    spread = manifests / "spread-cluster.yaml", manifests / "spread-workload.yaml"
+    drained = gs.simulate(*spread, drain=["b-1"], scale_down=True, compare_with=live)
     assert drained.data["diff"]["pods"] and "scale_down" in drained.data
     with pytest.raises(gs.Error, match="controllers"):
         gs.simulate(sample, controllers="always")
@@ -65,10 +66,10 @@ def test_simulate_tells_all_mistakes():
         gs.simulate(bad, bad.replace("name: x", "name: z"))
     assert [one.field for one in wrong.value.mistakes] == ["spec.containers"] * 2
     assert [one.object for one in wrong.value.mistakes] == ["text:4: Pod default/x", "(2) text:4: Pod default/z"]
-    node = "kind: Node\napiVersion: v1\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 1, pods: 9}}\n"
-    good = bad.replace("containers: 7", "schedulerName: other, containers: [{name: c}]")
+    node = "kind: Node\napiVersion: v1\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 1, pods: 9}}\n"
+    good = bad.replace("name: x", "name: good").replace("containers: 7", "schedulerName: other, containers: [{name: c}]")
     kept = gs.simulate(node, good, bad, keep_going=True, all_schedulers=True, namespace="mine")
-    assert list(kept.pods["node"]) == ["n"] and list(kept.pods["namespace"]) == ["mine"] and len(kept.warnings) == 1
+    assert list(kept.pods["node"]) == ["node-1"] and list(kept.pods["namespace"]) == ["mine"] and len(kept.warnings) == 1
 
 
 def test_simulate_takes_a_plugin_of_python():
