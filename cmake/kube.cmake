@@ -25,7 +25,7 @@ file(GLOB_RECURSE kube_bodies CONFIGURE_DEPENDS src/kube/*.cpp)
 function(gangsched_add_kube target core)
   add_library(${target} ${ARGN} ${kube_bodies})
   gangsched_component(${target} ${core} ${kube_headers})
-  target_link_libraries(${target} PRIVATE fmt::fmt $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${yaml_cpp})
+  target_link_libraries(${target} PRIVATE fmt::fmt absl::time $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${yaml_cpp})
 endfunction()
 
 gangsched_add_kube(gangsched_kube gangsched)

@@ -12,7 +12,7 @@ hooks who does not look into them; bodies, which it includes in header-only buil
 and so do report/ and record/; nothing but c/, the library for C, which stands on all of that, includes them; the bodies of components are always compiled. A binding (bindings/)
 includes what a host or a plugin's author does, or the library for C.
 Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues and volumes, which stand on core, and
-configuration, which stands on documents.
+configuration, which stands on documents; simulation stands on what the component's hosts include, and on devices for taints.
 """
 import pathlib
 import re
@@ -35,7 +35,7 @@ COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp
                   "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp", "model/name_rules.hpp", "model/node_selector.hpp"}
 # A family of kube/, and those that it may include; "" is what lies directly in src/kube/.
 FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "devices"], "groups": ["documents", "core"], "queues": ["documents", "core"], "colocation": ["documents", "core"],
-            "volumes": ["documents", "core"], "configuration": ["documents"], "": ["documents", "devices", "core", "groups", "queues", "colocation", "volumes"]}
+            "volumes": ["documents", "core"], "configuration": ["documents"], "simulation": ["documents", "devices"], "": ["documents", "devices", "core", "groups", "queues", "colocation", "volumes"]}
 # A binding (bindings/) stands on what hosts include, on components, and on framework/, whose hooks it fills from another language.
 BINDING_ALSO = {"devices/device_inventory.hpp", "devices/gpu_outlook.hpp"}
 MAX_LINES = 600

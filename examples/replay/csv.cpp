@@ -107,8 +107,14 @@ void csv_file::fail(column at, std::string_view reason) const {
   fail_at(fields_[at.index].position, fmt::format("{}: {}", names_[at.index], reason));
 }
 
+std::string csv_file::place_of(column at) const { return place_at(fields_[at.index].position); }
+
+std::string csv_file::place_at(std::size_t position) const {
+  return fmt::format("{}:{}:{}", path_, line_number_, position + 1);
+}
+
 void csv_file::fail_at(std::size_t position, std::string_view reason) const {
-  throw bad_input{fmt::format("{}:{}:{}: {}", path_, line_number_, position + 1, reason)};
+  throw bad_input{fmt::format("{}: {}", place_at(position), reason)};
 }
 
 bool csv_file::read_line() {

@@ -44,6 +44,8 @@ class csv_file {
   /// A text that no other line has in this column.
   [[nodiscard]] const std::string& unique(column at);
 
+  /// "file:line:column" of a field of the current line.
+  [[nodiscard]] std::string place_of(column at) const;
   /// The current line cannot be used, because of the field @p at.
   [[noreturn]] void fail(column at, std::string_view reason) const;
 
@@ -55,6 +57,7 @@ class csv_file {
 
   [[nodiscard]] bool read_line();
   void split();
+  [[nodiscard]] std::string place_at(std::size_t position) const;
   [[noreturn]] void fail_at(std::size_t position, std::string_view reason) const;
 
   std::string path_;

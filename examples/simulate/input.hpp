@@ -1,22 +1,23 @@
 #pragma once
-#include <gangsched/kube/manifests.hpp>
-#include <optional>
-#include <span>
+#include <gangsched/core/result.hpp>
+#include <gangsched/kube/document.hpp>
+#include <stdexcept>
+#include <string>
 #include <vector>
-
-#include "simulate/bad_input.hpp"
-#include "simulate/options.hpp"
-#include "simulate/simulation.hpp"
 
 namespace simulate {
 
-/// Reads the files that the command line names; warnings go to standard error. Throws bad_input.
-[[nodiscard]] scenario read_scenario(const command_line& from);
+/// What cannot be read or written.
+struct bad_file : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
-/// The same of files that are there already; without @p config it is kube-scheduler's defaults. Adds what was left out to @p warnings.
-/// Throws bad_input.
-[[nodiscard]] scenario make_scenario(const command_line& how, std::span<const gangsched::kube::source> files,
-                                     const std::optional<gangsched::kube::source>& config,
-                                     std::vector<gangsched::kube::warning>& warnings);
+/// Files are the user's own: a large cluster is no attack.
+inline constexpr gangsched::kube::limits whole_clusters{.bytes = std::size_t{4} << 30, .values = 200'000'000};
+
+/// "-": standard input. Throws bad_file.
+[[nodiscard]] gangsched::kube::source read_file(const std::string& path);
+/// Files in the order given; of a folder its manifests by name. Throws bad_file.
+[[nodiscard]] std::vector<gangsched::kube::source> read_files(const std::vector<std::string>& paths, bool recursive);
 
 }  // namespace simulate

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <gangsched/kube/simulation.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,30 +10,16 @@ namespace simulate {
 enum class format { table, json, yaml };
 
 struct command_line {
-  std::vector<std::string> files;  ///< "-": standard input; also folders
-  std::string ns;                  ///< of objects that name none; empty: the default one
-  std::string config;
-  std::string explain;
-  std::string metrics, trace, log, report;  ///< files to write; empty: none
-  std::vector<std::string> drained, lost;   ///< nodes; lost ones also by zone
-  std::string arrivals;                     ///< a table of when pods come and how long they run; empty: none
-  std::string shapes;                       ///< a file with nodes that may be added; empty: not asked
-  std::string start, until;   ///< of live controllers: what time it is at the start; how long they make runs
-  std::string compare_with;   ///< a result in JSON; empty: none
-  std::string queues_policy;  ///< a plugin, or none; empty: the library's own if there are queues
+  std::vector<std::string> files;            ///< "-": standard input; also folders
+  gangsched::kube::simulation::options run;  ///< but for what is in files
+  gangsched::kube::simulation::report_options what;
+  std::string config, arrivals, shapes, compare_with;  ///< files to read; empty: none
+  std::string metrics, trace, log, report;             ///< files to write; empty: none
   format output = format::table;
   bool recursive = false;
-  bool keep_going = false;
-  bool all = false;
   bool no_grace = false;
-  bool gpus = false;
   bool ascii = false;
-  bool queues = false;
-  bool timeline = false;
-  bool scale_down = false;
-  bool live = false;  ///< controllers go on while time passes
   std::size_t top = 10;
-  std::uint64_t seed = 0;
 };
 
 /// What the command line says; or, when there is nothing to run (--help, --version, a mistake), the exit code.

@@ -6,8 +6,8 @@
 #include <span>
 #include <tuple>
 
-#include "simulate/devices.hpp"
-#include "simulate/queues.hpp"
+#include "simulate/gpus.hpp"
+#include "simulate/queue_table.hpp"
 #include "simulate/report.hpp"
 #include "simulate/table.hpp"
 
@@ -19,9 +19,9 @@ std::string time_text(const std::optional<instant>& when) { return when ? fmt::f
 /// A pod as it is called in this report: without its namespace if there is only one.
 class naming {
  public:
-  naming(const outcome& of, const report_options& how) {
+  naming(const outcome& of, const text_options& how) {
     for (const pod_outcome& pod : of.pods) {
-      if (!is_shown(pod, how)) continue;
+      if (!how.what.shows(pod)) continue;
       if (only_.empty()) only_ = pod.ns;
       several_ = several_ || pod.ns != only_;
     }
@@ -61,10 +61,10 @@ std::string devices_text(const pod_outcome& pod) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string pods_table(const outcome& of, const report_options& how) {
+std::string pods_table(const outcome& of, const text_options& how) {
   const naming named{of, how};
   const bool prioritised =
-      std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how) && pod.priority != 0; });
+      std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return how.what.shows(pod) && pod.priority != 0; });
   table made{{{"NAMESPACE"},
               {"POD"},
               {"GROUP"},
@@ -76,7 +76,7 @@ std::string pods_table(const outcome& of, const report_options& how) {
               {"AT", true},
               {"NOTE"}}};
   for (const pod_outcome& pod : of.pods) {
-    if (!is_shown(pod, how)) continue;
+    if (!how.what.shows(pod)) continue;
     made.add({named.several() ? pod.ns : "", pod.name, pod.group, prioritised ? fmt::format("{}", pod.priority) : "",
               std::string{name_of(pod.is)}, pod.node.empty() ? "-" : pod.node, devices_text(pod),
               pod.score ? fmt::format("{}", *pod.score) : "", time_text(pod.placed_at), note_of(pod, named)});
@@ -85,7 +85,7 @@ std::string pods_table(const outcome& of, const report_options& how) {
 }
 
 /// Nothing if there are no groups.
-std::string groups_table(const outcome& of, const report_options& how) {
+std::string groups_table(const outcome& of, const text_options& how) {
   if (of.groups.empty()) return {};
   const bool several = naming{of, how}.several() || std::ranges::any_of(of.groups, [&](const group_outcome& one) {
                          return one.ns != of.groups.front().ns;
@@ -135,7 +135,7 @@ std::string nodes_text(const scale_up_plan& plan) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string scale_text(const outcome& of, const report_options& how) {
+std::string scale_text(const outcome& of, const text_options& how) {
   const naming named{of, how};
   std::string all;
   if (of.scale_up && of.scale_up->plans.empty() && of.scale_up->left.empty()) all += "No node is missing.\n\n";
@@ -244,7 +244,7 @@ std::string rejections_text(std::span<const gangsched::node_verdict* const> node
 std::string explanation_text(const outcome& of, std::size_t top) {
   const asked& answer = *of.explained;
   const pod_outcome& pod = of.pods[answer.pod];
-  const report_options shown{.all = true};
+  const text_options shown{.what = {.all = true}};
   const std::string note = note_of(pod, naming{of, shown});
   std::string all = fmt::format("{} {}{}\n", full_name(pod), placed_text(pod), note.empty() ? "" : "; " + note);
   if (answer.why.summary != pod.reason && !answer.why.summary.empty())
@@ -295,12 +295,12 @@ std::string summary_line(const outcome& of) {
 
 }  // namespace
 
-std::string text_report(const outcome& of, const report_options& how) {
+std::string text_report(const outcome& of, const text_options& how) {
   if (of.explained_group) return explanation_text(*of.explained_group) + '\n' + summary_line(of);
   if (of.explained) return explanation_text(of, how.top) + '\n' + summary_line(of);
-  const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return is_shown(pod, how); });
-  const std::string gpus = how.gpus ? gpu_map(of, how.ascii) : "";
-  const std::string queues = how.queues ? queue_table(of) : "";
+  const bool any = std::ranges::any_of(of.pods, [&](const pod_outcome& pod) { return how.what.shows(pod); });
+  const std::string gpus = how.what.gpus ? gpu_map(of, how.ascii) : "";
+  const std::string queues = how.what.queues ? queue_table(of) : "";
   return (any ? pods_table(of, how) + '\n' : "") + groups_table(of, how) + gpus + (gpus.empty() ? "" : "\n") + queues +
          (queues.empty() ? "" : "\n") + scale_text(of, how) + diff_text(of) + summary_line(of);
 }

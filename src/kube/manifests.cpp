@@ -104,7 +104,7 @@ class collector {
     if (auto bad = name_queues(made_, queues_)) return *std::move(bad);
     if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
     settle_group_queues(made_);
-    if (auto bad = link_devices(made_, devices_)) return *std::move(bad);
+    if (auto bad = link_devices(made_, devices_, how_->now)) return *std::move(bad);
     if (how_->whole_cluster) settle_references(made_);
     make_claims(made_, controllers_);
     if (auto bad = check_claims(made_, queues_)) return *std::move(bad);
@@ -477,6 +477,7 @@ controller_kind controller_kind_of(std::string_view kind) noexcept {
 }
 
 result<manifests> read(std::span<const source> files, const read_options& how) {
+  if (const std::vector<source> renamed = detail::told_apart(files); !renamed.empty()) return read(renamed, how);
   detail::left_out_objects left_out;
   for (;;) {
     detail::collector all{how, left_out};

@@ -19,6 +19,7 @@ import (
 var (
 	binaries  = flag.String("binaries", "", "the folder with controlplane, kwok and stages")
 	scheduler = flag.String("scheduler", "", "the binary of kubernetes-scheduler")
+	simulate  = flag.String("simulate", "", "the binary of gangsched-simulate")
 )
 
 // world is a control plane for one test, with nodes and the scheduler.

@@ -4,6 +4,7 @@ tests/examples/simulate/ has, and small cases.   usage: simulate_volumes.py SIMU
 import json
 import subprocess
 import sys
+import tempfile
 
 import yaml
 
@@ -62,8 +63,8 @@ def nodes(count, cpu="4"):
              "status": {"allocatable": {"cpu": cpu, "pods": "110"}}} for i in range(count)]
 
 
-def simulate(program, objects):
-    done = subprocess.run([program, "-", "-o", "json"], input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
+def simulate(program, objects, *args):
+    done = subprocess.run([program, "-", "-o", "json", *args], input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
                           capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout), done.stderr
@@ -116,6 +117,37 @@ def check_once(program):
     assert [each["placed_seconds"] for each in report["pods"]] == [0, 60], report
 
 
+def check_arrivals(program):
+    """Who comes later binds what is left then; what somebody leaves who ends stays bound, and whose it is finds it where it is."""
+
+    def claim(name, mode="ReadWriteOnce", storage="local"):
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+                "spec": {"accessModes": [mode], "storageClassName": storage, "resources": {"requests": {"storage": "1Gi"}}}}
+
+    def pod(name, of, cpu="1"):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}],
+                         "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": of}}]}}
+
+    def run(table, count, cpu, *objects):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.write("name,arrival_s,duration_s\n" + table)
+            file.flush()
+            disks = [volume(f"v{i}", f"n{i}") for i in range(count)]
+            report, _ = simulate(program, [*nodes(count, cpu), LOCAL, *disks, *objects], "--arrivals", file.name)
+        return {each["name"]: (each.get("node"), each.get("placed_seconds"), each.get("ended_seconds")) for each in report["pods"]}
+
+    three = [claim("a"), claim("b"), claim("c"), pod("p", "a"), pod("q", "b"), pod("r", "c")]
+    got = run("p,0,10\nq,5,10\nr,20,\n", 2, "4", *three)
+    assert sorted(got[name][0] for name in "pq") == ["n0", "n1"] and got["r"] == (None, None, None), got
+    got = run("p,0,10\nlate,30,\nfiller,15,\n", 2, "4", claim("a"), claim("b"), pod("p", "a"), pod("late", "a"), pod("filler", "b", "3"))
+    assert got["late"] == (got["p"][0], 30, None) and got["filler"][0] != got["p"][0], got
+    got = run("first,50,\n", 1, "4", claim("a"), claim("b"), pod("first", "a"), pod("now", "b"))
+    assert got == {"first": (None, None, None), "now": ("n0", 0, None)}, got  # who is not there yet keeps no disk
+    got = run("p,0,40\nq,5,10\n", 2, "1", claim("a"), pod("p", "a"), pod("q", "a"))
+    assert got["q"] == (got["p"][0], 40, 50), got  # the other node is empty all the time
+
+
 def check_capacity(program):
     """As many volumes are made on each node as its driver has room for."""
     storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "lvm"}, "provisioner": "lvm.io",
@@ -131,7 +163,7 @@ def check_capacity(program):
 
 
 def main(program):
-    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_capacity):
+    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_arrivals, check_capacity):
         check(program)
         print("ok:", check.__name__)
 

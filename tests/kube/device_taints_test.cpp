@@ -208,7 +208,8 @@ TEST_CASE("taints and tolerations at random are as a plain rule has them", "[kub
 }
 
 TEST_CASE("who has a device with a taint NoExecute has to go, unless its claim tolerates that by name", "[kube][dra]") {
-  const auto eviction = [](const std::string& tolerations, const std::string& taint = "effect: NoExecute") {
+  const auto eviction = [](const std::string& tolerations, const std::string& taint = "effect: NoExecute",
+                           instant now = {}) {
     const std::string text =
         before + slice("{name: a, taints: [{key: k, value: v, " + taint + "}]}") +
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x}\nspec: {devices: {requests: [" +
@@ -217,7 +218,7 @@ TEST_CASE("who has a device with a taint NoExecute has to go, unless its claim t
         "}]}}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: n1, resourceClaims: [{name: "
         "mine, "
         "resourceClaimName: x}], containers: [{name: c}]}\n";
-    const manifests all = fine(text);
+    const manifests all = fine(text, {.now = now});
     const auto& told = all.pods.at(0).evicted_for_taint;
     return told ? told->taint + " " + std::to_string(told->after_seconds) : "stays";
   };
@@ -235,6 +236,14 @@ TEST_CASE("who has a device with a taint NoExecute has to go, unless its claim t
   for (const char* const long_time : {"2147483648", "10000000000", "9223372036854775807"})
     CHECK(eviction(std::string{"{operator: Exists, effect: NoExecute, tolerationSeconds: "} + long_time + "}") ==
           "k=v:NoExecute 2147483647");
+  // From when the taint was added, if that is known and not later than now.
+  const std::string a_minute = "{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 60}";
+  const std::string added = "effect: NoExecute, timeAdded: '1970-01-01T00:01:00Z'";
+  CHECK(eviction(a_minute, added, std::chrono::seconds{100}) == "k=v:NoExecute 20");
+  CHECK(eviction(a_minute, added, std::chrono::seconds{500}) == "k=v:NoExecute 0");
+  CHECK(eviction(a_minute, added, std::chrono::seconds{30}) == "k=v:NoExecute 60");
+  CHECK(eviction(a_minute, added) == "k=v:NoExecute 60");
+  CHECK(eviction(a_minute, "effect: NoExecute", std::chrono::seconds{100}) == "k=v:NoExecute 60");
 }
 
 TEST_CASE("taints and tolerations that Kubernetes refuses are refused", "[kube][dra]") {

@@ -62,6 +62,48 @@ TEST_CASE("slices multiply it, and one that is deleted or has its sets makes non
   CHECK(fine(made + set(two)).pods.size() == 3);
 }
 
+TEST_CASE("a placement policy keeps a slice together and others away", "[kube][groups]") {
+  const std::string roles = role("prefill", 1, 2) + ", " + role("decode", 1, 1);
+  const auto words = [](const std::vector<pod_affinity_term>& terms) {
+    std::string all;
+    for (const pod_affinity_term& one : terms) {
+      all += one.topology_key + ":";
+      for (const selector_requirement& each : one.selector->match_expressions) {
+        const std::string key = each.key.substr(each.key.find('/') + 1);
+        const bool has = each.op == selector_operator::exists;
+        all += " " + key +
+               (has                                ? ""
+                : each.op == selector_operator::in ? "=" + each.values.at(0)
+                                                   : "!=" + each.values.at(0));
+      }
+      all += "; ";
+    }
+    return all;
+  };
+  const auto asked = [&](const std::string& policy) {
+    std::set<std::string> all;
+    for (const pod_manifest& pod : fine(set(roles, "slices: 2, placementPolicy: {" + policy + "}, ")).pods)
+      all.insert(words(pod.spec.affinity_to_pods.required) + "not " + words(pod.spec.anti_affinity_to_pods.required));
+    return all;
+  };
+  using texts = std::set<std::string>;
+  CHECK(asked("type: None") == texts{"not "});
+  CHECK(asked("type: ExclusiveSlice, topology: zone") ==
+        texts{"zone: name=d slice=0; not zone: name=d slice slice!=0; ",
+              "zone: name=d slice=1; not zone: name=d slice!=1; "});
+  CHECK(asked("type: ExclusiveTopology, topology: rack") ==
+        texts{"rack: name=d slice=0; not rack: name=d slice slice!=0; rack: name name!=d slice; ",
+              "rack: name=d slice=1; not rack: name=d slice!=1; rack: name name!=d slice; "});
+  // What the template has of its own stays.
+  std::string own = role("a", 1, 1);
+  own.insert(own.find("containers:"),
+             "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+             "zone, labelSelector: {matchLabels: {a: b}}}]}}, ");
+  const manifests all = fine(set(own, "placementPolicy: {type: ExclusiveSlice, topology: zone}, "));
+  CHECK(all.pods.at(0).spec.affinity_to_pods.required.size() == 2);
+  CHECK(warned_lines(all) == "");
+}
+
 TEST_CASE("what is wrong with a DisaggregatedSet is told", "[kube][groups]") {
   CHECK(reading_refusal(set("{name: a}")).find("spec.roles[0]: needs a spec") != std::string::npos);
   CHECK(reading_refusal(set(role("a", 1, 1) + ", " + role("a", 1, 1))).find("there is another role \"a\"") !=
@@ -77,10 +119,10 @@ TEST_CASE("what is wrong with a DisaggregatedSet is told", "[kube][groups]") {
   const std::string where = "spec.roles[1].spec.speed: there is no such field";
   CHECK(told.find(where) != std::string::npos);
   CHECK(told.find(where) == told.rfind(where));
-  const std::string policy = "placementPolicy: {type: ExclusiveSlice, topology: zone}, ";
-  CHECK(warned_lines(fine(set(role("a", 1, 1), policy))).find("spec.placementPolicy: where slices are placed") !=
-        std::string::npos);
-  CHECK(warned_lines(fine(set(role("a", 1, 1), "placementPolicy: {type: None}, "))) == "");
+  CHECK(reading_refusal(set(role("a", 1, 1), "placementPolicy: {type: Near, topology: zone}, "))
+            .find("spec.placementPolicy.type: \"Near\"") != std::string::npos);
+  CHECK(reading_refusal(set(role("a", 1, 1), "placementPolicy: {type: ExclusiveSlice}, "))
+            .find("spec.placementPolicy: needs a topology") != std::string::npos);
   CHECK(reading_refusal(set(role("a", 1, 400)), {.max_pods = 100}).find("more than") != std::string::npos);
 }
 

@@ -32,7 +32,7 @@ kind: Node
 metadata: {name: n1, labels: {zone: a}}
 spec:
   unschedulable: true
-  taints: [{key: gpu, value: "yes", effect: NoSchedule}]
+  taints: [{key: gpu, value: "yes", effect: NoSchedule, timeAdded: "1970-01-01T00:00:09Z"}]
 status:
   allocatable: {cpu: 1900m, memory: 8Gi, pods: 110, nvidia.com/gpu: "4"}
   images: [{names: [busybox:1.36], sizeBytes: 4194304}]
@@ -44,11 +44,26 @@ status:
   CHECK(node.labels.at("zone") == "a");
   CHECK(node.unschedulable);
   CHECK(node.taints.at(0).key == "gpu");
+  CHECK(all.nodes[0].taints_since == std::vector<std::optional<instant>>{std::chrono::seconds{9}});
   CHECK(node.allocatable.at("cpu") == quantity::from_milli(1900));
   CHECK(node.allocatable.at("pods") == quantity{110});
   CHECK(node.images.at(0).size_bytes == 4194304);
   CHECK(all.nodes[0].from.line == 2);
   CHECK(all.warnings.empty());
+}
+
+TEST_CASE("how long a pod tolerates taints is kept beside its tolerations", "[kube][manifests]") {
+  const manifests all = fine(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c}]
+  tolerations: [{operator: Exists}, {key: a, effect: NoExecute, tolerationSeconds: 5}, {key: b, tolerationSeconds: -1}]
+)");
+  using seconds = std::optional<std::int64_t>;
+  CHECK(all.pods.at(0).toleration_seconds == std::vector<seconds>{std::nullopt, 5, -1});
+  CHECK(all.pods.at(0).spec.tolerations.size() == 3);
 }
 
 TEST_CASE("a pod is read with all that scheduling reads", "[kube][manifests]") {

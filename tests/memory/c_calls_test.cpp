@@ -145,4 +145,38 @@ TEST_CASE("a snapshot for which there is no memory is refused, and nothing is ma
   CHECK(shortages > 100);
 }
 
+TEST_CASE("a simulation for which there is no memory is refused, and leaves nothing to free") {
+  const std::string objects = R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"},
+      "status": {"allocatable": {"cpu": "4", "pods": "9"}}}
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+      "spec": {"hostnam": "x", "containers": [{"name": "c"}]}})";
+  const gangsched_source file{"objects.json", objects.data(), objects.size()};
+  const c_error error;
+  long shortages = 0;
+  for (long nth = 1;; nth += 1 + nth / 16) {
+    INFO("allocation " << nth);
+    char *json = nullptr, *warnings = nullptr;
+    gangsched_code ran = GANGSCHED_OK;
+    bool failed = false;
+    {
+      failing_allocation fails{nth};
+      ran = gangsched_simulate(&file, 1, nullptr, &json, &warnings, error);
+      failed = fails.stop();
+    }
+    if (!failed) {
+      CHECK(ran == GANGSCHED_OK);
+      CHECK(json != nullptr);
+      CHECK(warnings != nullptr);
+      gangsched_free(json);
+      gangsched_free(warnings);
+      break;
+    }
+    ++shortages;
+    REQUIRE(ran == GANGSCHED_NO_MEMORY);
+    REQUIRE(json == nullptr);
+    REQUIRE(warnings == nullptr);
+  }
+  CHECK(shortages > 50);
+}
+
 }  // namespace gangsched::testing::c_calls_test

@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <gangsched/devices/links.hpp>
 #include <gangsched/framework/plugin_entry.hpp>
+#include <gangsched/kube/simulation.hpp>
 
 #include <map>
 #include <openb/experiment.hpp>
@@ -10,8 +11,6 @@
 #include <replay/generate.hpp>
 #include <replay/host.hpp>
 #include <replay/report.hpp>
-#include <simulate/input.hpp>
-#include <simulate/report.hpp>
 #include <tuple>
 
 #include "plugins.hpp"
@@ -31,8 +30,6 @@ auto away(const char* object, const std::vector<std::shared_ptr<plugin_state>>& 
   try {
     const nb::gil_scoped_release released;
     return work();
-  } catch (const simulate::bad_input& bad) {
-    refuse(errc::malformed, bad);
   } catch (const replay::bad_input& bad) {
     refuse(errc::malformed, bad);
   } catch (const std::runtime_error& failed) {
@@ -43,43 +40,67 @@ auto away(const char* object, const std::vector<std::shared_ptr<plugin_state>>& 
   throw std::logic_error{"not reached"};
 }
 
-std::vector<kube::source> to_sources(const std::vector<std::pair<std::string, std::string>>& texts) {
+using named_texts = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<kube::source> to_sources(const named_texts& texts) {
   std::vector<kube::source> made;
   for (const auto& [name, text] : texts) made.push_back({name, text});
   return made;
 }
 
-using named_texts = std::vector<std::pair<std::string, std::string>>;
+kube::simulation::options to_options(const nb::dict& from) {
+  const auto text = [&](const char* key) { return nb::cast<std::string>(from[key]); };
+  const auto texts = [&](const char* key) { return nb::cast<std::vector<std::string>>(from[key]); };
+  const auto file = [&](const char* key) -> std::optional<kube::source> {
+    const auto all = to_sources(nb::cast<named_texts>(from[key]));
+    return all.empty() ? std::nullopt : std::optional{all.front()};
+  };
+  const auto truth = [&](const char* key) { return nb::cast<bool>(from[key]); };
+  kube::simulation::options made;
+  made.ns = text("namespace");
+  made.configuration = file("config");
+  made.queues_policy = text("queues_policy");
+  made.all_schedulers = truth("all_schedulers");
+  made.keep_going = truth("keep_going");
+  made.grace = truth("grace");
+  made.live_controllers = truth("live_controllers");
+  made.start = text("start");
+  made.until = text("until");
+  made.drain = texts("drain");
+  made.lose = texts("lose");
+  made.shapes = file("shapes");
+  made.scale_down = truth("scale_down");
+  made.explain = text("explain");
+  made.compare_with = file("compare_with");
+  made.timeline = truth("timeline");
+  made.seed = nb::cast<std::uint64_t>(from["seed"]);
+  return made;
+}
 
-std::pair<std::string, std::vector<std::string>> simulate_texts(const named_texts& texts, const named_texts& config,
-                                                                const std::string& explain,
-                                                                const std::string& queues_policy, bool grace,
-                                                                std::uint64_t seed, const nb::list& plugins) {
-  simulate::command_line how;
-  how.explain = explain;
-  how.queues_policy = queues_policy;
-  how.no_grace = !grace;
-  how.seed = seed;
-  const std::vector<kube::source> files = to_sources(texts), configs = to_sources(config);
+using parts_of_error = std::tuple<std::string, std::string, std::string, std::string>;
+
+/// JSON, what was left out, and mistakes; with these the JSON says nothing else.
+std::tuple<std::string, std::vector<std::string>, std::vector<parts_of_error>> simulate_texts(const named_texts& texts,
+                                                                                              const nb::dict& how,
+                                                                                              const nb::list& plugins) {
+  const std::vector<kube::source> files = to_sources(texts);
+  kube::simulation::options asked = to_options(how);
   std::vector<plugin_entry> own;
   for (const nb::handle one : plugins) own.push_back(to_entry(one[0], nb::cast<std::int64_t>(one[1])));
   const auto of_python = states_in(own);
-
-  std::vector<kube::warning> read;
-  result<simulate::outcome> made = away("simulate", of_python, [&] {
-    simulate::scenario scenario =
-        simulate::make_scenario(how, files, configs.empty() ? std::nullopt : std::optional{configs.front()}, read);
-    for (kernel_table& profile : scenario.profiles)
-      for (const plugin_entry& one : own) add_plugin(profile, one);
-    return simulate::run(scenario, [](std::uint64_t) {});
-  });
-  const nb::object cause = take_raised(of_python);
-  if (!made) raise(made.error(), cause);
-  if (cause.is_valid()) raise({errc::contract, "simulate", "", "a plugin raised an exception"}, cause);
+  asked.adjust = [&](kernel_table& profile) {
+    for (const plugin_entry& one : own) add_plugin(profile, one);
+  };
+  const kube::simulation::outcome made =
+      away("simulate", of_python, [&] { return kube::simulation::run(files, asked); });
+  if (const nb::object cause = take_raised(of_python); cause.is_valid())
+    raise({errc::contract, "simulate", "", "a plugin raised an exception"}, cause);
   std::vector<std::string> warnings;
-  for (const kube::warning& one : read) warnings.push_back(one.message());
-  return {simulate::json_report(*made, {.all = true, .gpus = true, .ascii = true, .queues = true}),
-          std::move(warnings)};
+  for (const kube::warning& one : made.warnings) warnings.push_back(one.message());
+  std::vector<parts_of_error> mistakes;
+  for (const error& one : made.errors) mistakes.emplace_back(to_string(one.code), one.object, one.field, one.reason);
+  return {kube::simulation::json_of(made, {.all = true, .gpus = true, .queues = true, .timeline = asked.timeline}),
+          std::move(warnings), std::move(mistakes)};
 }
 
 /// One run after another; between them Python is heard about interrupts.
@@ -210,8 +231,7 @@ nb::dict replay_once(const std::string& nodes, const std::string& pods, const st
 }  // namespace
 
 void add_tools(nb::module_& to) {
-  to.def("_simulate", &simulate_texts, "texts"_a, "config"_a, "explain"_a, "queues_policy"_a, "grace"_a, "seed"_a,
-         "plugins"_a);
+  to.def("_simulate", &simulate_texts, "texts"_a, "how"_a, "plugins"_a);
   to.def("_openb", &openb_runs, "nodes"_a, "pods"_a, "split"_a, "policies"_a, "seeds"_a, "generated_seed"_a);
   to.def("_openb_trace", &openb_trace, "seed"_a);
   to.def("_replay", &replay_once, "nodes"_a, "pods"_a, "gangs"_a, "philly"_a, "handling"_a, "profile"_a,

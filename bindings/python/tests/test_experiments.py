@@ -47,6 +47,31 @@ def test_simulate_reads_queues_groups_and_a_configuration(manifests):
         gs.simulate(manifests / "two-teams.yaml", queues_policy="Nobody")
 
 
+def test_simulate_has_the_options_of_its_program(manifests):
+    sample = manifests / "over-time.yaml"
+    live = gs.simulate(sample, controllers="live", start="2026-11-27T06:00:00Z", until="8h", timeline=True)
+    assert live.summary["placed"] == 1 and live.summary["ended"] == 6  # as docs/simulate.md has it
+    assert live.data["pods"][0]["stays"]
+    assert gs.simulate(sample).summary["ended"] < 6
+    spread = manifests / "spread-cluster.yaml", manifests / "spread-workload.yaml"
+    drained = gs.simulate(*spread, drain=["b-1"], scale_down=True, compare_with=live)
+    assert drained.data["diff"]["pods"] and "scale_down" in drained.data
+    with pytest.raises(gs.Error, match="controllers"):
+        gs.simulate(sample, controllers="always")
+
+
+def test_simulate_tells_all_mistakes():
+    bad = "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: 7}\n"
+    with pytest.raises(gs.Error) as wrong:
+        gs.simulate(bad, bad.replace("name: x", "name: z"))
+    assert [one.field for one in wrong.value.mistakes] == ["spec.containers"] * 2
+    assert [one.object for one in wrong.value.mistakes] == ["text:4: Pod default/x", "(2) text:4: Pod default/z"]
+    node = "kind: Node\napiVersion: v1\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 1, pods: 9}}\n"
+    good = bad.replace("name: x", "name: good").replace("containers: 7", "schedulerName: other, containers: [{name: c}]")
+    kept = gs.simulate(node, good, bad, keep_going=True, all_schedulers=True, namespace="mine")
+    assert list(kept.pods["node"]) == ["node-1"] and list(kept.pods["namespace"]) == ["mine"] and len(kept.warnings) == 1
+
+
 def test_simulate_takes_a_plugin_of_python():
     node = {"kind": "Node", "apiVersion": "v1", "status": {"allocatable": {"cpu": "8", "pods": "100"}}}
     world = [{**node, "metadata": {"name": f"n{i}"}} for i in range(4)]

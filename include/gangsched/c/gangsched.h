@@ -8,5 +8,6 @@
 #include "gangsched/c/plugins.h"
 #include "gangsched/c/report.h"
 #include "gangsched/c/scheduler.h"
+#include "gangsched/c/simulation.h"
 #include "gangsched/c/snapshot.h"
 #include "gangsched/c/what_if.h"

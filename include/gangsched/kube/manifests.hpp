@@ -38,6 +38,8 @@ struct node_manifest {
   /// Of its CSINode: the labels that say where volumes of a driver can be reached, by driver, and in-tree plugins whose work drivers do.
   sorted_map<std::vector<std::string>> topology_keys = {};
   std::vector<std::string> migrated_plugins = {};
+  std::vector<std::optional<instant>> taints_since =
+      {};  ///< of each of `spec.taints`: since when, from 1970, if it says so
   origin from = {};
 };
 
@@ -50,7 +52,7 @@ struct pod_claim {
 
 /// That a pod which runs has a device with a taint NoExecute that its claim does not tolerate, or not for ever: Kubernetes deletes it.
 struct taint_eviction {
-  std::int64_t after_seconds = 0;  ///< from when the host begins: `timeAdded` is not read
+  std::int64_t after_seconds = 0;  ///< from `read_options::now` on
   std::string taint = {};          ///< "gpu.example.com/unhealthy=true:NoExecute"
 };
 
@@ -84,6 +86,8 @@ struct pod_manifest {
   /// scheduling gate `unresolved_gate`.
   std::vector<std::string> unresolved = {};
   std::optional<taint_eviction> evicted_for_taint = {};  ///< where all objects are read together
+  /// Of each of the first of `spec.tolerations` how long it tolerates a taint NoExecute; absent, and of others: for ever.
+  std::vector<std::optional<std::int64_t>> toleration_seconds = {};
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
       {};  ///< spec.activeDeadlineSeconds: it is ended so long after its start
@@ -282,7 +286,7 @@ struct read_options {
   /// That there may be: in the files, and made of controllers and workloads, which is checked before the first one is made. Copies of a
   /// template that is longer than 4 KiB count once for each.
   std::size_t max_pods = 1'000'000;
-  /// Of CronJobs: the minute that their Job is named after.
+  /// What time it is, from 1970: the Job of a CronJob is named after that minute, and taints of devices count from `timeAdded` on.
   instant now{};
   /// Make what controllers make later, too: as many pods as autoscalers want at any time, and a run of each CronJob, though one is there.
   bool over_time = false;
@@ -305,7 +309,7 @@ struct read_options {
 /// A duration as Go writes it: "90s", "1h2m3.5s", also a negative one. None if it is no duration, or one of more than 285 years.
 [[nodiscard]] GANGSCHED_API std::optional<instant> parse_duration(std::string_view text);
 
-/// Reads all files, or says what the first mistake is. O(length + pods made).
+/// Reads all files, or says what the first mistake is. Of files of one name the second is called "(2) NAME". O(length + pods made).
 [[nodiscard]] GANGSCHED_API result<manifests> read(std::span<const source> files, const read_options& how = {});
 [[nodiscard]] GANGSCHED_API result<manifests> read(const source& file, const read_options& how = {});
 

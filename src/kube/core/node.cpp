@@ -15,12 +15,13 @@ bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out
                     {"NoExecute", taint_effect::no_execute}});
 }
 
-bool read_taint(reader& read, const place& of, taint& out) {
+bool read_taint(reader& read, const place& of, taint& out, std::optional<instant>* since) {
   std::optional<taint_effect> effect;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "key") return read.text(v, out.key);
     if (key == "value") return read.text(v, out.value);
     if (key == "effect") return read_effect(read, v, effect);
+    if (key == "timeAdded" && since != nullptr) return read.time(v, since->emplace());
     return read.ignore(key, v, {"timeAdded"});
   });
   if (fine && !effect) return read.fail(errc::malformed, of, "needs an effect");
@@ -98,7 +99,9 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
         if (field == "unschedulable") return read.boolean(w, spec.unschedulable);
         if (field != "taints")
           return read.ignore(field, w, {"configSource", "externalID", "podCIDR", "podCIDRs", "providerID"});
-        return read.list(w, spec.taints, [&](const place& item, taint& one) { return read_taint(read, item, one); });
+        return read.list(w, spec.taints, [&](const place& item, taint& one) {
+          return read_taint(read, item, one, &out.taints_since.emplace_back());
+        });
       });
     }
     if (key == "status") {

@@ -25,8 +25,11 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
 bool read_reservation_words(reader& read, const place& of, pod_manifest& out);
 /// Of a taint, or of a toleration, which may be about every effect.
 bool read_effect(reader& read, const place& of, std::optional<taint_effect>& out);
-bool read_taint(reader& read, const place& of, taint& out);
-bool read_toleration(reader& read, const place& of, toleration& out);
+/// @p since, if it is not null, is its `timeAdded`.
+bool read_taint(reader& read, const place& of, taint& out, std::optional<instant>* since = nullptr);
+/// @p seconds, if it is not null, is its `tolerationSeconds`.
+bool read_toleration(reader& read, const place& of, toleration& out, std::optional<std::int64_t>* seconds = nullptr);
+bool read_tolerations(reader& read, const place& of, pod_manifest& out);
 bool read_node(reader& read, const place& of, node_manifest& out, const read_options& how);
 
 /// Of an object that lives in a namespace; without one it is the default one.

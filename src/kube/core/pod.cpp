@@ -96,7 +96,7 @@ bool read_container(reader& read, const place& of, container& out, resource_list
   return fine;
 }
 
-bool read_toleration(reader& read, const place& of, toleration& out) {
+bool read_toleration(reader& read, const place& of, toleration& out, std::optional<std::int64_t>* seconds) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "key") return read.text(v, out.key);
     if (key == "value") return read.text(v, out.value);
@@ -105,7 +105,15 @@ bool read_toleration(reader& read, const place& of, toleration& out) {
       if (v.at->kind == value_kind::text && v.at->text.empty()) return true;
       return read.word(v, out.op, {{"Equal", toleration_operator::equal}, {"Exists", toleration_operator::exists}});
     }
+    if (key == "tolerationSeconds" && seconds != nullptr) return read.integer(v, seconds->emplace());
     return read.ignore(key, v, {"tolerationSeconds"});
+  });
+}
+
+bool read_tolerations(reader& read, const place& of, pod_manifest& out) {
+  out.toleration_seconds.clear();
+  return read.list(of, out.spec.tolerations, [&](const place& item, toleration& one) {
+    return read_toleration(read, item, one, &out.toleration_seconds.emplace_back());
   });
 }
 
@@ -236,10 +244,7 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     if (key == "nodeName") return read.text(v, out.node);
     if (key == "nodeSelector") return read.texts_by_name(v, spec.node_selector);
     if (key == "affinity") return read_affinity(read, v, spec, how.defaulting ? &spec.labels : nullptr);
-    if (key == "tolerations") {
-      return read.list(v, spec.tolerations,
-                       [&](const place& item, toleration& one) { return read_toleration(read, item, one); });
-    }
+    if (key == "tolerations") return read_tolerations(read, v, out);
     if (key == "topologySpreadConstraints") {
       return read.list(v, spec.topology_spread_constraints,
                        [&](const place& item, topology_spread& one) { return read_spread(read, item, one); });

@@ -52,7 +52,7 @@ constexpr std::size_t most_taints_of_all = 1'000'000;  // they are kept
 
 class device_linker {
  public:
-  device_linker(manifests& into, device_objects& objects) : into_(&into), objects_(&objects) {
+  device_linker(manifests& into, device_objects& objects, instant now) : into_(&into), objects_(&objects), now_(now) {
     for (node_manifest& one : into.nodes) nodes_.emplace(one.spec.name, &one);
     for (const device_class& one : objects.classes) classes_.emplace(one.name, &one);
     for (const auto* const all : {&objects.claims, &objects.made_templates})
@@ -325,7 +325,7 @@ class device_linker {
     for (const allocated_device& one : claim.allocated) {
       const auto place = ids_.find(one.device);
       if (place == ids_.end()) continue;
-      auto eviction = eviction_for(one.tolerations, place->second.taints);
+      auto eviction = eviction_for(one.tolerations, place->second.taints, now_);
       if (eviction && (!pod.evicted_for_taint || eviction->after_seconds < pod.evicted_for_taint->after_seconds))
         pod.evicted_for_taint = std::move(eviction);
     }
@@ -554,6 +554,7 @@ class device_linker {
 
   manifests* into_;
   device_objects* objects_;
+  instant now_;
   std::map<std::string, node_manifest*> nodes_;
   std::map<std::string, const device_class*> classes_;
   std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
@@ -564,7 +565,7 @@ class device_linker {
   std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node
   struct device_place {
     std::string id, node;  // what the node's inventory calls it
-    std::vector<taint> taints;
+    std::vector<device_taint> taints;
   };
   std::map<std::string, device_place> ids_;               // by driver/pool/device
   std::set<std::string> held_;                            // those that claims have
@@ -573,8 +574,8 @@ class device_linker {
 
 }  // namespace
 
-std::optional<error> link_devices(manifests& into, device_objects& objects) {
-  return device_linker{into, objects}.run();
+std::optional<error> link_devices(manifests& into, device_objects& objects, instant now) {
+  return device_linker{into, objects, now}.run();
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "gangsched/model/name_rules.hpp"
@@ -58,15 +59,21 @@ bool tolerates(const toleration& one, const taint& of) {
          (one.op == toleration_operator::exists || one.value == of.value);
 }
 
-bool read_device_taint(reader& read, const place& of, std::vector<taint>& to) {
-  taint made;
+std::int64_t seconds_between(instant first, instant last) noexcept {
+  const auto whole = [](instant at) { return std::chrono::floor<std::chrono::seconds>(at).count(); };
+  return whole(last) - whole(first);
+}
+
+bool read_device_taint(reader& read, const place& of, std::vector<device_taint>& to) {
+  device_taint made;
   std::optional<taint_effect> effect;
   bool none = false;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "key") return read_taint_key(read, v, made.key);
     if (key == "value") return read_taint_value(read, v, made.value);
     if (key == "effect") return read_device_effect(read, v, effect, none);
-    return read.ignore(key, v, {"timeAdded"});
+    if (key == "timeAdded") return read.time(v, made.since.emplace());
+    return read.ignore(key, v, {});
   });
   if (!fine) return false;
   if (made.key.empty() || (!effect && !none)) return read.fail(errc::malformed, of, "needs a key and an effect");
@@ -84,15 +91,16 @@ bool read_device_tolerations(reader& read, const place& of, device_tolerations& 
   });
 }
 
-bool tolerates_all(const device_tolerations& these, std::span<const taint> taints) {
+bool tolerates_all(const device_tolerations& these, std::span<const device_taint> taints) {
   return std::ranges::all_of(taints, [&](const taint& one) {
     return std::ranges::any_of(these, [&](const device_toleration& each) { return tolerates(each.is, one); });
   });
 }
 
-std::optional<taint_eviction> eviction_for(const device_tolerations& these, std::span<const taint> taints) {
+std::optional<taint_eviction> eviction_for(const device_tolerations& these, std::span<const device_taint> taints,
+                                           instant now) {
   std::optional<taint_eviction> made;
-  for (const taint& one : taints) {
+  for (const device_taint& one : taints) {
     if (one.effect != taint_effect::no_execute) continue;
     bool for_ever = false;
     std::optional<std::int64_t> seconds;
@@ -103,7 +111,9 @@ std::optional<taint_eviction> eviction_for(const device_tolerations& these, std:
     }
     if (for_ever) continue;
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();  // as of grace periods
-    const std::int64_t after = std::clamp<std::int64_t>(seconds.value_or(0), 0, longest);
+    const std::int64_t tolerated = std::clamp<std::int64_t>(seconds.value_or(0), 0, longest);
+    const std::int64_t passed = seconds_between(std::min(one.since.value_or(now), now), now);
+    const std::int64_t after = std::max<std::int64_t>(0, tolerated - passed);
     if (made && made->after_seconds <= after) continue;
     made = {after, fmt::format("{}{}{}:NoExecute", one.key, one.value.empty() ? "" : "=", one.value)};
   }
@@ -114,11 +124,11 @@ void tolerated_devices::add(const device_tolerations& these) {
   if (lists_.emplace(attribute_of(these), these).second) tolerations_ += these.size();
 }
 
-void tolerated_devices::look_at(const std::string& driver, std::span<const taint> taints, bool held) {
+void tolerated_devices::look_at(const std::string& driver, std::span<const device_taint> taints, bool held) {
   if (!taints.empty() && (held || somebody_tolerates(taints))) divided_.insert(driver);
 }
 
-void tolerated_devices::mark(const std::string& driver, std::span<const taint> taints, bool held,
+void tolerated_devices::mark(const std::string& driver, std::span<const device_taint> taints, bool held,
                              other_device& device) const {
   device.healthy = device.healthy && (taints.empty() || held || somebody_tolerates(taints));
   if (!divides(driver)) return;
@@ -136,7 +146,7 @@ std::string tolerated_devices::attribute_of(const device_tolerations& these) {
   return name;
 }
 
-bool tolerated_devices::somebody_tolerates(std::span<const taint> taints) const {
+bool tolerated_devices::somebody_tolerates(std::span<const device_taint> taints) const {
   return std::ranges::any_of(lists_, [&](const auto& each) { return tolerates_all(each.second, taints); });
 }
 

@@ -15,6 +15,13 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 /// As of nodes, so of devices.
 [[nodiscard]] bool tolerates(const toleration& one, const taint& of);
 
+/// Whole ones, of any times.
+[[nodiscard]] std::int64_t seconds_between(instant first, instant last) noexcept;
+
+struct device_taint : taint {
+  std::optional<instant> since = {};  ///< from 1970
+};
+
 /// What a request, or a device that a claim has, tolerates.
 struct device_toleration {
   toleration is;
@@ -23,19 +30,19 @@ struct device_toleration {
 using device_tolerations = std::vector<device_toleration>;
 
 /// Adds the taint, unless its effect is None.
-bool read_device_taint(reader& read, const place& of, std::vector<taint>& to);
+bool read_device_taint(reader& read, const place& of, std::vector<device_taint>& to);
 bool read_device_tolerations(reader& read, const place& of, device_tolerations& to);
 
 /// As many as a device, or a request, may have.
 inline constexpr std::size_t most_taints = 16;
 
 /// Whether a request with these may be given the device.
-[[nodiscard]] bool tolerates_all(const device_tolerations& these, std::span<const taint> taints);
+[[nodiscard]] bool tolerates_all(const device_tolerations& these, std::span<const device_taint> taints);
 
 /// When a pod has to go for the taints NoExecute of a device that it has, and for which of them; nothing: it may stay. A toleration has to
-/// name the effect.
+/// name the effect. @p now, from 1970: taints count from then on, or since when they say.
 [[nodiscard]] std::optional<taint_eviction> eviction_for(const device_tolerations& these,
-                                                         std::span<const taint> taints);
+                                                         std::span<const device_taint> taints, instant now);
 
 /// Taints in the library's own words: a device that no request of the files tolerates, and no claim has, is unhealthy. Of a driver that has
 /// others all devices say by attributes which lists of tolerations will do, and each request asks for the attribute of its own list.
@@ -47,8 +54,8 @@ class tolerated_devices {
   void add(const device_tolerations& these);
   /// A device of the driver; before any device is marked.
   /// @p held: a claim has it.
-  void look_at(const std::string& driver, std::span<const taint> taints, bool held);
-  void mark(const std::string& driver, std::span<const taint> taints, bool held, other_device& device) const;
+  void look_at(const std::string& driver, std::span<const device_taint> taints, bool held);
+  void mark(const std::string& driver, std::span<const device_taint> taints, bool held, other_device& device) const;
   /// How many lists there are that differ.
   [[nodiscard]] std::size_t lists() const { return lists_.size(); }
   /// How many tolerations are in them.
@@ -59,7 +66,7 @@ class tolerated_devices {
   [[nodiscard]] static std::string attribute_of(const device_tolerations& these);
 
  private:
-  [[nodiscard]] bool somebody_tolerates(std::span<const taint> taints) const;
+  [[nodiscard]] bool somebody_tolerates(std::span<const device_taint> taints) const;
 
   std::map<std::string, device_tolerations> lists_;  // by attribute
   std::size_t tolerations_ = 0;

@@ -51,7 +51,7 @@ struct resource_slice {
   std::string name, node, driver, pool;
   std::int64_t generation = 0;
   std::vector<other_device> devices;
-  std::vector<std::vector<taint>> taints;  ///< of each device
+  std::vector<std::vector<device_taint>> taints;  ///< of each device
   sorted_map<std::int64_t> counters;
   origin from;
 };
@@ -64,7 +64,7 @@ struct device_taint_rule {
     std::string driver, pool, device;
   };
   std::optional<selector> selects = {};
-  std::vector<taint> taints = {};  ///< one, or none
+  std::vector<device_taint> taints = {};  ///< one, or none
   [[nodiscard]] bool is_about(const resource_slice& slice, const other_device& one) const {
     const auto fits = [](const std::string& wanted, const std::string& is) { return wanted.empty() || wanted == is; };
     return selects && fits(selects->driver, slice.driver) && fits(selects->pool, slice.pool) &&
@@ -144,6 +144,6 @@ struct device_objects {
 std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                        origin from, device_objects& out);
 /// Devices go to their nodes, claims to the pods that name them. Error: they do not fit together.
-std::optional<error> link_devices(manifests& into, device_objects& objects);
+std::optional<error> link_devices(manifests& into, device_objects& objects, instant now);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

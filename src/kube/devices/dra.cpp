@@ -93,7 +93,7 @@ bool read_slice_attribute(reader& read, const place& of, device_attribute& out) 
 }
 
 bool read_device(reader& read, const place& of, const resource_slice& in, other_device& out,
-                 std::vector<taint>& taints) {
+                 std::vector<device_taint>& taints) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "name") return read.text(v, out.id);
     if (key == "basic") return read_device(read, v, in, out, taints);  // v1beta1

@@ -5,13 +5,31 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gangsched/core/result.hpp"
+#include "gangsched/kube/document.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
+
+/// Errors tell files apart by name: of those that are called the same the second is called "(2) NAME". Nothing if no two are.
+[[nodiscard]] inline std::vector<source> told_apart(std::span<const source> files) {
+  std::set<std::string> names;
+  for (const source& one : files) names.insert(one.name);
+  if (names.size() == files.size()) return {};
+  std::set<std::string_view> seen;
+  std::vector<source> made{files.begin(), files.end()};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (seen.insert(files[i].name).second) continue;
+    for (int number = 2; !names.insert(made[i].name).second; ++number)
+      made[i].name = "(" + std::to_string(number) + ") " + files[i].name;
+  }
+  return made;
+}
 
 /// Where objects begin, by file.
 using object_lines = std::map<std::string, std::set<std::uint32_t>, std::less<>>;

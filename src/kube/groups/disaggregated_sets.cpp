@@ -38,6 +38,53 @@ void add_labels(const disaggregated_set& set, std::int64_t slice, const std::str
   }
 }
 
+/// What the controller adds to templates (SetPlacementAffinities): a slice keeps together, away from other slices, and if it is to be
+/// alone from other sets' slices.
+void add_affinities(const disaggregated_set& set, std::int64_t slice, workload_plan& to) {
+  if (set.topology.empty()) return;
+  constexpr const char* name = "disaggregatedset.x-k8s.io/name";
+  constexpr const char* number = "disaggregatedset.x-k8s.io/slice";
+  using op = selector_operator;
+  const std::string own = fmt::format("{}", slice);
+  const auto term = [&](std::vector<selector_requirement> those) {
+    pod_affinity_term made{set.topology};
+    made.selector.emplace().match_expressions = std::move(those);
+    return made;
+  };
+  std::vector<selector_requirement> others{{name, op::in, {set.name}}};
+  if (slice == 0) others.push_back({number, op::exists, {}});  // pods of a time without slices are of this one
+  others.push_back({number, op::not_in, {own}});
+  for (pod_set& one : to.sets) {
+    pod_spec& pod = one.pod.spec;
+    pod.affinity_to_pods.required.push_back(term({{name, op::in, {set.name}}, {number, op::in, {own}}}));
+    pod.anti_affinity_to_pods.required.push_back(term(others));
+    if (!set.alone) continue;
+    pod.anti_affinity_to_pods.required.push_back(
+        term({{name, op::exists, {}}, {name, op::not_in, {set.name}}, {number, op::exists, {}}}));
+  }
+}
+
+enum class placement : std::uint8_t { none, exclusive_slice, exclusive_topology };
+
+bool read_placement(reader& read, const place& of, disaggregated_set& out) {
+  placement type = placement::none;
+  std::string topology;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "type")
+      return read.word(v, type,
+                       {{"None", placement::none},
+                        {"ExclusiveSlice", placement::exclusive_slice},
+                        {"ExclusiveTopology", placement::exclusive_topology}});
+    if (key == "topology") return read.text(v, topology);
+    return read.ignore(key, v, {});
+  });
+  if (!fine || type == placement::none) return fine;
+  if (topology.empty()) return read.fail(errc::malformed, of, "needs a topology");
+  out.topology = std::move(topology);
+  out.alone = type == placement::exclusive_topology;
+  return true;
+}
+
 }  // namespace
 
 bool read_disaggregated_set(reader& read, const place& of, origin from, group_objects& out) {
@@ -54,10 +101,7 @@ bool read_disaggregated_set(reader& read, const place& of, origin from, group_ob
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "slices") return read.integer(w, made.slices, 0, most_slices);
-      if (field == "placementPolicy") {
-        const std::string_view type = w.at->kind == value_kind::object ? text_at(*w.at, "type") : std::string_view{};
-        return type == "None" || read.warn(w, "where slices are placed beside each other is not followed");
-      }
+      if (field == "placementPolicy") return read_placement(read, w, made);
       if (field != "roles") return read.ignore(field, w, {});
       return read.list(w, made.roles, [&](const place& item, std::pair<std::string, value>& one) {
         if (!read_role(read, item, one)) return false;
@@ -96,6 +140,7 @@ std::optional<error> plan_disaggregated_sets(manifests& into, group_objects& gro
         const place root{&lws}, spec{&lws, &root, "spec"}, roles{&lws, &spec, "roles"}, its{&lws, &roles, {}, i};
         if (!add_leader_worker_set(read, its, set.from, groups, how)) return std::move(read).failure();
         add_labels(set, slice, role, revision, groups.plans.back());
+        add_affinities(set, slice, groups.plans.back());
       }
     }
   }

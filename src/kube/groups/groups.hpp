@@ -182,6 +182,8 @@ struct disaggregated_set {
   std::string name, ns;
   std::int64_t slices = 1;
   std::vector<std::pair<std::string, value>> roles = {};  ///< with the template of the LeaderWorkerSet
+  std::string topology = {};  ///< the label of nodes by whose value slices keep together, and apart; empty: none
+  bool alone = false;         ///< and slices of other sets keep away
   bool ended = false;
   origin from = {};
 };

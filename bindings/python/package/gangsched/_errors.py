@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, List, Optional
 
 
 class Error(Exception):
@@ -11,6 +11,7 @@ class Error(Exception):
     ``code`` is a word of the library's ``errc``: malformed, out_of_range, overflow, duplicate, unknown, wrong_state, outdated, busy,
     time_went_back or contract. ``object`` names what it is about (``pod default/web-1``), ``field`` where (``tolerations[2].effect``),
     ``reason`` why. ``decisions`` is what a cycle had decided before a plugin ended it: it stands; else ``None``.
+    ``mistakes`` has, where several were found in manifests at once, an `Error` for each, of which this is the first.
     """
 
     code: str
@@ -18,6 +19,7 @@ class Error(Exception):
     field: str
     reason: str
     decisions: Optional[Any]
+    mistakes: "List[Error]"
 
     def __init__(self, code: str, object: str, field: str, reason: str, message: Optional[str] = None) -> None:
         super().__init__(message if message is not None else ": ".join(part for part in (object, field, reason) if part))
@@ -26,6 +28,7 @@ class Error(Exception):
         self.field = field
         self.reason = reason
         self.decisions = None
+        self.mistakes = []
 
     def __reduce__(self) -> Any:
         return (type(self), (self.code, self.object, self.field, self.reason, str(self)))

@@ -73,16 +73,55 @@ def simulate(
     grace: bool = True,
     seed: int = 0,
     plugins: Iterable[Union[object, Tuple[object, int]]] = (),
+    namespace: str = "",
+    all_schedulers: bool = False,
+    keep_going: bool = False,
+    controllers: str = "once",
+    start: str = "",
+    until: str = "",
+    drain: Iterable[str] = (),
+    lose: Iterable[str] = (),
+    shapes: Optional[Manifest] = None,
+    scale_down: bool = False,
+    compare_with: Optional[Simulation] = None,
+    timeline: bool = False,
 ) -> Simulation:
     """What kube-scheduler would do with manifests, in virtual time (docs/simulate.md).
 
     `manifests` are as for `Cluster.apply`; `config` is a KubeSchedulerConfiguration; `explain` a pod or group that `data["explain"]` is
     about; `queues_policy` the plugin that decides about queues, or ``none``. `plugins` of yours, or pairs of one and its weight, run last
-    in every profile.
+    in every profile. The others are as the options of gangsched-simulate that are called so: `controllers` is ``once`` or ``live``, and
+    `compare_with` an earlier answer, from which `data["diff"]` differs.
+
+    Raises `Error` with the first mistake in the manifests, whose ``mistakes`` are all of them.
     """
+    if controllers not in ("once", "live"):
+        raise Error("malformed", "simulate", "controllers", f'"{controllers}" is none of once, live')
     own = [one if isinstance(one, tuple) else (one, 1) for one in plugins]
-    configs = texts_of([config]) if config is not None else []
-    text, warnings = _core._simulate(texts_of(manifests), configs, explain, queues_policy, grace, seed, own)
+    how = {
+        "namespace": namespace,
+        "config": texts_of([config]) if config is not None else [],
+        "queues_policy": queues_policy,
+        "all_schedulers": all_schedulers,
+        "keep_going": keep_going,
+        "grace": grace,
+        "live_controllers": controllers == "live",
+        "start": start,
+        "until": until,
+        "drain": list(drain),
+        "lose": list(lose),
+        "shapes": texts_of([shapes]) if shapes is not None else [],
+        "scale_down": scale_down,
+        "explain": explain,
+        "compare_with": [("compare_with", json.dumps(compare_with.data))] if compare_with is not None else [],
+        "timeline": timeline,
+        "seed": seed,
+    }
+    text, warnings, mistakes = _core._simulate(texts_of(manifests), how, own)
+    if mistakes:
+        found = [Error(*one) for one in mistakes]
+        found[0].mistakes = found
+        raise found[0]
     return Simulation(json.loads(text), warnings)
 
 

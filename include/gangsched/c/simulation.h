@@ -1,0 +1,59 @@
+#pragma once
+#include "gangsched/c/base.h"
+#include "gangsched/c/objects.h"
+
+/// What would kube-scheduler do? Schedules manifests in virtual time, as the program gangsched-simulate does (docs/simulate.md).
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A file as the caller read it; `name` is what errors call it, and decides the format if it ends in .json, .jsonl, .yaml or .yml. No text
+/// is no file.
+typedef struct gangsched_source {
+  const char* name;
+  const char* text;
+  size_t size;
+} gangsched_source;
+
+enum {
+  GANGSCHED_SIMULATE_LIVE_CONTROLLERS =
+      1,                                  ///< controllers go on while time passes; else they act once, before the start
+  GANGSCHED_SIMULATE_ALL_SCHEDULERS = 2,  ///< pods of a scheduler that no profile is for go by the first profile
+  GANGSCHED_SIMULATE_KEEP_GOING = 4,      ///< objects with mistakes are left out, with a warning each
+  GANGSCHED_SIMULATE_NO_GRACE = 8,        ///< evicted pods are gone at once
+  GANGSCHED_SIMULATE_SCALE_DOWN = 16,     ///< say which nodes can be drained in the end
+  GANGSCHED_SIMULATE_TIMELINE = 32,       ///< say who had which node when, and why pods waited
+  GANGSCHED_SIMULATE_SAY_ALL = 64,        ///< pods that ran before and still do, too
+  GANGSCHED_SIMULATE_SAY_GPUS = 128,      ///< how full each GPU is in the end
+  GANGSCHED_SIMULATE_SAY_QUEUES = 256     ///< what each queue has in the end
+};
+
+/// How a run is to be, each as the option of gangsched-simulate that is called so.
+typedef struct gangsched_simulation_options {
+  size_t struct_size;
+  uint32_t flags;                  ///< GANGSCHED_SIMULATE_…, together
+  uint64_t seed;                   ///< of draws between equally good nodes
+  gangsched_source configuration;  ///< a KubeSchedulerConfiguration; none: kube-scheduler's defaults
+  const char* default_namespace;   ///< of objects that name none
+  const char* queues_policy;
+  const char* explain;            ///< a pod or a group
+  const char* start;              ///< RFC 3339
+  const char* until;              ///< "90m"
+  gangsched_texts drain;          ///< nodes
+  gangsched_texts lose;           ///< nodes or zones
+  gangsched_source shapes;        ///< nodes that may be added
+  gangsched_source compare_with;  ///< the JSON of an earlier run
+} gangsched_simulation_options;
+
+/// Schedules what the files have until nothing changes any more. @p options may be null. @p json becomes what gangsched-simulate prints
+/// with --output json; where something is wrong with files or options, of which @p error says the first mistake, an object whose `errors`
+/// are all of them (`object`, which has file and line, `field`, `reason`). @p warnings may be null, else it becomes what was left out, a
+/// line each, or null if nothing was. Both are freed with `gangsched_free`; both are null where memory runs out. O(length + decisions).
+GANGSCHED_C_API gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_count,
+                                                  const gangsched_simulation_options* options, char** json,
+                                                  char** warnings, gangsched_error* error) GANGSCHED_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

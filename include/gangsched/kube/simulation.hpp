@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gangsched/framework/fwd.hpp"
+#include "gangsched/kube/document.hpp"
+#include "gangsched/kube/simulation_outcome.hpp"
+#include "gangsched/scheduler.hpp"
+
+/// What would kube-scheduler do? Schedules manifests in virtual time, as the program gangsched-simulate does (docs/simulate.md), for web
+/// pages and CI jobs. No cluster, nothing is changed; nothing is printed, and no file is read but the tz database's.
+namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+
+/// When pods come and how long they run.
+struct arrival {
+  std::string name;  ///< of a pod, of its controller or of its group, with or without `namespace/`
+  instant arrives{};
+  std::optional<instant> runs = {};
+  std::string where = {};  ///< for errors: "arrivals.csv:7"
+};
+
+/// Sees a run from inside: for a host that counts, traces or records it, or shows how far it is.
+class GANGSCHED_API watcher {
+ public:
+  watcher() = default;
+  watcher(const watcher&) = delete;
+  watcher& operator=(const watcher&) = delete;
+  virtual ~watcher() = default;
+
+  /// The cluster is there, with nothing in it, and @p pods pods will look for a node. What it returns, if it is not null, is told of the
+  /// scheduler's calls and hooks.
+  virtual observer* begins(cluster& /*on*/, std::size_t /*pods*/) { return nullptr; }
+  /// So many pods had a decision.
+  virtual void heard(std::uint64_t /*pods*/) {}
+  /// Nothing changes any more.
+  virtual void ends(const scheduler& /*by*/, const cluster& /*on*/) {}
+  /// The cluster goes, whether the run came to its end or not.
+  virtual void leaves() noexcept {}
+};
+
+/// How a run is to be; docs/simulate.md tells more of each.
+struct options {
+  std::string ns = {};                       ///< of objects that name none; empty: the default one
+  std::optional<source> configuration = {};  ///< a KubeSchedulerConfiguration; absent: kube-scheduler's defaults
+  std::string queues_policy = {};  ///< a plugin, or none; empty: FairShare if there are queues and no other is named
+  bool all_schedulers = false;     ///< pods of a scheduler that no profile is for go by the first profile
+  bool keep_going = false;         ///< objects with mistakes are left out, with a warning each
+  bool grace = true;               ///< evicted pods take their time to leave
+  bool live_controllers = false;   ///< controllers go on while time passes; else they act once, before the start
+  std::string start = {};          ///< what time it is then, RFC 3339; empty: 1970-01-01T00:00:00Z
+  std::string until = {};          ///< how long live CronJobs make runs: "90m"; empty: 24h
+  std::vector<arrival> arrivals = {};       ///< of several that mean the same pod the last one counts
+  std::vector<std::string> drain = {};      ///< nodes that are drained before the run
+  std::vector<std::string> lose = {};       ///< nodes, or zones, that are gone before
+  std::optional<source> shapes = {};        ///< nodes that may be added: which ones would make the rest fit
+  bool scale_down = false;                  ///< say which nodes can be drained in the end
+  std::string explain = {};                 ///< a pod or a group: what nodes say to it
+  std::optional<source> compare_with = {};  ///< the JSON of an earlier run: say what is otherwise
+  bool timeline = false;                    ///< say who had which node when, and why pods waited
+  std::uint64_t seed = 0;                   ///< of draws between equally good nodes
+  limits most{};                            ///< of each file
+  std::function<void(kernel_table&)> adjust =
+      {};                    ///< is handed each profile before the run: for plugins of the host's own
+  watcher* watch = nullptr;  ///< lives longer than the run
+};
+
+/// Schedules what the files have until nothing changes any more. Mistakes of the files and of @p how are `errors` of the answer. The same
+/// files and options make the same answer. What `adjust` and `watch` throw comes through. O(length + decisions).
+[[nodiscard]] GANGSCHED_API outcome run(std::span<const source> files, const options& how = {});
+
+/// What of an outcome is written.
+struct report_options {
+  bool all = false;       ///< pods that ran before and still do, too
+  bool gpus = false;      ///< how full each GPU is in the end
+  bool queues = false;    ///< what each queue has in the end
+  bool timeline = false;  ///< what `options::timeline` had noted
+  int indent = 2;         ///< of JSON; -1: all in one line
+
+  [[nodiscard]] bool shows(const pod_outcome& pod) const noexcept { return all || pod.is != fate::running; }
+};
+
+/// What gangsched-simulate writes with --output json and yaml, a line's end included; docs/simulate.md says what the fields are. If there
+/// are errors it has `errors` alone. O(size).
+[[nodiscard]] GANGSCHED_API std::string json_of(const outcome& of, const report_options& how = {});
+[[nodiscard]] GANGSCHED_API std::string yaml_of(const outcome& of, const report_options& how = {});
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

@@ -1,0 +1,363 @@
+#include "gangsched/src/kube/simulation/controllers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+
+#include "gangsched/src/kube/simulation/bad_input.hpp"
+#include "gangsched/src/kube/simulation/node_taints.hpp"
+#include "gangsched/src/kube/simulation/times.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+namespace {
+
+/// Nobody is made again more often: who is evicted again and again would never come to an end.
+constexpr int most_evictions = 100;
+
+/// As its controller makes it.
+pod_manifest fresh(pod_manifest pod) {
+  pod.node.clear();
+  pod.nominated_node.clear();
+  pod.held_devices.clear();
+  pod.evicted_for_taint.reset();
+  pod.reservation.clear();
+  pod.spec.start_time.reset();
+  pod.spec.terminating = false;
+  return pod;
+}
+
+/// Of all that is among the pods, those that @p is says; they are not there any more.
+std::vector<pod_manifest> take(manifests& from, const auto& is) {
+  std::vector<pod_manifest> taken;
+  std::erase_if(from.pods, [&](pod_manifest& pod) { return is(pod) && (taken.push_back(pod), true); });
+  return taken;
+}
+
+std::string full_name(const pod_manifest& pod) { return pod.spec.ns + "/" + pod.spec.name; }
+
+/// A name comes again only when its pod is gone.
+bool keeps_names(const pod_manifest& pod) {
+  return pod.owner_kind == "StatefulSet" || pod.owner_kind == "DaemonSet" || pod.owner_kind == "LeaderWorkerSet";
+}
+
+/// What the Job of a run is called: there is one of a minute.
+std::string run_name(const cron_job_manifest& of, std::int64_t scheduled) {
+  return fmt::format("{}-{}", of.name,
+                     std::chrono::floor<std::chrono::minutes>(std::chrono::seconds{scheduled}).count());
+}
+
+/// The number at the end of a name, as StatefulSets have it; of other names one above all.
+std::uint64_t ordinal_of(std::string_view name) {
+  constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  const std::string_view digits = name.substr(name.rfind('-') + 1);
+  std::uint64_t made = 0;
+  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), made);
+  return wrong == std::errc{} && end == digits.data() + digits.size() ? made : none;
+}
+
+bool is_of(const pod_manifest& pod, const autoscaler_manifest& by) {
+  return pod.spec.ns == by.ns && pod.owner_kind == by.kind && pod.owner_name == by.target;
+}
+
+/// The pods that @p scaler scales. Those that are not there at the start are taken out of @p what.
+scaled_workload take_scaled(manifests& what, const autoscaler_manifest& scaler) {
+  std::vector<std::size_t> its;
+  for (std::size_t i = 0; i < what.pods.size(); ++i)
+    if (is_of(what.pods[i], scaler)) its.push_back(i);
+  const auto runs = [&](std::size_t pod) { return !what.pods[pod].node.empty(); };
+  const bool numbered = scaler.kind == "StatefulSet";
+  if (numbered)
+    std::ranges::stable_sort(its, {}, [&](std::size_t pod) { return ordinal_of(what.pods[pod].spec.name); });
+  else
+    std::ranges::stable_partition(its, runs);
+  scaled_workload made{scaler};
+  made.at_start = scaler.desired_replicas.value_or(
+      std::clamp(static_cast<std::int64_t>(its.size()), scaler.min_replicas, scaler.max_replicas));
+  std::vector<bool> later(what.pods.size());
+  for (const std::size_t pod : its) {
+    later[pod] = !runs(pod) && std::cmp_greater_equal(made.pods.size(), made.at_start);
+    made.kept += later[pod] ? 0 : 1;
+    made.pods.push_back(fresh(what.pods[pod]));
+  }
+  std::erase_if(what.pods,
+                [&](const pod_manifest& pod) { return later[static_cast<std::size_t>(&pod - what.pods.data())]; });
+  return made;
+}
+
+}  // namespace
+
+std::optional<instant> run_time_of(const pod_manifest& pod) {
+  const auto said = pod.annotations.find("gangsched.dev/run-time");
+  if (said == pod.annotations.end()) return std::nullopt;
+  const auto made = read_duration(said->second);
+  if (!made)
+    throw bad_input{"Pod " + full_name(pod), "metadata.annotations[\"gangsched.dev/run-time\"]",
+                    fmt::format("\"{}\" is no duration like 90s", said->second)};
+  return made;
+}
+
+live_controllers take_over(manifests& what, std::int64_t start, instant until, std::vector<warning>& warnings) {
+  live_controllers made{start, until};
+  const auto warn = [&](origin from, std::string_view kind, const auto& of, std::string reason) {
+    warnings.push_back({fmt::format("{}:{}: {} {}/{}", what.files[from.file], from.line, kind, of.ns, of.name),
+                        {},
+                        std::move(reason)});
+  };
+  for (const cron_job_manifest& one : what.cron_jobs) {
+    std::vector<pod_manifest> pods = take(what, [&](const pod_manifest& pod) {
+      return pod.spec.ns == one.ns && pod.owner_kind == "Job" && pod.owner_name == one.job && pod.node.empty();
+    });
+    if (std::ranges::any_of(pods, [](const pod_manifest& pod) { return !pod.group.empty(); })) {
+      warn(one.from, "CronJob", one, "its pods start together: one run is made, at the start");
+      if (one.job == run_name(one, start)) what.pods.insert(what.pods.end(), pods.begin(), pods.end());
+      continue;  // else a Job of that name is in the files
+    }
+    try {
+      made.cron_jobs.push_back({one, cron_schedule{one.schedule, one.time_zone}, std::move(pods)});
+    } catch (const std::invalid_argument& wrong) {
+      throw bad_input{fmt::format("{}:{}: CronJob {}/{}", what.files[one.from.file], one.from.line, one.ns, one.name),
+                      "", wrong.what()};
+    }
+  }
+  for (const autoscaler_manifest& one : what.autoscalers) {
+    if (!one.replicas.empty()) made.scaled.push_back(take_scaled(what, one));
+  }
+  return made;
+}
+
+controllers::controllers(const live_controllers& of, const manifests& what, const std::vector<pod_outcome>& pods)
+    : of_(&of), what_(&what), pods_(&pods) {
+  for (const cron_job& one : of.cron_jobs) {
+    cron_state& made = cron_jobs_.emplace_back(cron_state{&one, {}});
+    if (!one.what.suspended && !one.pods.empty())
+      made.next = next_run(made, one.schedule.is_interval() ? of.start : of.start - 1);
+  }
+  for (const scaled_workload& one : of.scaled)
+    scaled_.push_back({.of = &one, .used = one.kept, .wanted = one.at_start});
+  for (std::size_t i = 0; i < what.pods.size(); ++i) {
+    const pod_manifest& pod = what.pods[i];
+    names_.insert(full_name(pod));
+    if (pod.owner_kind == "Job") jobs_.insert(pod.spec.ns + "/" + pod.owner_name);
+    if (pod.spec.terminating) let_go_.insert(i);
+    for (std::size_t c = 0; c < cron_jobs_.size(); ++c) {
+      const cron_job_manifest& job = cron_jobs_[c].of->what;
+      if (pod.spec.ns != job.ns || pod.owner_kind != "Job" ||
+          std::ranges::find(job.jobs, pod.owner_name) == job.jobs.end())
+        continue;
+      cron_of_[i] = c;
+      cron_jobs_[c].pods.push_back(i);
+    }
+    for (std::size_t s = 0; s < scaled_.size(); ++s) {
+      if (!is_of(pod, scaled_[s].of->what)) continue;
+      scale_of_[i] = s;
+      scaled_[s].pods.push_back(i);
+    }
+  }
+  for (const cron_job& one : of.cron_jobs)
+    for (const std::string& job : one.what.jobs) jobs_.insert(one.what.ns + "/" + job);
+}
+
+std::optional<std::int64_t> controllers::next_run(const cron_state& of, std::int64_t after) const {
+  const auto found = of.of->schedule.after(after);
+  if (!found || std::chrono::seconds{*found - of_->start} >= of_->until) return std::nullopt;
+  return found;
+}
+
+std::optional<instant> controllers::next() const {
+  std::optional<instant> first;
+  const auto add = [&](instant at) { first = first ? std::min(*first, at) : at; };
+  for (const cron_state& one : cron_jobs_)
+    if (one.next) add(std::chrono::seconds{*one.next - of_->start});
+  for (const scale_state& one : scaled_)
+    if (one.step < one.of->what.replicas.size()) add(one.of->what.replicas[one.step].at);
+  return first;
+}
+
+wanted_changes controllers::due(instant now) {
+  wanted_changes made;
+  for (cron_state& one : cron_jobs_) {
+    while (one.next && std::chrono::seconds{*one.next - of_->start} <= now) {
+      run(one, *one.next, made);
+      one.next = next_run(one, *one.next);
+    }
+  }
+  for (scale_state& one : scaled_) {
+    const auto& load = one.of->what.replicas;
+    const std::size_t before = one.step;
+    for (; one.step < load.size() && load[one.step].at <= now; ++one.step) one.wanted = load[one.step].count;
+    if (one.step != before) scale(one, made);
+  }
+  return made;
+}
+
+wanted_changes controllers::evicted(std::size_t pod) {
+  wanted_changes made;
+  if (!keeps_names(what_->pods[pod])) replace(pod, made);
+  return made;
+}
+
+wanted_changes controllers::left(std::size_t pod, instant now) {
+  wanted_changes made;
+  const bool evicted = (*pods_)[pod].is == fate::evicted;
+  if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod])) {
+    if (evicted ? may_come_again(what_->pods[pod]) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
+  } else if (evicted && keeps_names(what_->pods[pod])) {
+    replace(pod, made);
+  }
+  const auto of = cron_of_.find(pod);
+  if (of == cron_of_.end()) return made;
+  cron_state& job = cron_jobs_[of->second];
+  if (!job.missed || std::ranges::any_of(job.pods, [&](std::size_t one) { return is_there(one); })) return made;
+  const std::int64_t scheduled = *std::exchange(job.missed, std::nullopt);
+  const auto& most = job.of->what.starting_deadline_seconds;
+  if (!most || std::chrono::seconds{scheduled + *most - of_->start} >= now) run(job, scheduled, made);
+  return made;
+}
+
+/// Whether it is one of those that its controller counts, as who is about to be made is.
+bool controllers::is_there(std::size_t pod) const {
+  if (pod >= pods_->size()) return true;
+  const fate is = (*pods_)[pod].is;
+  return is != fate::evicted && is != fate::ended && !what_->pods[pod].spec.terminating;
+}
+
+/// Whether an autoscaler counts it: also who has ended by itself, until fewer are wanted.
+bool controllers::is_counted(std::size_t pod) const {
+  return is_there(pod) || ((*pods_)[pod].is == fate::ended && !let_go_.contains(pod));
+}
+
+/// Counts one eviction of whom @p first stands for.
+bool controllers::may_come_again(const pod_manifest& first) {
+  int& times = evictions_[full_name(first)];
+  return times < most_evictions && (++times, true);
+}
+
+std::string controllers::new_name(const std::string& ns, const std::string& like) {
+  std::string name;
+  int& copies = copies_[ns + "/" + like];
+  do name = fmt::format("{}-{}", like, ++copies + 1);
+  while (names_.contains(ns + "/" + name));
+  return name;
+}
+
+std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to) {
+  names_.insert(full_name(pod));
+  to.make.push_back({std::move(pod), instead_of});
+  return pods_->size() + to.make.size() - 1;
+}
+
+/// Who has a controller, or a group, is made again.
+void controllers::replace(std::size_t pod, wanted_changes& to) {
+  const pod_manifest& was = what_->pods[pod];
+  if (was.owner_kind.empty() && was.group.empty()) return;
+  if (was.owner_kind == "DaemonSet") {  // it has no pod on a node with such taints
+    const auto node = std::ranges::find(what_->nodes, was.node, [](const node_manifest& one) { return one.spec.name; });
+    if (node != what_->nodes.end() && !admits(*node, was)) return;
+  }
+  const auto known = first_.find(pod);
+  const std::size_t first = known == first_.end() ? pod : known->second;
+  if (!may_come_again(what_->pods[first])) return;
+  pod_manifest again = fresh(was);
+  if (!keeps_names(was)) again.spec.name = new_name(was.spec.ns, what_->pods[first].spec.name);
+  const std::size_t made = make(std::move(again), pod, to);
+  first_[made] = first;
+  if (const auto of = cron_of_.find(pod); of != cron_of_.end())
+    cron_of_[made] = of->second, cron_jobs_[of->second].pods.push_back(made);
+  if (const auto of = scale_of_.find(pod); of != scale_of_.end())
+    scale_of_[made] = of->second, scaled_[of->second].pods.push_back(made);
+}
+
+/// One run, unless the one before it has to end first.
+void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& to) {
+  using policy = cron_job_manifest::policy;
+  const cron_job_manifest& what = job.of->what;
+  const std::string name = run_name(what, scheduled);
+  if (jobs_.contains(what.ns + "/" + name)) return;
+  std::erase_if(job.pods, [&](std::size_t pod) { return !is_there(pod); });
+  if (what.concurrency == policy::forbid && !job.pods.empty()) {
+    job.missed = scheduled;
+    return;
+  }
+  jobs_.insert(what.ns + "/" + name);
+  if (what.concurrency == policy::replace) to.end.insert(to.end.end(), job.pods.begin(), job.pods.end());
+  for (const pod_manifest& like : job.of->pods) {
+    pod_manifest pod = fresh(like);
+    pod.owner_name = name;
+    pod.spec.name =
+        name + (like.spec.name.starts_with(what.job) ? like.spec.name.substr(what.job.size()) : like.spec.name);
+    for (const char* const key : {"batch.kubernetes.io/job-name", "job-name"}) pod.spec.labels[key] = name;
+    const std::size_t made = make(std::move(pod), {}, to);
+    cron_of_[made] = static_cast<std::size_t>(&job - cron_jobs_.data());
+    job.pods.push_back(made);
+  }
+}
+
+void controllers::scale(scale_state& of, wanted_changes& to) {
+  const auto add = [&](pod_manifest pod) {
+    const std::size_t made = make(std::move(pod), {}, to);
+    scale_of_[made] = static_cast<std::size_t>(&of - scaled_.data());
+    of.pods.push_back(made);
+  };
+  if (of.of->what.kind == "StatefulSet") return scale_by_number(of, add, to);
+  std::vector<std::size_t> counted;
+  std::ranges::copy_if(of.pods, std::back_inserter(counted), [&](std::size_t pod) { return is_counted(pod); });
+  const auto wanted = static_cast<std::size_t>(of.wanted);
+  if (counted.size() > wanted) return scale_down(std::move(counted), wanted, to);
+  const std::vector<pod_manifest>& pods = of.of->pods;
+  for (std::size_t missing = wanted - counted.size(); missing > 0 && !pods.empty(); --missing) {
+    if (of.used < pods.size()) {
+      add(pods[of.used++]);
+      continue;
+    }
+    pod_manifest pod = pods[of.used++ % pods.size()];
+    pod.spec.name = new_name(pod.spec.ns, pod.spec.name);
+    add(std::move(pod));
+  }
+}
+
+/// As a StatefulSet has it: the first numbers are there, the others go. A number comes again when who has it is gone.
+void controllers::scale_by_number(scale_state& of, const auto& add, wanted_changes& to) {
+  const std::vector<pod_manifest>& pods = of.of->pods;
+  const std::size_t wanted = std::min(static_cast<std::size_t>(of.wanted), pods.size());
+  std::map<std::string_view, std::size_t> place;
+  for (std::size_t i = 0; i < pods.size(); ++i) place.emplace(pods[i].spec.name, i);
+  std::vector<bool> has_name(pods.size());
+  for (const std::size_t pod : of.pods) {
+    if (pod >= what_->pods.size()) continue;
+    const std::size_t number = place.at(what_->pods[pod].spec.name);
+    if (number >= wanted && is_counted(pod)) let_go(pod, to);
+    const pod_outcome& one = (*pods_)[pod];
+    has_name[number] = has_name[number] || is_counted(pod) || !(one.gone_at || one.ended_at);
+  }
+  for (std::size_t i = 0; i < wanted; ++i)
+    if (!has_name[i]) add(pods[i]);
+}
+
+/// As a ReplicaSet has it: those without a node, then those with the most others beside them, then the youngest. Before them those that
+/// have ended, which makes no difference to anybody else.
+void controllers::scale_down(std::vector<std::size_t> counted, std::size_t wanted, wanted_changes& to) {
+  std::map<std::string, std::int64_t> beside;
+  for (const std::size_t pod : counted)
+    if (holds_node((*pods_)[pod])) ++beside[(*pods_)[pod].node];
+  const auto order = [&](std::size_t pod) {
+    const pod_outcome& one = (*pods_)[pod];
+    const bool runs = holds_node(one);
+    return std::tuple{one.is != fate::ended, runs, runs ? -beside[one.node] : 0,
+                      -one.placed_at.value_or(instant{0}).count(), -static_cast<std::int64_t>(pod)};
+  };
+  std::ranges::sort(counted, {}, order);
+  counted.resize(counted.size() - wanted);
+  for (const std::size_t pod : counted) let_go(pod, to);
+}
+
+void controllers::let_go(std::size_t pod, wanted_changes& to) {
+  let_go_.insert(pod);
+  if (is_there(pod)) to.end.push_back(pod);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

@@ -1,0 +1,481 @@
+#include "gangsched/src/kube/simulation/host.hpp"
+
+#include <fmt/format.h>
+#include "gangsched/model/label_selector.hpp"
+#include "gangsched/scheduling/measure_hooks.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "gangsched/src/kube/simulation/devices.hpp"
+#include "gangsched/src/kube/simulation/must.hpp"
+#include "gangsched/src/kube/simulation/node_taints.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+namespace {
+
+/// How long the scheduler's own deadlines are followed after the last change: what is not tried again by then waits for something else.
+/// Longer than the unschedulable timeout and than any wait in the permit room.
+constexpr instant patience = std::chrono::minutes{20};
+
+constexpr auto nobody = static_cast<std::size_t>(-1);
+
+pod_outcome outcome_of(const pod_manifest& pod) {
+  pod_outcome made;
+  made.ns = pod.spec.ns;
+  made.name = pod.spec.name;
+  made.group = pod.group;
+  made.priority = pod.spec.priority.value_or(0);
+  return made;
+}
+
+}  // namespace
+
+host::host(const scenario& of, watcher* watch)
+    : of_(of), watch_(watch), what_(of.what), groups_(of.what), volumes_(what_) {}
+
+host::~host() {
+  scheduler_.reset();  // what it tells of is there until then
+  if (watch_ != nullptr) watch_->leaves();
+}
+
+result<void> host::load() {
+  out_.nodes = what_.nodes.size();
+  manifests applied = what_;
+  applied.pods.clear();
+  tasks_.resize(what_.pods.size());
+  for (std::size_t i = 0; i < what_.pods.size(); ++i) {
+    const pod_manifest& pod = what_.pods[i];
+    pod_outcome& to = out_.pods.emplace_back(outcome_of(pod));
+    present_.push_back(i);
+    to.node = pod.node;
+    to.was_running = !pod.node.empty();
+    if (to.was_running) to.is = fate::running;
+    tasks_[i].in_cluster = to.was_running || of_.schedules(pod.spec.scheduler_name);
+    if (!tasks_[i].in_cluster) {
+      to.reason = fmt::format("left to the scheduler \"{}\"", pod.spec.scheduler_name);
+      continue;
+    }
+    what_.pods[i].spec.cookie = i;
+    const lifetime its = of_.lifetimes.empty() ? lifetime{} : of_.lifetimes[i];
+    tasks_[i].runs = its.runs ? its.runs : run_time_of(pod);
+    if (tasks_[i].runs) what_.pods[i].spec.expected_run_time = *tasks_[i].runs;
+    if (its.arrives > instant{0} && !to.was_running) {
+      tasks_[i].in_cluster = false;
+      present_.pop_back();
+      to.arrived_at = its.arrives;
+      events_.push({its.arrives, i, turn::arrives});
+      continue;
+    }
+    applied.pods.push_back(pod);
+  }
+  const auto waiting = static_cast<std::size_t>(
+      std::ranges::count_if(what_.pods, [](const pod_manifest& pod) { return pod.node.empty(); }));
+  observer* const watching = watch_ == nullptr ? nullptr : watch_->begins(cluster_, waiting);
+  if (auto done = apply(cluster_, applied); !done) return done;
+  std::vector<kernel_table> profiles = of_.profiles;
+  if (watching != nullptr)
+    for (kernel_table& one : profiles) one = measure_hooks(std::move(one), *watching);
+  scheduler_options options = of_.options;
+  options.count_reasons = of_.timeline;
+  if (of_.timeline) timeline_.emplace(out_.pods, what_);
+  if (of_.live) controllers_.emplace(*of_.live, what_, out_.pods);
+  scheduler_.emplace(cluster_, std::move(profiles), options);
+  if (watching != nullptr) must(scheduler_->observe(watching));
+  for (const node_manifest& one : what_.nodes)
+    if (of_.live &&
+        std::ranges::find(one.spec.taints, taint_effect::no_execute, &taint::effect) != one.spec.taints.end())
+      evicting_.emplace(one.spec.name, &one);
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].in_cluster) continue;
+    const pod_manifest& pod = what_.pods[i];
+    tasks_[i].id = cluster_.find_pod(pod.spec.ns, pod.spec.name).value();
+    out_.pods[i].priority = cluster_.priority_of(tasks_[i].id);
+    if (timeline_) timeline_->joins(i, cluster_, tasks_[i].id);
+    if (!out_.pods[i].was_running) continue;
+    out_.pods[i].devices = devices_of(cluster_, tasks_[i].id);
+    groups_.started(i, now_);
+    if (timeline_) timeline_->gets_node(i, pod.node, now_);
+    if (pod.spec.terminating) events_.push({instant{std::chrono::seconds{pod.grace_seconds}}, i, turn::over});
+    if (pod.deadline_seconds) events_.push({instant{std::chrono::seconds{*pod.deadline_seconds}}, i, turn::over});
+    if (tasks_[i].runs) events_.push({*tasks_[i].runs, i, turn::over});
+    if (const auto& taint = pod.evicted_for_taint)
+      events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
+    count_taints(i, pod.spec.start_time.value_or(instant::min()));
+  }
+  return {};
+}
+
+void host::run() {
+  if (controllers_) carry_out(controllers_->due(now_));
+  for (;;) {
+    while (schedule()) {
+    }
+    if (over()) return;
+    const std::uint64_t before = changes_;
+    execute(scheduler_->permit(now_));
+    if (changes_ != before) continue;
+    const std::optional<instant> next = next_time();
+    if (!next) break;
+    now_ = *next;
+    while (!events_.empty() && events_.top().when <= now_) {
+      const event due = events_.top();
+      events_.pop();
+      switch (due.what) {
+        case turn::arrives: arrive(due.pod); break;
+        case turn::tainted:
+          if (out_.pods[due.pod].is == fate::running && !what_.pods[due.pod].spec.terminating)
+            evict(due.pod, fmt::format("the taint {} of a device", what_.pods[due.pod].evicted_for_taint->taint));
+          break;
+        case turn::node_tainted:
+          if (holds_node(out_.pods[due.pod]) && !what_.pods[due.pod].spec.terminating)
+            evict(due.pod, fmt::format("the taint {} of its node", tasks_[due.pod].node_taint));
+          break;
+        case turn::evicted:
+        case turn::over: leave(due.pod, due.what);
+      }
+    }
+    if (controllers_) carry_out(controllers_->due(now_));
+    budgets_stale_ = true;  // what was placed meanwhile counts too
+  }
+}
+
+/// One entity. False if there is none left for now.
+bool host::schedule() {
+  if (over()) return false;
+  update_budgets();
+  tell_volumes();
+  const cycle done = scheduler_->schedule_cycle(now_);
+  if (!done && done.error() != nullptr) throw std::logic_error{done.error()->message()};
+  execute(done);
+  if (done) ++cycles_;
+  return static_cast<bool>(done);
+}
+
+/// Claims get their volumes. Members of a gang that were placed in one cycle can want the same one: who comes too late fails, with its gang
+/// if that is all or nothing, and who was served keeps its volume, as in a cluster.
+void host::take_volumes(const cycle& done) {
+  for (const decision& one : done) {
+    if (one.kind != decision_kind::bind && one.kind != decision_kind::wait) continue;
+    if (one.kind == decision_kind::wait && out_.pods[one.pod_cookie].is == fate::waiting) continue;  // it has them
+    if (volumes_.reserve(one.pod_cookie, cluster_.name_of(one.node))) continue;
+    tasks_[one.pod_cookie].tried_in = changes_;
+    const cycle taken_back = scheduler_->fail(one.pod, "no volume is left there for its claims");
+    if (taken_back.error() != nullptr) throw std::logic_error{taken_back.error()->message()};
+    keeps_volumes_ = true;
+    for (const decision& other : taken_back) execute(other, {}, nobody);
+    keeps_volumes_ = false;
+  }
+}
+
+/// Where claims of those who wait can be bound, as others have taken volumes. That is much to say where many pods are held to lists of many
+/// nodes: then those who are to be tried hear it when it is their turn, until volumes come back or somebody asks.
+void host::tell_volumes(bool everybody) {
+  if (!volumes_.is_news()) return;
+  const auto waits = [&](std::size_t i) {
+    return tasks_[i].in_cluster && out_.pods[i].is == fate::unscheduled && cluster_.contains(tasks_[i].id);
+  };
+  constexpr std::size_t little = 20'000;  // names of nodes
+  const std::size_t pods = what_.pods.size(), claimants = volumes_.claimants();
+  if (everybody || volumes_back_ || !what_.queues.empty() || claimants * what_.nodes.size() < little ||
+      claimants * 16 < pods) {
+    volumes_back_ = false;
+    for (const std::size_t pod : volumes_.refresh_all(waits)) tell_volumes_of(pod);
+    return;
+  }
+  // Who was rejected is woken by it, as in a cluster; of those who are to be tried the first comes next.
+  bool first = true;
+  for (const queued_entity& next : must(scheduler_->queue())) {
+    if (next.standing.place == queue_place::active && !std::exchange(first, false)) continue;
+    if (next.group != group_id{}) return tell_volumes(true);
+    const std::size_t pod = cluster_.cookie_of(next.pod);
+    if (waits(pod) && volumes_.refresh(pod)) tell_volumes_of(pod);
+  }
+}
+
+void host::tell_volumes_of(std::size_t pod) { must(cluster_.update_pod(tasks_[pod].id, spec_now(pod))); }
+
+/// Of a pod that the cluster has.
+pod_spec host::spec_now(std::size_t pod) {
+  pod_spec spec = must(spec_for(cluster_, what_.pods[pod]));
+  spec.cookie = pod;
+  spec.nominated_node = cluster_.nominated_node_of(tasks_[pod].id);
+  return spec;
+}
+
+void host::execute(const cycle& done) {
+  take_volumes(done);
+  std::size_t preemptor = nobody;
+  std::string for_whom;
+  for (const decision& one : done) {
+    if (one.kind != decision_kind::nominate) continue;
+    preemptor = one.pod_cookie;
+    for_whom = full_name(out_.pods[preemptor]);
+  }
+  std::size_t place = 0;
+  for (const decision& one : done) {
+    task& of = tasks_[one.pod_cookie];
+    if (!std::exchange(of.heard, true) && ++heard_ > 0 && watch_ != nullptr) watch_->heard(heard_);
+    if (one.kind == decision_kind::bind || one.kind == decision_kind::wait) {
+      if (!of.placed_in) of.placed_in = {now_, cycles_, place}, ++out_.pods[one.pod_cookie].attempts;
+    }
+    if (done.error() != nullptr && one.kind == decision_kind::reject && one.code == code::error)
+      of.failure = done.error()->message();
+    else if (one.kind == decision_kind::reject)
+      of.failure.clear();
+    execute(one, for_whom, preemptor);
+    if (timeline_) note(one);
+    ++place;
+  }
+}
+
+/// For the time line; evicted pods leave their nodes later.
+void host::note(const decision& one) {
+  const std::size_t pod = one.pod_cookie;
+  switch (one.kind) {
+    case decision_kind::bind:
+    case decision_kind::wait: return timeline_->gets_node(pod, out_.pods[pod].node, now_);
+    case decision_kind::revoke: return timeline_->leaves_node(pod, now_);
+    case decision_kind::nominate:
+    case decision_kind::reject: return timeline_->is_rejected(pod, *scheduler_, one.pod, now_);
+    case decision_kind::evict:
+    case decision_kind::notice:
+    case decision_kind::withdraw: return;
+  }
+}
+
+void host::execute(const decision& one, const std::string& for_whom, std::size_t preemptor) {
+  const std::size_t pod = one.pod_cookie;
+  task& of = tasks_[pod];
+  pod_outcome& to = out_.pods[pod];
+  switch (one.kind) {
+    case decision_kind::bind:
+      to.devices = devices_of(cluster_, one.pod);
+      must(scheduler_->confirm(one.pod));
+      to.is = fate::placed;
+      to.node = cluster_.name_of(one.node);
+      to.score = one.score;
+      start(pod);
+      break;
+    case decision_kind::wait:
+      if (to.is != fate::waiting) to.placed_at = now_;
+      to.is = fate::waiting;
+      to.devices = devices_of(cluster_, one.pod);
+      to.node = cluster_.name_of(one.node);
+      to.score = one.score;
+      break;
+    case decision_kind::revoke:
+      to.is = fate::unscheduled;
+      to.node.clear();
+      to.devices.clear();
+      to.score.reset();
+      to.placed_at.reset();
+      of.placed_in.reset();
+      of.tried_in = changes_;
+      if (!keeps_volumes_) volumes_.release(pod), volumes_back_ = true;
+      break;
+    case decision_kind::notice:
+    case decision_kind::withdraw: break;  // it gives none
+    case decision_kind::nominate: to.nominated_node = cluster_.name_of(one.node); [[fallthrough]];
+    case decision_kind::reject:
+      ++to.attempts;
+      of.tried_in = changes_;
+      break;
+    case decision_kind::evict: {
+      if (preemptor != nobody) out_.pods[preemptor].evicts.push_back(full_name(to));
+      evict(pod, for_whom.empty() && one.group != group_id{} ? fmt::format("group {}", cluster_.name_of(one.group))
+                                                             : for_whom);
+      break;
+    }
+  }
+}
+
+void host::evict(std::size_t pod, std::string by) {
+  const bool goes_anyway = what_.pods[pod].spec.terminating;
+  pod_outcome& of = out_.pods[pod];
+  of.evicted_by = std::move(by);
+  of.evicted_at = now_;
+  if (std::exchange(of.is, fate::evicted) != fate::evicted) evicted_.push_back(pod);
+  must(cluster_.set_terminating(tasks_[pod].id, true));
+  what_.pods[pod].spec.terminating = true;
+  changed();
+  const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
+  if (grace == 0)
+    leave(pod, turn::evicted);
+  else
+    events_.push({now_ + std::chrono::seconds{grace}, pod, turn::evicted});
+  if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
+}
+
+/// What controllers want. They are asked again as pods go: by then new ones are there, and none that is to go counts.
+void host::carry_out(wanted_changes todo) {
+  for (wanted_changes::made_pod& one : todo.make) {
+    const std::optional<instant> runs = one.instead_of ? tasks_[*one.instead_of].runs : run_time_of(one.pod);
+    if (one.instead_of) groups_.is_replaced(*one.instead_of);
+    make(std::move(one.pod), runs);
+  }
+  for (const std::size_t pod : todo.end) what_.pods[pod].spec.terminating = true;
+  for (const std::size_t pod : todo.end) end(pod);
+}
+
+void host::make(pod_manifest pod, std::optional<instant> runs) {
+  const std::size_t made = what_.pods.size();
+  pod.spec.cookie = made;
+  if (runs) pod.spec.expected_run_time = *runs;
+  groups_.add(pod);
+  out_.pods.push_back(outcome_of(pod));
+  tasks_.emplace_back().runs = runs;
+  what_.pods.push_back(std::move(pod));
+  present_.push_back(made);
+  volumes_.add(made);
+  pod_outcome& to = out_.pods.back();
+  if (now_ > instant{0}) to.arrived_at = now_;
+  if (of_.schedules(what_.pods[made].spec.scheduler_name)) return join(made);
+  to.reason = fmt::format("left to the scheduler \"{}\"", what_.pods[made].spec.scheduler_name);
+}
+
+/// Its controller has no more use for it. It has its grace period, if it has a node.
+void host::end(std::size_t pod) {
+  const std::int64_t grace = of_.grace && holds_node(out_.pods[pod]) ? what_.pods[pod].grace_seconds : 0;
+  if (tasks_[pod].in_cluster) {
+    must(cluster_.set_terminating(tasks_[pod].id, true));
+    changed();
+  } else if (out_.pods[pod].arrived_at > now_) {
+    out_.pods[pod].arrived_at.reset();  // it never will
+  }
+  if (grace == 0)
+    leave(pod, turn::over);
+  else
+    events_.push({now_ + std::chrono::seconds{grace}, pod, turn::over});
+}
+
+/// It comes, unless it was ended before.
+void host::arrive(std::size_t pod) {
+  if (out_.pods[pod].ended_at) return;
+  present_.insert(std::ranges::lower_bound(present_, pod), pod);
+  join(pod);
+}
+
+/// The cluster hears of it.
+void host::join(std::size_t pod) {
+  task& of = tasks_[pod];
+  static_cast<void>(volumes_.refresh(pod));  // others may have taken some meanwhile
+  of.id = must(cluster_.add_pod(must(spec_for(cluster_, what_.pods[pod]))));
+  of.in_cluster = true;
+  out_.pods[pod].priority = cluster_.priority_of(of.id);
+  if (timeline_) timeline_->joins(pod, cluster_, of.id);
+}
+
+void host::start(std::size_t pod) {
+  out_.pods[pod].placed_at = now_;
+  what_.pods[pod].node = out_.pods[pod].node;
+  groups_.started(pod, now_);
+  if (const auto& deadline = what_.pods[pod].deadline_seconds)
+    events_.push({now_ + std::chrono::seconds{*deadline}, pod, turn::over});
+  if (tasks_[pod].runs) events_.push({now_ + *tasks_[pod].runs, pod, turn::over});
+  if (of_.live) count_taints(pod, std::chrono::seconds{of_.live->start});
+  ++changes_;
+  out_.end = now_;
+}
+
+/// When the taints of its node have it go. @p came: when it came there, from 1970; not after the start.
+void host::count_taints(std::size_t pod, instant came) {
+  const auto node = evicting_.find(what_.pods[pod].node);
+  if (node == evicting_.end()) return;
+  auto taint = eviction_from(*node->second, what_.pods[pod], came, std::chrono::seconds{of_.live->start});
+  if (!taint) return;
+  tasks_[pod].node_taint = std::move(taint->taint);
+  events_.push({now_ + std::chrono::seconds{taint->after_seconds}, pod, turn::node_tainted});
+}
+
+/// The pod is gone, unless it went before for the other reason.
+void host::leave(std::size_t pod, turn why) {
+  pod_outcome& of = out_.pods[pod];
+  if (of.gone_at || of.ended_at) return;
+  if (tasks_[pod].in_cluster) must(cluster_.remove_pod(tasks_[pod].id));
+  if (const auto found = std::ranges::lower_bound(present_, pod); found != present_.end() && *found == pod)
+    present_.erase(found);
+  if (timeline_) timeline_->leaves_node(pod, now_);
+  what_.pods[pod].spec.terminating = true;
+  if (why == turn::evicted || of.is == fate::evicted) {
+    of.gone_at = now_;
+  } else {
+    of.ended_at = now_;
+    of.is = fate::ended;
+  }
+  if (groups_.left(pod, of.is == fate::ended)) is_done(what_.pods[pod].spec.ns, of.group);
+  changed();
+  if (controllers_) carry_out(controllers_->left(pod, now_));
+}
+
+/// Tells groups that wait until the one of that name is done.
+void host::is_done(const std::string& ns, const std::string& name) {
+  const bool wanted = std::ranges::any_of(what_.groups, [&](const group_manifest& other) {
+    return other.spec.ns == ns && std::ranges::any_of(other.start_after, [&](const group_dependency_manifest& one) {
+             return one.on == name && one.until == dependency_state::done;
+           });
+  });
+  if (!wanted) return;
+  const std::optional<group_id> group = cluster_.find_group(ns, name);
+  const group_spec* const known = group ? cluster_.spec_of(*group) : nullptr;
+  if (known == nullptr) return;
+  group_spec spec = *known;
+  spec.done = true;
+  must(cluster_.update_group(*group, spec));
+}
+
+/// Room comes free, now or later.
+void host::changed() {
+  ++changes_;
+  out_.end = now_;
+  budgets_stale_ = true;
+}
+
+/// The budget's pods that were evicted since the start.
+std::int32_t host::disrupted(const disruption_budget_manifest& budget) const {
+  if (!budget.selector) return 0;
+  return static_cast<std::int32_t>(std::ranges::count_if(evicted_, [&](std::size_t i) {
+    const pod_spec& pod = what_.pods[i].spec;
+    return pod.ns == budget.ns && matches(*budget.selector, pod.labels);
+  }));
+}
+
+/// What the disruption controller does beside the scheduler.
+void host::update_budgets() {
+  if (!std::exchange(budgets_stale_, false) || what_.budgets.empty()) return;
+  const std::vector<std::int32_t> counted = disruptions_allowed(what_, present_);
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const disruption_budget_manifest& one = what_.budgets[i];
+    // What somebody wrote is used up by those who go; the rest is as the disruption controller counts it.
+    std::int32_t allowed = counted[i];
+    if (one.disruptions_allowed) allowed = std::max(0, allowed - disrupted(one));
+    const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed, one.disrupted_pods};
+    must(cluster_.update_disruption_budget(cluster_.find_disruption_budget(one.ns, one.name).value(), spec));
+  }
+}
+
+/// Since the last change. Pods that nothing was ever said about are gated: only a change helps them.
+bool host::everybody_was_tried() const {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const fate is = out_.pods[i].is;
+    if (is == fate::waiting) return false;
+    if (is == fate::unscheduled && tasks_[i].heard && tasks_[i].tried_in != changes_) return false;
+  }
+  return true;
+}
+
+/// When to look again: where a try could bring something new, at the scheduler's deadlines; else when somebody leaves.
+std::optional<instant> host::next_time() {
+  std::optional<instant> next = scheduler_->next_deadline();
+  if (next && (*next > out_.end + patience || everybody_was_tried())) next.reset();
+  const auto add = [&](instant when) { next = next ? std::min(*next, when) : when; };
+  if (!events_.empty()) add(events_.top().when);
+  if (const auto acts = controllers_ ? controllers_->next() : std::nullopt) add(*acts);
+  return next;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

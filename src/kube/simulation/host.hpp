@@ -1,0 +1,116 @@
+#pragma once
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+#include "gangsched/model/cluster.hpp"
+
+#include "gangsched/src/kube/simulation/controllers.hpp"
+#include "gangsched/src/kube/simulation/ledger.hpp"
+#include "gangsched/src/kube/simulation/scenario.hpp"
+#include "gangsched/src/kube/simulation/timeline.hpp"
+#include "gangsched/src/kube/simulation/volumes.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+
+/// When in the run a pod got its node: which of the decisions of which cycle.
+struct moment {
+  instant at{};
+  std::uint64_t cycle = 0;
+  std::size_t decision = 0;
+};
+
+class host {
+ public:
+  /// @p of and @p watch, which may be null, have to outlive it.
+  host(const scenario& of, watcher* watch);
+  host(const host&) = delete;
+  host& operator=(const host&) = delete;
+  ~host();
+
+  result<void> load();
+  void run();
+  /// Why @p pod went where it went in @p whole, a run of the same scenario that is over: this one is run until just before.
+  asked explain_as_in(const host& whole, std::size_t pod);
+  asked explain_now(std::size_t pod);
+  asked_group explain_group(const group_spec& group);
+
+  [[nodiscard]] outcome finish();
+  [[nodiscard]] bool was_placed(std::size_t pod) const { return tasks_[pod].placed_in.has_value(); }
+
+ private:
+  struct task {
+    pod_id id = {};
+    bool in_cluster = false;
+    bool heard = false;          // some decision was about it
+    std::uint64_t tried_in = 0;  // how many changes there had been at its latest try
+    std::optional<moment> placed_in;
+    std::string failure;
+    std::optional<instant> runs;  // how long, if that is known
+    std::string node_taint;       // for which it has to go
+  };
+  enum class turn : std::uint8_t { evicted, over, arrives, tainted, node_tainted };
+  struct event {
+    instant when;
+    std::size_t pod;
+    turn what;
+    friend auto operator<=>(const event&, const event&) = default;
+  };
+
+  bool schedule();
+  void execute(const cycle& done);
+  void take_volumes(const cycle& done);
+  void note(const decision& one);
+  void tell_volumes(bool everybody = false);
+  void tell_volumes_of(std::size_t pod);
+  [[nodiscard]] pod_spec spec_now(std::size_t pod);
+  void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
+  void evict(std::size_t pod, std::string by);
+  void carry_out(wanted_changes todo);
+  void make(pod_manifest pod, std::optional<instant> runs);
+  void end(std::size_t pod);
+  void arrive(std::size_t pod);
+  void join(std::size_t pod);
+  void start(std::size_t pod);
+  void count_taints(std::size_t pod, instant came);
+  void leave(std::size_t pod, turn why);
+  void is_done(const std::string& ns, const std::string& name);
+  void changed();
+  void update_budgets();
+  [[nodiscard]] std::int32_t disrupted(const disruption_budget_manifest& budget) const;
+  [[nodiscard]] bool over() const { return stop_before_ && now_ >= stop_before_->at && cycles_ >= stop_before_->cycle; }
+  [[nodiscard]] bool everybody_was_tried() const;
+  [[nodiscard]] std::optional<instant> next_time();
+  void say_why();
+
+  const scenario& of_;
+  watcher* watch_;
+  manifests what_;  // kept up to date as far as budgets need it
+  group_ledger groups_;
+  volume_news volumes_;
+  cluster cluster_;
+  std::optional<timeline> timeline_;
+  std::optional<scheduler> scheduler_;
+  std::optional<controllers> controllers_;                // absent: they acted before the start
+  std::map<std::string, const node_manifest*> evicting_;  // nodes with taints NoExecute, if controllers act
+  std::vector<task> tasks_;
+  std::vector<std::size_t> present_;  // pods that have come and are not gone, in order
+  std::vector<std::size_t> evicted_;
+  std::priority_queue<event, std::vector<event>, std::greater<>> events_;
+  outcome out_;
+  instant now_{};
+  std::uint64_t changes_ = 0;
+  std::uint64_t cycles_ = 0;
+  std::uint64_t heard_ = 0;
+  bool budgets_stale_ = false;
+  bool keeps_volumes_ = false;  // of those who are taken back
+  bool volumes_back_ = false;   // and who waits may have them
+  std::optional<moment> stop_before_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

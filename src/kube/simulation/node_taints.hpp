@@ -1,0 +1,16 @@
+#pragma once
+#include <optional>
+
+#include "gangsched/kube/manifests.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+
+/// When Kubernetes' taint eviction controller deletes a pod that is on the node, and for which taint; nothing: it may stay. Taints count
+/// from when they were added, if they say so, and not before @p came, when the pod came to the node; else from @p now. Times are from 1970.
+[[nodiscard]] std::optional<taint_eviction> eviction_from(const node_manifest& node, const pod_manifest& pod,
+                                                          instant came, instant now);
+
+/// Whether the node has no taint that keeps the pod out, or has it go at once.
+[[nodiscard]] bool admits(const node_manifest& node, const pod_manifest& pod);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

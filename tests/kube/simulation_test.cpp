@@ -1,0 +1,177 @@
+// A run of manifests as a library: what comes back as values. What a run decides is tested by tests/examples/simulate_*.py.
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gangsched/framework/kernel_table.hpp"
+#include "gangsched/kube/simulation.hpp"
+#include "support/catch.hpp"
+
+namespace gangsched::testing::simulation_test {
+
+using namespace kube::simulation;
+using words = std::vector<std::string>;
+
+const kube::source cluster_file{
+    "cluster.yaml", "{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, pods: 110}}}\n"};
+
+kube::source pods_file(const std::string& more = {}) {
+  return {"pods.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: small}, spec: {" + more +
+                           "containers: [{name: c, resources: {requests: {cpu: 1}}}]}}\n"
+                           "---\n"
+                           "{apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {" +
+                           more + "containers: [{name: c, resources: {requests: {cpu: 4}}}]}}\n"};
+}
+
+TEST_CASE("a run says who goes where and why somebody waits, as values and as the same text every time",
+          "[simulation]") {
+  const std::vector<kube::source> files{cluster_file, pods_file()};
+  const outcome made = run(files);
+  REQUIRE(made.errors.empty());
+  REQUIRE(made.pods.size() == 2);
+  CHECK(made.pods[0].node == "a");
+  CHECK(made.pods[0].is == fate::placed);
+  CHECK(made.pods[1].is == fate::unscheduled);
+  CHECK(made.pods[1].reason.starts_with("0/1 nodes are available: 1 Insufficient cpu."));
+  CHECK(made.count().unscheduled == 1);
+  const std::string text = json_of(made);
+  CHECK(text.find("\"node\": \"a\"") != std::string::npos);
+  CHECK(text == json_of(run(files)));
+  CHECK(json_of(made, {.indent = -1}).find('\n') == json_of(made, {.indent = -1}).size() - 1);
+}
+
+TEST_CASE("mistakes of files come back, all of them, with file and line, and nothing is scheduled", "[simulation]") {
+  const std::vector<kube::source> files{
+      cluster_file,
+      {"bad.yaml",
+       "\n{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: 7}}\n---\n"
+       "{apiVersion: v1, kind: Pod, metadata: {name: z}, spec: {priority: much, containers: [{name: c}]}}\n"}};
+  const outcome made = run(files);
+  REQUIRE(made.errors.size() == 2);
+  CHECK(made.errors[0].object == "bad.yaml:2: Pod default/x");
+  CHECK(made.errors[0].field == "spec.containers");
+  CHECK(made.errors[1].object == "bad.yaml:4: Pod default/z");
+  CHECK(made.pods.empty());
+  const std::string text = json_of(made);
+  CHECK(text.find("\"object\": \"bad.yaml:2: Pod default/x\"") != std::string::npos);
+  CHECK(text.find("summary") == std::string::npos);
+  // With keep_going they are warnings.
+  std::vector<kube::source> more = files;
+  more.push_back(pods_file());
+  const outcome rest = run(more, {.keep_going = true});
+  CHECK(rest.errors.empty());
+  REQUIRE(rest.warnings.size() == 2);
+  CHECK(rest.warnings[0].object == "bad.yaml:2: Pod default/x");
+  CHECK(rest.pods.size() == 2);
+}
+
+TEST_CASE("files that are called the same are told apart", "[simulation]") {
+  const std::string bad = "{apiVersion: v1, kind: Pod, metadata: {name: NAME}, spec: {containers: 7}}\n";
+  const auto named = [&](const std::string& name) { return std::string{bad}.replace(bad.find("NAME"), 4, name); };
+  const std::vector<kube::source> files{{"a.yaml", named("x")},
+                                        {"a.yaml", named("z")},
+                                        {"(2) a.yaml", named("v")},
+                                        {"a.yaml", pods_file().text},
+                                        cluster_file};
+  const outcome made = run(files);
+  words objects;
+  for (const error& one : made.errors) objects.push_back(one.object);
+  std::sort(objects.begin(), objects.end());
+  CHECK(objects == words{"(2) a.yaml:1: Pod default/v", "(3) a.yaml:1: Pod default/z", "a.yaml:1: Pod default/x"});
+  const outcome rest = run(files, {.keep_going = true});
+  CHECK(rest.errors.empty());
+  CHECK(rest.warnings.size() == 3);
+  CHECK(rest.pods.size() == 2);  // though they begin in the same line of a file of that name
+}
+
+TEST_CASE("mistakes of options name the option", "[simulation]") {
+  const std::vector<kube::source> files{cluster_file, pods_file()};
+  const auto refused = [&](const options& how) {
+    const outcome made = run(files, how);
+    REQUIRE(made.errors.size() == 1);
+    CHECK(made.pods.empty());
+    return made.errors[0].message();
+  };
+  CHECK(refused({.start = "noon"}) == "options: start: \"noon\" is no time like 2026-12-01T08:00:00Z");
+  CHECK(refused({.live_controllers = true, .until = "soon"}) == "options: until: \"soon\" is no duration like 24h");
+  CHECK(refused({.queues_policy = "Nobody"}) == "options: queues_policy: no plugin \"Nobody\"");
+  CHECK(refused({.drain = {"b"}}) == "options: drain: no node \"b\"");
+  CHECK(refused({.lose = {"b"}}) == "options: lose: no node and no zone \"b\"");
+  CHECK(refused({.explain = "nobody"}) == "options: explain: no pod or group \"nobody\"");
+  CHECK(refused({.arrivals = {{.name = "nobody", .where = "times.csv:2"}}}) ==
+        "times.csv:2: name: \"nobody\" is no pod, no controller and no group");
+  CHECK(refused({.compare_with = kube::source{"before.json", "{}"}}) ==
+        "before.json: is no result of gangsched-simulate --output json");
+  CHECK(refused({.configuration = kube::source{"scheduler.yaml", "kind: Pod"}}).starts_with("scheduler.yaml:1: "));
+  CHECK(run({}).errors.at(0).message() == "there is nothing to schedule: no pods, and nothing that makes some");
+}
+
+TEST_CASE("pods of other schedulers are left alone, unless all are to go by the first profile", "[simulation]") {
+  const std::vector<kube::source> files{cluster_file, pods_file("schedulerName: volcano, ")};
+  const outcome left = run(files);
+  CHECK(left.pods.at(0).reason == "left to the scheduler \"volcano\"");
+  const outcome taken = run(files, {.all_schedulers = true});
+  CHECK(taken.pods.at(0).node == "a");
+  CHECK(taken.pods.at(1).is == fate::unscheduled);
+}
+
+TEST_CASE("controllers are live if they are to be, and pods come when arrivals say so", "[simulation]") {
+  const kube::source cron{"cron.yaml",
+                          "{apiVersion: batch/v1, kind: CronJob, metadata: {name: tick}, spec: {schedule: '0 * * * *', "
+                          "jobTemplate: {spec: {template: "
+                          "{metadata: {annotations: {gangsched.dev/run-time: 60s}}, spec: {restartPolicy: Never, "
+                          "containers: [{name: c, image: "
+                          "i}]}}}}}}\n"};
+  const std::vector<kube::source> files{cluster_file, cron};
+  CHECK(run(files).pods.size() == 1);
+  const outcome live = run(files, {.live_controllers = true, .start = "2026-12-01T08:30:00Z", .until = "3h"});
+  REQUIRE(live.pods.size() == 3);
+  CHECK(live.pods[0].placed_at == std::chrono::minutes{30});
+  CHECK(live.pods[0].ended_at == std::chrono::minutes{31});
+  const std::vector<kube::source> two{cluster_file, pods_file()};
+  const outcome later = run(two, {.arrivals = {{"small", std::chrono::seconds{5}, std::chrono::seconds{2}},
+                                               {"large", std::chrono::seconds{6}}}});
+  CHECK(later.pods.at(0).placed_at == std::chrono::seconds{5});
+  CHECK(later.pods.at(1).placed_at >= std::chrono::seconds{7});
+}
+
+/// Writes down what it is told.
+struct listener final : watcher {
+  words heard_of;
+  std::uint64_t pods_heard = 0;
+  bool fails = false;
+  observer* begins(cluster& on, std::size_t pods) override {
+    heard_of.push_back("begins " + std::to_string(pods) + " " + std::to_string(on.nodes().size()));
+    if (fails) throw std::runtime_error{"no"};
+    return nullptr;
+  }
+  void heard(std::uint64_t pods) override { pods_heard = pods; }
+  void ends(const scheduler&, const cluster& on) override {
+    heard_of.push_back("ends " + std::to_string(on.nodes().size()));
+  }
+  void leaves() noexcept override { heard_of.push_back("leaves"); }
+};
+
+TEST_CASE("who watches a run sees it begin, end and go, and what he throws comes through", "[simulation]") {
+  const std::vector<kube::source> files{cluster_file, pods_file()};
+  listener calm;
+  CHECK(run(files, {.explain = "small", .watch = &calm}).errors.empty());  // which runs it twice
+  CHECK(calm.heard_of == words{"begins 2 0", "ends 1", "leaves"});
+  CHECK(calm.pods_heard == 2);
+  listener upset;
+  upset.fails = true;
+  CHECK_THROWS_AS(run(files, {.watch = &upset}), std::runtime_error);
+  CHECK(upset.heard_of == words{"begins 2 0", "leaves"});
+}
+
+TEST_CASE("each profile is handed over before the run", "[simulation]") {
+  words names;
+  const std::vector<kube::source> files{cluster_file, pods_file()};
+  const auto note = [&](kernel_table& profile) { names.push_back(profile.scheduler_name); };
+  CHECK(run(files, {.adjust = note}).errors.empty());
+  CHECK(names == words{"default-scheduler"});
+}
+
+}  // namespace gangsched::testing::simulation_test
