@@ -35,7 +35,7 @@ pod_outcome outcome_of(const kube::pod_manifest& pod) {
 }  // namespace
 
 host::host(const scenario& of, const progress_sink& show)
-    : of_(of), show_(show), what_(of.what), groups_(of.what), volumes_(what_) {}
+    : of_(of), show_(show), what_(of.what), groups_(of.what), volumes_(what_), maxima_(of.maxima) {}
 
 result<void> host::load() {
   out_.nodes = what_.nodes.size();
@@ -109,7 +109,7 @@ void host::run() {
     if (over()) return;
     const std::uint64_t before = changes_;
     execute(scheduler_->permit(now_));
-    if (changes_ != before) continue;
+    if (changes_ != before || evict_over_maximum()) continue;
     const std::optional<instant> next = next_time();
     if (!next) break;
     now_ = *next;
@@ -298,6 +298,17 @@ void host::evict(std::size_t pod, std::string by) {
   if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
 }
 
+/// Of queues whose maximum was lowered. False if nobody has to go now.
+bool host::evict_over_maximum() {
+  const std::uint64_t before = changes_;
+  if (maxima_)
+    for (const pod_id one : maxima_->due(cluster_, now_)) {
+      const std::size_t pod = cluster_.cookie_of(one);
+      if (out_.pods[pod].is == fate::placed || out_.pods[pod].is == fate::running) evict(pod, "its queue's maximum");
+    }
+  return changes_ != before;
+}
+
 /// What controllers want. They are asked again as pods go: by then new ones are there, and none that is to go counts.
 void host::carry_out(wanted_changes todo) {
   for (wanted_changes::made_pod& one : todo.make) {
@@ -452,6 +463,7 @@ std::optional<instant> host::next_time() {
   const auto add = [&](instant when) { next = next ? std::min(*next, when) : when; };
   if (!events_.empty()) add(events_.top().when);
   if (const auto acts = controllers_ ? controllers_->next() : std::nullopt) add(*acts);
+  if (const auto asks = maxima_ ? maxima_->next(out_.end) : std::nullopt) add(*asks);
   return next;
 }
 

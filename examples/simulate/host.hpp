@@ -13,6 +13,7 @@
 
 #include "simulate/controllers.hpp"
 #include "simulate/ledger.hpp"
+#include "simulate/lowered_maxima.hpp"
 #include "simulate/simulation.hpp"
 #include "simulate/timeline.hpp"
 #include "simulate/volumes.hpp"
@@ -70,6 +71,7 @@ class host {
   [[nodiscard]] pod_spec spec_now(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void evict(std::size_t pod, std::string by);
+  bool evict_over_maximum();
   void carry_out(wanted_changes todo);
   void make(kube::pod_manifest pod, std::optional<instant> runs);
   void end(std::size_t pod);
@@ -99,6 +101,7 @@ class host {
   std::optional<timeline> timeline_;
   std::optional<scheduler> scheduler_;
   std::optional<controllers> controllers_;  // absent: they acted before the start
+  std::optional<lowered_maxima> maxima_;    // of queues that say when who is above them goes
   std::vector<task> tasks_;
   std::vector<std::size_t> present_;  // pods that have come and are not gone, in order
   std::vector<std::size_t> evicted_;

@@ -194,7 +194,9 @@ scenario make_scenario(const command_line& how, std::span<const kube::source> fi
       throw bad_input{fmt::format("--queues-policy: no plugin \"{}\"", policy)};
     for (kube::scheduler_profile& one : settings.profiles) put_first(policy, plugins, one);
   }
+  add_quota_delays(made.what, settings);
   made.profiles = checked(kube::make_tables(settings, plugins));
+  made.maxima = checked(lowered_maxima::made_for(settings));
   if (!how.explain.empty()) made.explain_group = find_group(made.what, how.explain);
   if (!how.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, how.explain);
   return made;

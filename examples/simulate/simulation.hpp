@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simulate/controllers.hpp"
+#include "simulate/lowered_maxima.hpp"
 #include "simulate/outcome.hpp"
 
 namespace simulate {
@@ -31,6 +32,7 @@ struct scenario {
   std::vector<lifetime>
       lifetimes;  ///< by pod, as it counts in `what.pods`; empty: all are there from the start and stay
   std::optional<live_controllers> live = {};  ///< absent: controllers act once, before the start
+  std::optional<lowered_maxima> maxima = {};  ///< absent: nobody goes because a queue's maximum was lowered
   bool grace = true;
   bool metrics = false, trace = false, log = false;  ///< to be had of it
   bool timeline = false;                             ///< and so who had which node when, and why pods waited
