@@ -114,6 +114,14 @@ type OtherDevice struct {
 	Shared     bool // by pods, as long as its capacities last
 }
 
+// GPUMemoryRule is what a share needs of a GPU's memory.
+type GPUMemoryRule int32
+
+const (
+	GPUMemoryMiB     GPUMemoryRule = C.GANGSCHED_GPU_MEMORY_MIB      // as many MiB as it comes to
+	GPUMemoryAsAsked GPUMemoryRule = C.GANGSCHED_GPU_MEMORY_AS_ASKED // room in what it asks by, MiB or hundredths: Koordinator's rule
+)
+
 // NodeDevices is all devices of a node: at most 16 GPUs, which are of one model, and 1,024 others; with NUMA 256 of each class.
 type NodeDevices struct {
 	Model             string // "NVIDIA-A100-SXM4-40GB"
@@ -129,6 +137,7 @@ type NodeDevices struct {
 	Counters          []NamedCount
 	MIGTable          *MIGTable // nil: that of Model, if it is known
 	NUMA              *NodeNUMA // pods get CPUs, memory and devices as kubelet would give them; nil: it is not known
+	MemoryRule        GPUMemoryRule
 }
 
 // AttributeOperator compares an attribute.

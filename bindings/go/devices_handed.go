@@ -99,6 +99,7 @@ func (a *arena) devices(from *NodeDevices) *C.gangsched_node_devices {
 	to.others, to.other_count = (*C.gangsched_other_device)(first(others)), C.size_t(len(others))
 	to.counters = a.named(from.Counters)
 	to.mig_table, to.numa = a.migTable(from.MIGTable), a.numa(from.NUMA)
+	to.memory_rule = C.int32_t(from.MemoryRule)
 	return to
 }
 

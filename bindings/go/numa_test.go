@@ -118,6 +118,22 @@ func TestWhatIsToldOfNUMAIsTheClusters(t *testing.T) {
 	}
 }
 
+func TestSharesOfMemoryByTheNodesRule(t *testing.T) {
+	for rule, said := range map[gangsched.GPUMemoryRule]string{
+		gangsched.GPUMemoryMiB: "a bind n; b reject", gangsched.GPUMemoryAsAsked: "a bind n; b bind n"} {
+		w := newWorld(t, gangsched.Options{}, 0)
+		spec := gpuNode("n", gangsched.GPU{ID: "G0"})
+		spec.Devices.MemoryMiB, spec.Devices.MemoryRule = 24576, rule
+		_, err := w.cluster.AddNode(spec)
+		want(t, err, nil)
+		_, err = w.cluster.AddPod(asking("a", gangsched.DeviceRequest{Milli: number(0), MemoryMiB: 17408})) // 70.8 hundredths
+		want(t, err, nil)
+		_, err = w.cluster.AddPod(asking("b", gangsched.DeviceRequest{Milli: number(0), MemoryPercent: 30}))
+		want(t, err, nil)
+		want(t, w.run(0), said)
+	}
+}
+
 func TestTheHostsMIGTable(t *testing.T) {
 	w := newWorld(t, gangsched.Options{}, 0)
 	spec := gpuNode("n", gangsched.GPU{ID: "G0", MIG: gangsched.MIGDynamic})

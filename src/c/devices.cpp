@@ -233,6 +233,7 @@ node_devices read_devices(copier& copy, const gangsched_node_devices& given) {
   else if (read->partition_policy != GANGSCHED_PARTITIONS_PREFER)
     copy.fail(errc::out_of_range, "devices.partition_policy",
               std::to_string(read->partition_policy) + " is none of them");
+  copy.pick(read->memory_rule, gpu_memory_rule::as_asked, made.gpu.memory_rule, "devices.memory_rule");
   copy.each_sized(read->others, read->other_count, "devices.others",
                   [&](const gangsched_other_device& one) { made.others.push_back(other(copy, one)); });
   made.counters = counts(copy, read->counters, "devices.counters");

@@ -267,6 +267,20 @@ void add_pods(class_of_cluster& to) {
           "From when on that node is expected to have room for the pod, if it is reserved for it (`backfill` of "
           "`Scheduler`): seconds, or None.")
       .def(
+          "reservation_of",
+          [](py_cluster& of, const pod_ref& pod) -> std::optional<pod_id> {
+            const pod_id made = of.open().reservation_of(find(of.open(), pod));
+            return made ? std::optional{made} : std::nullopt;
+          },
+          "pod"_a, "The reservation that the pod was allocated from, if any.")
+      .def(
+          "left_of",
+          [](py_cluster& of, const pod_ref& reservation, const std::string& resource) {
+            return of.open().left_of(find(of.open(), reservation), resource);
+          },
+          "reservation"_a, "resource"_a,
+          "What the owners of a reservation have not drawn of it, in the units of `NodeTable`.")
+      .def(
           "name_of",
           [](py_cluster& of, const std::variant<node_id, pod_id, group_id, queue_id>& id) {
             cluster& in = of.open();

@@ -160,6 +160,9 @@ node_devices to_devices(nb::handle from, const std::string& object) {
   for (const nb::handle one : nb::iter(from.attr("gpus"))) made.gpus.push_back(to_gpu(one, object));
   for (const nb::handle one : nb::iter(from.attr("others"))) made.others.push_back(to_device(one, object));
   made.counters = to_counts(from, "counters");
+  made.gpu.memory_rule = one_of<gpu_memory_rule>(
+      field<std::string>(from, "memory_rule"), {{"mib", gpu_memory_rule::mib}, {"as_asked", gpu_memory_rule::as_asked}},
+      object, "memory_rule");
   if (const nb::object table = from.attr("mig_table"); !table.is_none()) made.gpu.mig = to_mig_table(table, object);
   if (const nb::object numa = from.attr("numa"); !numa.is_none()) made.numa = to_numa(numa, object);
   return made;

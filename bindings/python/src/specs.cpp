@@ -117,6 +117,49 @@ gangsched::kube::value text_value(std::string text) {
 
 bool has_some(nb::handle of) { return !of.is_none() && PyObject_Size(of.ptr()) > 0; }
 
+/// Taints of a node, and tolerations of a pod, in Kubernetes' shape.
+std::vector<gangsched::taint> to_taints(nb::handle from, const std::string& of) {
+  if (!has_some(from)) return {};
+  const gangsched::kube::value whole = object_of(
+      {{"metadata", object_of({{"name", text_value(of)}})}, {"spec", object_of({{"taints", to_value(from)}})}});
+  return must(gangsched::kube::read_node(whole, "python")).spec.taints;
+}
+std::vector<gangsched::toleration> to_tolerations(nb::handle from, const std::string& of) {
+  if (!has_some(from)) return {};
+  const gangsched::kube::value whole = object_of(
+      {{"metadata", object_of({{"name", text_value(of)}})}, {"spec", object_of({{"tolerations", to_value(from)}})}});
+  return must(gangsched::kube::read_pod(whole, "python")).spec.tolerations;
+}
+
+gangsched::reservation_spec to_reservation(nb::handle from, const std::string& object) {
+  using gangsched::allocate_policy;
+  using gangsched::pre_allocation;
+  gangsched::reservation_spec made;
+  for (const nb::handle one : nb::iter(from.attr("owners"))) {
+    gangsched::reservation_owner& owner = made.owners.emplace_back();
+    owner.pod = field<std::string>(one, "pod");
+    owner.ns = field<std::string>(one, "namespace");
+    gangsched::label_map labels = to_labels(one.attr("labels"), object, "reservation");
+    if (!labels.empty()) owner.labels = gangsched::label_selector{.match_labels = std::move(labels)};
+  }
+  made.once = field<bool>(from, "once");
+  made.policy = one_of<allocate_policy>(
+      field<std::string>(from, "policy"),
+      {{"aligned", allocate_policy::aligned}, {"restricted", allocate_policy::restricted}}, object, "policy");
+  made.restricted = field<std::vector<std::string>>(from, "restricted");
+  made.pre_allocation = one_of<pre_allocation>(field<std::string>(from, "pre_allocation"),
+                                               {{"none", pre_allocation::none},
+                                                {"if_needed", pre_allocation::if_needed},
+                                                {"required", pre_allocation::required}},
+                                               object, "pre_allocation");
+  made.order = field<std::int64_t>(from, "order");
+  if (!from.attr("starts").is_none()) made.starts = to_time(from, object, "starts");
+  if (!from.attr("expires").is_none()) made.expires = to_time(from, object, "expires");
+  made.unschedulable = field<bool>(from, "unschedulable");
+  made.taints = to_taints(from.attr("taints"), "reservation");
+  return made;
+}
+
 }  // namespace
 
 gangsched::resource_list to_allocatable(nb::handle from, std::string_view node) {
@@ -130,11 +173,7 @@ gangsched::node_spec to_node_spec(nb::handle from) {
   made.allocatable = to_amounts(from.attr("amounts")(), object, "allocatable");
   made.labels = to_labels(from.attr("labels"), object, "labels");
   made.unschedulable = field<bool>(from, "unschedulable");
-  if (const nb::object taints = from.attr("taints"); has_some(taints)) {
-    const gangsched::kube::value whole = object_of({{"metadata", object_of({{"name", text_value(made.name)}})},
-                                                    {"spec", object_of({{"taints", to_value(taints)}})}});
-    made.taints = must(gangsched::kube::read_node(whole, "python")).spec.taints;
-  }
+  made.taints = to_taints(from.attr("taints"), made.name);
   if (const auto gpus = field<std::uint32_t>(from, "gpu_devices"); gpus > 0) {
     made.devices.gpu = {.model = field<std::string>(from, "gpu_model"), .resource = ""};
     if (gpus > 16) raise({errc::out_of_range, object, "gpu_devices", "a node tells of at most 16 GPUs"});
@@ -199,6 +238,14 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   for (const claim_ref& one : field<std::vector<claim_ref>>(from, "resource_claims"))
     made.resource_claims.push_back(find(in, made.ns, one));
   if (const nb::object volumes = from.attr("volumes"); !volumes.is_none()) made.volumes = to_volumes(volumes);
+  if (const nb::object held = from.attr("reservation"); !held.is_none())
+    made.reservation = to_reservation(held, object);
+  if (const nb::object room = from.attr("room_in"); !room.is_none())
+    made.room_in = {.name = field<std::string>(room, "name"),
+                    .selector = to_labels(room.attr("labels"), object, "room_in"),
+                    .tolerations = to_tolerations(room.attr("tolerations"), made.name)};
+  made.ignores_reservations = field<bool>(from, "ignores_reservations");
+  if (const auto drawn = field<std::optional<gangsched::pod_id>>(from, "draws_from")) made.draws_from = *drawn;
   if (const auto node = field<std::optional<node_ref>>(from, "node")) made.node = find(in, *node);
   if (const auto group = field<std::optional<group_ref>>(from, "group")) {
     if (const auto* id = std::get_if<gangsched::group_id>(&*group))

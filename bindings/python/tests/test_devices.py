@@ -157,6 +157,15 @@ def test_what_is_told_of_numa_is_the_clusters():
     assert len(set(ways)) == len(ways)
 
 
+@pytest.mark.parametrize(("rule", "second"), [("mib", "reject"), ("as_asked", "bind")])
+def test_shares_of_memory_by_the_nodes_rule(rule, second):
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("n", cpu=8, devices=gs.NodeDevices(memory_mib=24576, gpus=[gs.GPUDevice("G0")], memory_rule=rule)))
+    cluster.add_pod(gs.Pod("a", devices=[gs.DeviceRequest(milli=0, memory_mib=17408)]))  # 70.8 hundredths
+    cluster.add_pod(gs.Pod("b", devices=[gs.DeviceRequest(milli=0, memory_percent=30)]))
+    assert [(d.pod_name, d.kind) for d in gs.Scheduler(cluster).run(0)] == [("a", "bind"), ("b", second)]
+
+
 def test_the_hosts_mig_table():
     profiles = [gs.MIGProfile("1g.9gb", 1, 1, range(4)), gs.MIGProfile("4g.36gb", 4, 4, [0], media="all", max_instances=1)]
     inside = gs.NodeDevices(model="Example X900", gpus=[gs.GPUDevice("G0", mig="dynamic")], mig_table=gs.MIGTable("X900", 4, 4, profiles))
@@ -180,6 +189,7 @@ def test_the_hosts_mig_table():
         (two_cells(cpu_bind="FullPCPUs"), "cpu_bind"),
         (two_cells(cells_first="any"), "cells_first"),
         (two_cells(reserved_cpus=[-1]), "reserved_cpus"),
+        (gs.Node("n", devices=gs.NodeDevices(memory_rule="bytes")), "memory_rule"),
         (gs.Node("n", devices=gs.NodeDevices(numa=gs.NUMA([gs.NUMACell(0, [(0, 0)])]))), "cpus"),  # type: ignore[list-item]
         (gs.Node("n", devices=gs.NodeDevices(mig_table=gs.MIGTable("X", 4, 4, [gs.MIGProfile("1g", 1, 1, [8])]))), "starts"),
         (gs.Node("n", devices=gs.NodeDevices(mig_table=gs.MIGTable("X", 4, 4, [gs.MIGProfile("1g", 1, 1, [0], media="some")]))), "media"),

@@ -192,6 +192,9 @@ typedef struct gangsched_node_numa {
   int32_t cpu_amplification_percent;  ///< allocatable CPU is so much of what there is; 0: 100
 } gangsched_node_numa;
 
+/// What a share needs of a GPU's memory: as many MiB as it comes to, or room in what it asks by, MiB or hundredths (Koordinator's rule).
+enum { GANGSCHED_GPU_MEMORY_MIB = 0, GANGSCHED_GPU_MEMORY_AS_ASKED = 1 };
+
 /// All devices of a node. At most 16 GPUs, which are of one model, and 1,024 others; with `numa` 256 of each class.
 struct gangsched_node_devices {
   size_t struct_size;
@@ -212,7 +215,8 @@ struct gangsched_node_devices {
   gangsched_named_counts counters;       ///< "set/counter" and how much of it there is
   const gangsched_mig_table* mig_table;  ///< null: that of `model`, if it is known
   const gangsched_node_numa*
-      numa;  ///< pods get CPUs, memory and devices as kubelet would give them; null: it is not known
+      numa;             ///< pods get CPUs, memory and devices as kubelet would give them; null: it is not known
+  int32_t memory_rule;  ///< GANGSCHED_GPU_MEMORY_MIB …
 };
 
 // --- of pods and claims

@@ -36,7 +36,7 @@ pod_outcome outcome_of(const pod_manifest& pod) {
 }  // namespace
 
 host::host(const scenario& of, watcher* watch)
-    : of_(of), watch_(watch), what_(of.what), groups_(of.what), volumes_(what_) {}
+    : of_(of), watch_(watch), what_(of.what), groups_(of.what), volumes_(what_), maxima_(of.maxima) {}
 
 host::~host() {
   scheduler_.reset();  // what it tells of is there until then
@@ -118,7 +118,7 @@ void host::run() {
     if (over()) return;
     const std::uint64_t before = changes_;
     execute(scheduler_->permit(now_));
-    if (changes_ != before) continue;
+    if (changes_ != before || evict_over_maximum()) continue;
     const std::optional<instant> next = next_time();
     if (!next) break;
     now_ = *next;
@@ -311,6 +311,17 @@ void host::evict(std::size_t pod, std::string by) {
   if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
 }
 
+/// Of queues whose maximum was lowered. False if nobody has to go now.
+bool host::evict_over_maximum() {
+  const std::uint64_t before = changes_;
+  if (maxima_)
+    for (const pod_id one : maxima_->due(cluster_, now_)) {
+      const std::size_t pod = cluster_.cookie_of(one);
+      if (out_.pods[pod].is == fate::placed || out_.pods[pod].is == fate::running) evict(pod, "its queue's maximum");
+    }
+  return changes_ != before;
+}
+
 /// What controllers want. They are asked again as pods go: by then new ones are there, and none that is to go counts.
 void host::carry_out(wanted_changes todo) {
   for (wanted_changes::made_pod& one : todo.make) {
@@ -475,6 +486,7 @@ std::optional<instant> host::next_time() {
   const auto add = [&](instant when) { next = next ? std::min(*next, when) : when; };
   if (!events_.empty()) add(events_.top().when);
   if (const auto acts = controllers_ ? controllers_->next() : std::nullopt) add(*acts);
+  if (const auto asks = maxima_ ? maxima_->next(out_.end) : std::nullopt) add(*asks);
   return next;
 }
 

@@ -12,6 +12,7 @@
 
 #include "gangsched/src/kube/simulation/controllers.hpp"
 #include "gangsched/src/kube/simulation/ledger.hpp"
+#include "gangsched/src/kube/simulation/lowered_maxima.hpp"
 #include "gangsched/src/kube/simulation/scenario.hpp"
 #include "gangsched/src/kube/simulation/timeline.hpp"
 #include "gangsched/src/kube/simulation/volumes.hpp"
@@ -71,6 +72,7 @@ class host {
   [[nodiscard]] pod_spec spec_now(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void evict(std::size_t pod, std::string by);
+  bool evict_over_maximum();
   void carry_out(wanted_changes todo);
   void make(pod_manifest pod, std::optional<instant> runs);
   void end(std::size_t pod);
@@ -97,6 +99,7 @@ class host {
   std::optional<timeline> timeline_;
   std::optional<scheduler> scheduler_;
   std::optional<controllers> controllers_;                // absent: they acted before the start
+  std::optional<lowered_maxima> maxima_;                  // of queues that say when who is above them goes
   std::map<std::string, const node_manifest*> evicting_;  // nodes with taints NoExecute, if controllers act
   std::vector<task> tasks_;
   std::vector<std::size_t> present_;  // pods that have come and are not gone, in order

@@ -182,7 +182,9 @@ scenario make_scenario(std::span<const source> files, const options& how, std::v
       throw bad_input{the_options, "queues_policy", fmt::format("no plugin \"{}\"", policy)};
     for (scheduler_profile& one : settings.profiles) put_first(policy, plugins, one);
   }
+  add_quota_delays(made.what, settings);
   made.profiles = checked(make_tables(settings, plugins));
+  made.maxima = checked(lowered_maxima::made_for(settings));
   if (how.adjust)
     for (kernel_table& one : made.profiles) how.adjust(one);
   if (!how.explain.empty()) made.explain_group = find_group(made.what, how.explain);

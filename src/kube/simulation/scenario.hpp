@@ -11,6 +11,7 @@
 #include "gangsched/kube/simulation.hpp"
 #include "gangsched/scheduler.hpp"
 #include "gangsched/src/kube/simulation/controllers.hpp"
+#include "gangsched/src/kube/simulation/lowered_maxima.hpp"
 #include "gangsched/what_if/autoscaling.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
@@ -29,6 +30,7 @@ struct scenario {
   /// By pod, as it counts in `what.pods`; empty: all are there from the start and stay.
   std::vector<lifetime> lifetimes;
   std::optional<live_controllers> live = {};  ///< absent: controllers act once, before the start
+  std::optional<lowered_maxima> maxima = {};  ///< absent: nobody goes because a queue's maximum was lowered
   bool grace = true;
   bool timeline = false;                      ///< note who had which node when, and why pods waited
   std::vector<node_shape> shapes;             ///< of nodes that may be added for those who are left over

@@ -63,7 +63,7 @@ from ._experiments import OPENB_POLICIES, Replay, Simulation, openb, openb_trace
 from ._fork import Fork
 from ._frames import DECISION, DECISION_KINDS
 from ._plugins import ALLOW, Plugin, Verdict, deny, wait
-from ._specs import GPU, Group, Node, NodeShape, Pod, Queue
+from ._specs import GPU, Group, Node, NodeShape, Pod, Queue, Reservation, ReservationOwner, RoomIn
 
 __all__ = [
     "ALLOW",
@@ -119,8 +119,11 @@ __all__ = [
     "RemovableNode",
     "RemovedPod",
     "Replay",
+    "Reservation",
+    "ReservationOwner",
     "ResourceClaim",
     "ResourceClaimId",
+    "RoomIn",
     "Scheduler",
     "Simulation",
     "Trial",

@@ -154,6 +154,9 @@ class NodeDevices:
     mig_table: Optional[MIGTable] = None
     #: Pods get CPUs, memory and devices as kubelet would give them; ``None``: it is not known.
     numa: Optional[NUMA] = None
+    #: What a share needs of a GPU's memory: as many MiB as it comes to (``mib``), or room in what it asks by, MiB or hundredths
+    #: (``as_asked``, Koordinator's rule).
+    memory_rule: str = "mib"
 
 
 @dataclasses.dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._core import GroupId, NodeId, ResourceClaimId
+from ._core import GroupId, NodeId, PodId, ResourceClaimId
 from ._devices import DeviceConstraint, DeviceRequest, NodeDevices, Volumes
 
 #: An amount of a resource: whole units, a fraction, or Kubernetes' text ("500m", "64Gi"), which is exact.
@@ -50,6 +50,50 @@ class Node:
     def amounts(self) -> Dict[str, Quantity]:
         """All of ``allocatable``, what is short for it included."""
         return {"pods": self.pods, **_amounts(self.allocatable, self.cpu, self.memory, self.gpu)}
+
+
+@dataclasses.dataclass
+class ReservationOwner:
+    """Who may use a reservation: all that is given has to be true of the pod. One that gives nothing is every pod."""
+
+    pod: str = ""
+    namespace: str = ""
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Reservation:
+    """What makes a pod a reservation: it does not run, and holds what it requests for pods that come later, its owners."""
+
+    #: One of them has to match; none: nobody may use it.
+    owners: Sequence[ReservationOwner] = ()
+    #: It is over with the first owner that runs, and holds nothing any more.
+    once: bool = True
+    #: ``aligned``: owners take what is left of it, and what they need beyond that from what is free; ``restricted``: of the resources
+    #: ``restricted``, without any of all that it requests, an owner's request has to be left there as a whole.
+    policy: str = "aligned"
+    restricted: Sequence[str] = ()
+    #: Whether it may hold what owners have that run already: ``none``, ``if_needed`` or ``required``.
+    pre_allocation: str = "none"
+    #: Of several the least goes first; 0: after those, by how full they would be.
+    order: int = 0
+    #: It is placed then, not before; and the host is told to remove it then.
+    starts: Optional[float] = None
+    expires: Optional[float] = None
+    #: New owners pass it by, unless they name it.
+    unschedulable: bool = False
+    #: In Kubernetes' shape; pods with a ``room_in`` need tolerations for them.
+    taints: Sequence[Kubernetes] = ()
+
+
+@dataclasses.dataclass
+class RoomIn:
+    """The reservation that a pod has to be in: that of a name, or else one whose labels, or its node's, are those."""
+
+    name: str = ""
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: In Kubernetes' shape.
+    tolerations: Sequence[Kubernetes] = ()
 
 
 @dataclasses.dataclass
@@ -104,6 +148,12 @@ class Pod:
     deadline: Optional[float] = None
     max_wait: float = 0.0
     start_time: Optional[float] = None
+    #: It is a reservation; it runs in one, or not at all; what reservations hold is free to it, and it draws from none.
+    reservation: Optional[Reservation] = None
+    room_in: Optional[RoomIn] = None
+    ignores_reservations: bool = False
+    #: With ``node``: the reservation there that it was allocated from.
+    draws_from: Optional[PodId] = None
     cookie: int = 0
 
     def amounts(self) -> Dict[str, Quantity]:
