@@ -18,10 +18,10 @@ struct row_scores {
   const plugin_entry* broken_by = nullptr;
 
   void grow(row_t rows) {
-    if (verdict.size() >= rows) return;
+    if (score.size() >= rows) return;
     verdict.resize(rows, no_node);
     group.resize(rows, key_groups::none);
-    score.resize(rows, 0);
+    score.resize(rows, 0);  // last: memory may run out before
   }
 
   /// Asks the local filters about every row; rows without a node get `no_node`. O(rows · hooks).

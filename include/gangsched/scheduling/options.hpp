@@ -68,9 +68,8 @@ struct scheduler_options {
   /// Class indexes kept; the least recently used goes. Each takes about 25 bytes a node. 0: 64, and of fewer than 100,000 nodes as many
   /// more as take no more memory than those would, up to 512.
   std::size_t indexed_classes = 0;
-  /// A class index is built of so many nodes at a time, or up to 63 more, and until it is whole pods of the class are placed without it, on
-  /// the same nodes: bounds how long a call takes on large clusters. It is built at once for who is placed among given nodes only, as a
-  /// group with a topology, and where all nodes are asked one by one anyway (opaque hooks, kube's order). At least 1.
+  /// A class index is built of so many nodes at a time (at least 1), and until it is whole pods of the class are placed without it, on the
+  /// same nodes: bounds how long a call takes. It is built at once for who is placed among given nodes only, and where all are asked.
   std::size_t indexed_at_once = 32'768;
   /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
   /// rejects a node, where a node changes that a class kept in an index cannot use, and a text or two a reject.
