@@ -16,8 +16,8 @@ using namespace gangsched;
 struct gang_shape {
   int size, gangs;
   bool racks = false;
-  bool adverse =
-      false;  ///< of eight sizes in turns, on nodes that all differ and have pods; a node's images change before each gang
+  /// Of eight sizes in turns, on nodes that all differ and have pods; a node's images change before each gang.
+  bool adverse = false;
 };
 
 std::vector<pod_id> add_gang(cluster& to, int number, const gang_shape& of) {

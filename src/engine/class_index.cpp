@@ -42,7 +42,6 @@ GANGSCHED_INLINE void class_index::begin_build() {
   // Rows of nodes that were added in a trial and taken back: not counted until they come again.
   std::fill(rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_), rows_.verdict.end(), no_node);
   for (row_t row = 0; row < row_count_; ++row) rows_.verdict[row] = state_->nodes.alive(row) ? not_asked : no_node;
-  groups_.grow(row_count_);
   stale_.start(*state_);
   grouped_ = plan_->cached.local_range < score_set::limit;
   groups_.reset(grouped_ ? static_cast<std::size_t>(plan_->cached.local_range) + 1 : 0);
@@ -58,6 +57,8 @@ GANGSCHED_INLINE void class_index::begin_build() {
 
 GANGSCHED_INLINE void class_index::build(std::size_t most) {
   refreshes_ += 2;
+  const bool new_memory = groups_.grow(row_count_);
+  if (new_memory && most < row_count_) return;  // a part of its own
   const std::uint32_t before = counts_[not_asked];
   const auto link_all = [&](const auto& each) {
     if (rows_.groups.size() > max_groups()) grouped_ = false;

@@ -117,6 +117,7 @@ GANGSCHED_INLINE void node_answers::start() {
   nodes_.clear(order_.size());
   for (row_t row = 0; row < order_.size(); ++row) nodes_.set(row, nodes.alive(row));
   amounts_.start(*state_, order_);
+  order_many();
 }
 
 GANGSCHED_INLINE void node_answers::sync() {

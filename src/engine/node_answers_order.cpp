@@ -10,8 +10,8 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-/// At most so many blocks are put in order at a time: bounds how long a pick takes that does it.
-inline constexpr std::size_t blocks_at_once = 128;
+/// Of more blocks than that only some are put in order at a time: bounds how long a pick takes that does it.
+inline constexpr std::size_t most_blocks = 128, some_blocks = 32;
 
 /// What stood at place from[i] stands at first + i; those are the same places. Nothing happens to what is empty; what has fewer places gets
 /// more.
@@ -42,29 +42,40 @@ GANGSCHED_INLINE void node_answers::answer::find_most(std::size_t from, std::siz
 }
 
 /// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
-/// Of many nodes a stretch at a time, in turns.
+/// Of many nodes a stretch at a time, in turns; `start` has put all in order by size.
 GANGSCHED_INLINE void node_answers::reorder() {
   const std::size_t blocks = (order_.size() + amount_block::rows - 1) / amount_block::rows;
-  const std::size_t stretches = (blocks + detail::blocks_at_once - 1) / detail::blocks_at_once;
-  if (stretches == 0) return;
-  const std::size_t some = (blocks + stretches - 1) / stretches * amount_block::rows;  // places of a stretch
+  const std::size_t at_once = blocks <= detail::most_blocks ? std::max<std::size_t>(blocks, 1) : detail::some_blocks;
+  const std::size_t stretches = (blocks + at_once - 1) / at_once, some = at_once * amount_block::rows;
   // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
   if (std::min(moved_, rated_) < std::max<std::size_t>(std::min(some, order_.size()) / 4, 2 * amount_block::rows))
     return;
   for (std::size_t* count : {&moved_, &rated_})  // what is left is for the other stretches
-    *count = std::min(*count - std::min(*count, some), (stretches - 1) * some);
-  if (groupings_.empty() || amounts_.by_kind().size() <= kinds::memory) return;
+    *count = std::min(*count - std::min(*count, some), (std::max<std::size_t>(stretches, 1) - 1) * some);
+  if (groupings_.empty()) return;
   if (next_stretch_ >= stretches) next_stretch_ = 0;
-  const std::size_t first = next_stretch_++ * some, end = std::min(first + some, order_.size());
-  if (first >= end) return;  // (of few blocks the last stretch may have none)
-  const grouping& latest = **std::max_element(groupings_.begin(), groupings_.end(),
-                                              [](const auto& a, const auto& b) { return a->used < b->used; });
+  const std::size_t first = next_stretch_++ * some;
+  put_in_order(first, std::min(first + some, order_.size()));
+}
+
+GANGSCHED_INLINE void node_answers::order_many() {
+  if (order_.size() <= detail::most_blocks * amount_block::rows) return;  // `reorder` does it, when there are groups
+  put_in_order(0, order_.size());
+  moved_ = 0;
+}
+
+/// Those of the places from one to before another.
+GANGSCHED_INLINE void node_answers::put_in_order(std::size_t first, std::size_t end) {
+  if (first >= end || amounts_.by_kind().size() <= kinds::memory) return;
+  const auto latest = std::max_element(groupings_.begin(), groupings_.end(),
+                                       [](const auto& a, const auto& b) { return a->used < b->used; });
   const amount_column& cpu = amounts_.by_kind()[kinds::cpu];
   const amount_column& memory = amounts_.by_kind()[kinds::memory];
   std::vector<std::pair<std::uint64_t, row_t>> standing;  // by what they are put in order, and the place
   standing.reserve(end - first);
   for (std::size_t place = first; place < end; ++place) {
-    const std::uint32_t its = place < latest.group.size() ? latest.group[place] : key_groups::none;
+    const bool grouped = latest != groupings_.end() && place < (*latest)->group.size();
+    const std::uint32_t its = grouped ? (*latest)->group[place] : key_groups::none;
     const std::uint64_t group = std::min<std::uint64_t>(its, 255);
     const std::uint64_t size = mix64(std::bit_cast<std::uint64_t>(cpu.allocatable[place]) ^
                                      mix64(std::bit_cast<std::uint64_t>(memory.allocatable[place])));

@@ -54,8 +54,11 @@ class GANGSCHED_API grouped_rows {
  public:
   /// Takes all rows out; @p scores: each is below. Keeps the memory.
   void reset(std::size_t scores);
-  void grow(row_t rows) {
-    if (links_.size() < rows) links_.resize(rows);
+  /// Whether it had to.
+  bool grow(row_t rows) {
+    if (links_.size() >= rows) return false;
+    links_.resize(rows);
+    return true;
   }
   /// What is about a row will be read.
   void prefetch(row_t row) const noexcept { gangsched::detail::prefetch(&links_[row]); }
@@ -112,8 +115,8 @@ class GANGSCHED_API grouped_rows {
   void find_best(std::uint32_t group) noexcept;
 
   std::size_t scores_ = 0;
-  std::uint32_t few_ =
-      0;  // rows that are one list; so that all buckets take no more than 512 bytes a row, but for groups of 24
+  // So many rows are one list: so all buckets take no more than 512 bytes a row, but for groups of 24.
+  std::uint32_t few_ = 0;
   std::vector<link> links_;                // by row
   std::vector<std::uint32_t> populated_;   // the groups that have rows
   std::vector<std::uint32_t> population_;  // by group

@@ -109,6 +109,8 @@ class GANGSCHED_API node_answers {
   void start();
   /// Puts nodes in order again where it is time.
   void reorder();
+  void order_many();
+  void put_in_order(std::size_t first, std::size_t end);
   void remember_change(row_t row, reads facets);
   [[nodiscard]] const answer* find(const class_plan& plan, const planned& hook, part what, row_scores& out);
   [[nodiscard]] bool ask(const class_plan& plan, const planned& hook, part what, answer& into,

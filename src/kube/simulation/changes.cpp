@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "gangsched/src/kube/simulation/must.hpp"
+#include "gangsched/src/kube/simulation/node_taints.hpp"
 #include "gangsched/src/kube/simulation/queues.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
@@ -33,11 +34,6 @@ void ask_for_nothing(pod_spec& spec) {
     for (container& one : *containers) one.requests.clear();
   spec.resources.reset();
   spec.overhead.clear();
-}
-
-std::string text_of(const taint& one) {
-  return fmt::format("{}{}{}:{}", one.key, one.value.empty() ? "" : "=", one.value,
-                     one.effect == taint_effect::no_execute ? "NoExecute" : "NoSchedule");
 }
 
 /// What there is to leave out.

@@ -37,11 +37,12 @@ std::optional<std::int64_t> tolerated_for(const pod_manifest& pod, const taint& 
   return std::nullopt;
 }
 
-std::string text_of(const taint& one) {
-  return fmt::format("{}{}{}:NoExecute", one.key, one.value.empty() ? "" : "=", one.value);
-}
-
 }  // namespace
+
+std::string text_of(const taint& one) {
+  return fmt::format("{}{}{}:{}", one.key, one.value.empty() ? "" : "=", one.value,
+                     one.effect == taint_effect::no_execute ? "NoExecute" : "NoSchedule");
+}
 
 std::optional<taint_eviction> eviction_from(const node_manifest& node, const pod_manifest& pod, instant came,
                                             instant now) {

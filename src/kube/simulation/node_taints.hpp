@@ -1,9 +1,13 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "gangsched/kube/manifests.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+
+/// "key=value:NoExecute", of one that keeps pods out.
+[[nodiscard]] std::string text_of(const taint& one);
 
 /// When Kubernetes' taint eviction controller deletes a pod that is on the node, and for which taint; nothing: it may stay. Taints count
 /// from when they were added, if they say so, and not before @p came, when the pod came to the node; else from @p now. Times are from 1970.
