@@ -47,7 +47,7 @@ std::string page(const outcome& made, const command_line& from) {
 
 /// The library names options by their fields.
 std::string message_of(gangsched::error one) {
-  if (one.object != "options") return one.message();
+  if (one.object != "options" || one.field.empty()) return one.message();
   std::ranges::replace(one.field, '_', '-');
   return fmt::format("--{}: {}", one.field, one.reason);
 }

@@ -83,6 +83,7 @@ gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_cou
     const c::simulation::outcome made = c::simulation::run(sources, c::options_of(asked));
     std::string left_out;
     for (const kube::warning& one : made.warnings) left_out += one.message() + "\n";
+    const auto code = made.errors.empty() ? c::ok : c::refuse(error, made.errors.front());
     char* const said = c::copied(c::simulation::json_of(made, c::report_of(asked.flags)));
     if (warnings != nullptr && !left_out.empty()) {
       try {
@@ -93,6 +94,6 @@ gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_cou
       }
     }
     *json = said;
-    return made.errors.empty() ? c::ok : c::refuse(error, made.errors.front());
+    return code;
   });
 }

@@ -121,6 +121,8 @@ TEST_CASE("what is wrong with a DisaggregatedSet is told", "[kube][groups]") {
   CHECK(told.find(where) == told.rfind(where));
   CHECK(reading_refusal(set(role("a", 1, 1), "placementPolicy: {type: Near, topology: zone}, "))
             .find("spec.placementPolicy.type: \"Near\"") != std::string::npos);
+  CHECK(reading_refusal(set(role("a", 1, 1), "placementPolicy: {type: ExclusiveSlice, topology: '!!'}, "))
+            .find("spec.placementPolicy") != std::string::npos);
   CHECK(reading_refusal(set(role("a", 1, 1), "placementPolicy: {type: ExclusiveSlice}, "))
             .find("spec.placementPolicy: needs a topology") != std::string::npos);
   CHECK(reading_refusal(set(role("a", 1, 400)), {.max_pods = 100}).find("more than") != std::string::npos);

@@ -42,6 +42,43 @@ TEST_CASE("a run says who goes where and why somebody waits, as values and as th
   CHECK(json_of(made, {.indent = -1}).find('\n') == json_of(made, {.indent = -1}).size() - 1);
 }
 
+const kube::source tainted_node{
+    "node.yaml",
+    "{apiVersion: v1, kind: Node, metadata: {name: a}, spec: {taints: [{key: k, effect: NoExecute}]},"
+    " status: {allocatable: {cpu: 8, memory: 16Gi, pods: 110}}}\n"};
+
+TEST_CASE("who comes again and again with long tolerations does so until time is over, and no longer", "[simulation]") {
+  const std::vector<kube::source> files{
+      tainted_node,
+      {"deployment.yaml",
+       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 1, selector: {matchLabels: {a: "
+       "b}},"
+       " template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}],"
+       " tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 1000000000}]}}}}\n"}};
+  const outcome made = run(files, {.live_controllers = true});
+  REQUIRE(made.errors.empty());
+  CHECK(made.pods.size() > 2);
+  CHECK(made.pods.size() < 12);  // 292 years in nanoseconds
+}
+
+TEST_CASE("the seconds of a toleration stay with it where a pod has tolerations from two places", "[simulation]") {
+  const std::vector<kube::source> files{
+      tainted_node,
+      {"spark.yaml",
+       "{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: s, namespace: default}, "
+       "spec:"
+       " {type: Scala, mode: cluster, sparkVersion: 3.5.0, driver: {cores: 1, memory: 512m, template: {spec:"
+       " {tolerations: [{key: other, operator: Exists}], containers: [{name: c, image: x}]}}, tolerations:"
+       " [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 60}]},"
+       " executor: {cores: 1, instances: 1, memory: 512m,"
+       " tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 60}]}}}\n"}};
+  const outcome made = run(files, {.live_controllers = true});
+  REQUIRE(made.errors.empty());
+  REQUIRE(made.pods.size() >= 2);
+  CHECK(made.pods[0].is == fate::evicted);
+  CHECK(made.pods[1].is == fate::evicted);
+}
+
 TEST_CASE("mistakes of files come back, all of them, with file and line, and nothing is scheduled", "[simulation]") {
   const std::vector<kube::source> files{
       cluster_file,

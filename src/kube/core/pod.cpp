@@ -111,7 +111,7 @@ bool read_toleration(reader& read, const place& of, toleration& out, std::option
 }
 
 bool read_tolerations(reader& read, const place& of, pod_manifest& out) {
-  out.toleration_seconds.clear();
+  out.toleration_seconds.resize(out.spec.tolerations.size());  // of those that were said elsewhere
   return read.list(of, out.spec.tolerations, [&](const place& item, toleration& one) {
     return read_toleration(read, item, one, &out.toleration_seconds.emplace_back());
   });

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "gangsched/model/name_rules.hpp"
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
@@ -80,6 +81,8 @@ bool read_placement(reader& read, const place& of, disaggregated_set& out) {
   });
   if (!fine || type == placement::none) return fine;
   if (topology.empty()) return read.fail(errc::malformed, of, "needs a topology");
+  if (!gangsched::detail::is_qualified_name(topology))
+    return read.fail(errc::malformed, of, "has a topology that is no label's key");
   out.topology = std::move(topology);
   out.alone = type == placement::exclusive_topology;
   return true;

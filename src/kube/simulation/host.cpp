@@ -150,7 +150,7 @@ bool host::schedule() {
   update_budgets();
   tell_volumes();
   const cycle done = scheduler_->schedule_cycle(now_);
-  if (!done && done.error() != nullptr) throw std::logic_error{done.error()->message()};
+  if (!done && done.error() != nullptr) throw broken_contract{done.error()->message()};
   execute(done);
   if (done) ++cycles_;
   return static_cast<bool>(done);
@@ -165,7 +165,7 @@ void host::take_volumes(const cycle& done) {
     if (volumes_.reserve(one.pod_cookie, cluster_.name_of(one.node))) continue;
     tasks_[one.pod_cookie].tried_in = changes_;
     const cycle taken_back = scheduler_->fail(one.pod, "no volume is left there for its claims");
-    if (taken_back.error() != nullptr) throw std::logic_error{taken_back.error()->message()};
+    if (taken_back.error() != nullptr) throw broken_contract{taken_back.error()->message()};
     keeps_volumes_ = true;
     for (const decision& other : taken_back) execute(other, {}, nobody);
     keeps_volumes_ = false;
@@ -307,8 +307,14 @@ void host::evict(std::size_t pod, std::string by) {
   if (grace == 0)
     leave(pod, turn::evicted);
   else
-    events_.push({now_ + std::chrono::seconds{grace}, pod, turn::evicted});
+    plan(std::chrono::seconds{grace}, pod, turn::evicted);
   if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
+}
+
+/// What would be at the end of time never is.
+void host::plan(instant after, std::size_t pod, turn what) {
+  const instant when = later_by(now_, after);
+  if (when != instant::max()) events_.push({when, pod, what});
 }
 
 /// Of queues whose maximum was lowered. False if nobody has to go now.
@@ -361,7 +367,7 @@ void host::end(std::size_t pod) {
   if (grace == 0)
     leave(pod, turn::over);
   else
-    events_.push({now_ + std::chrono::seconds{grace}, pod, turn::over});
+    plan(std::chrono::seconds{grace}, pod, turn::over);
 }
 
 /// It comes, unless it was ended before.
@@ -385,9 +391,8 @@ void host::start(std::size_t pod) {
   out_.pods[pod].placed_at = now_;
   what_.pods[pod].node = out_.pods[pod].node;
   groups_.started(pod, now_);
-  if (const auto& deadline = what_.pods[pod].deadline_seconds)
-    events_.push({now_ + std::chrono::seconds{*deadline}, pod, turn::over});
-  if (tasks_[pod].runs) events_.push({now_ + *tasks_[pod].runs, pod, turn::over});
+  if (const auto& deadline = what_.pods[pod].deadline_seconds) plan(std::chrono::seconds{*deadline}, pod, turn::over);
+  if (tasks_[pod].runs) plan(*tasks_[pod].runs, pod, turn::over);
   if (of_.live) count_taints(pod, std::chrono::seconds{of_.live->start});
   ++changes_;
   out_.end = now_;
@@ -400,7 +405,7 @@ void host::count_taints(std::size_t pod, instant came) {
   auto taint = eviction_from(*node->second, what_.pods[pod], came, std::chrono::seconds{of_.live->start});
   if (!taint) return;
   tasks_[pod].node_taint = std::move(taint->taint);
-  events_.push({now_ + std::chrono::seconds{taint->after_seconds}, pod, turn::node_tainted});
+  plan(std::chrono::seconds{taint->after_seconds}, pod, turn::node_tainted);
 }
 
 /// The pod is gone, unless it went before for the other reason.

@@ -72,6 +72,7 @@ class host {
   [[nodiscard]] pod_spec spec_now(std::size_t pod);
   void execute(const decision& one, const std::string& for_whom, std::size_t preemptor);
   void evict(std::size_t pod, std::string by);
+  void plan(instant after, std::size_t pod, turn what);
   bool evict_over_maximum();
   void carry_out(wanted_changes todo);
   void make(pod_manifest pod, std::optional<instant> runs);

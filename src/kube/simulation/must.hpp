@@ -7,10 +7,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 
-/// What cannot fail unless the simulator is wrong.
+/// What cannot be, unless the simulator is wrong.
+struct broken_contract : std::logic_error {
+  using std::logic_error::logic_error;
+};
 template <class T>
 T must(result<T> got) {
-  if (!got) throw std::logic_error{got.error().message()};
+  if (!got) throw broken_contract{got.error().message()};
   if constexpr (!std::is_void_v<T>) return *std::move(got);
 }
 

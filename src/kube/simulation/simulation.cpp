@@ -138,7 +138,7 @@ outcome run(std::span<const source> files, const options& how) {
     if (how.compare_with) made.diff = compare(made, *how.compare_with);
   } catch (bad_input& wrong) {
     errors = std::move(wrong.mistakes);
-  } catch (const std::logic_error& wrong) {
+  } catch (const broken_contract& wrong) {
     errors.push_back({errc::contract, "simulation", {}, wrong.what()});
   }
   if (!errors.empty()) made = {};
