@@ -19,11 +19,16 @@ GANGSCHED_INLINE bool class_index::sync_some(std::size_t most) {
         return any(facets & plan_->cached_facets()) || facets == reads::everything;
       },
       [&](row_t row) { prefetch(row); });
+  // The first two parts are to get the memory.
+  const bool new_memory = known && !whole_ && groups_.grow(row_count_);
+  if (new_memory && in_parts) {
+    stale_.settle(state_->log);
+    return false;
+  }
   if (known)
     replay();
   else
     begin_build();
-  // To get the memory is the first part.
   if (!whole_ && (known || !in_parts)) build(most);
   rows_.groups.number_values();
   stale_.settle(state_->log);
@@ -39,26 +44,26 @@ GANGSCHED_INLINE void class_index::begin_build() {
   ++statistics_->index_builds;
   row_count_ = state_->nodes.rows.count();
   rows_.grow(row_count_);
+  const auto end = rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_);
+  std::fill(rows_.verdict.begin(), end,
+            not_asked);  // those without a node, too: one may come there before they are asked
   // Rows of nodes that were added in a trial and taken back: not counted until they come again.
-  std::fill(rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_), rows_.verdict.end(), no_node);
-  for (row_t row = 0; row < row_count_; ++row) rows_.verdict[row] = state_->nodes.alive(row) ? not_asked : no_node;
+  std::fill(end, rows_.verdict.end(), no_node);
   stale_.start(*state_);
   grouped_ = plan_->cached.local_range < score_set::limit;
   groups_.reset(grouped_ ? static_cast<std::size_t>(plan_->cached.local_range) + 1 : 0);
   rows_.groups.reset(plan_->key_count());
   rows_.broken = nullptr;
   std::fill(counts_.begin(), counts_.end(), 0);
-  for (row_t row = 0; row < row_count_; ++row) ++counts_[rows_.verdict[row]];
+  counts_[not_asked] = row_count_;
   if (reasons_ != nullptr) reasons_->clear();
-  statistics_->rows_evaluated += counts_[no_node];
   whole_ = false;
   asked_upto_ = {};
 }
 
 GANGSCHED_INLINE void class_index::build(std::size_t most) {
   refreshes_ += 2;
-  const bool new_memory = groups_.grow(row_count_);
-  if (new_memory && most < row_count_) return;  // a part of its own
+  groups_.grow(row_count_);
   const std::uint32_t before = counts_[not_asked];
   const auto link_all = [&](const auto& each) {
     if (rows_.groups.size() > max_groups()) grouped_ = false;
@@ -114,7 +119,13 @@ GANGSCHED_INLINE void class_index::replay() {
   if (counts_capacity) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
   stale_.take([&](row_t row, reads facets) {
-    if (row >= row_count_ || rows_.verdict[row] == not_asked) return;
+    if (row >= row_count_) return;
+    if (rows_.verdict[row] == not_asked) {
+      if (row < rows) return;
+      --counts_[not_asked], ++counts_[no_node];  // it was there in a trial only
+      rows_.verdict[row] = no_node;
+      return;
+    }
     ++statistics_->rows_evaluated;
     amount_memory::answer* const known = refresh(row, facets);
     if (!counts_capacity) return;

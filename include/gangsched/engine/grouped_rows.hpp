@@ -61,7 +61,9 @@ class GANGSCHED_API grouped_rows {
     return true;
   }
   /// What is about a row will be read.
-  void prefetch(row_t row) const noexcept { gangsched::detail::prefetch(&links_[row]); }
+  void prefetch(row_t row) const noexcept {
+    if (row < links_.size()) gangsched::detail::prefetch(&links_[row]);
+  }
   /// O(1); O(groups) for the first row of one that had none, O(scores) where a group has got many.
   void insert(row_t row, std::uint32_t group, std::uint32_t score);
   /// O(1), or O(few rows).
