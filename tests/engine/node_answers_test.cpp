@@ -217,6 +217,27 @@ TEST_CASE("a hook that failed while an index was built in parts has failed then,
   }
 }
 
+TEST_CASE("a node that comes where one was, or in a trial, while an index is begun is in it or not",
+          "[engine][index]") {
+  scheduler_options options;
+  options.indexed_at_once = 64;
+  world w{profiles::kube_default(), options};
+  for (int i = 0; i < 300; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(8));
+  w.must(w.cluster.remove_node(w.node("n150")));
+  for (int i = 0; i < 12; ++i) {
+    w.add(a_pod{"p" + std::to_string(i)}.cpu(1));
+    CHECK(w.run(true).size() == 1);
+    if (i == 1) w.add(a_node{"large"}.cpu(64));  // in the row that n150 had; the index has its first memory
+    if (i != 3) continue;
+    transaction trial{w.cluster};
+    w.add(a_node{"trial"}.cpu(640));
+    w.add(a_pod{"q"}.cpu(1));
+    CHECK(w.scheduler.explain(w.pod("q")));
+  }
+  CHECK(w.scheduler.statistics().index_builds == 1);
+  CHECK(w.scheduler.verify());
+}
+
 TEST_CASE("nodes are put in order a stretch at a time, and a pod's node is still one of the best", "[engine][index]") {
   world w{profiles::kube_default(), scheduler_options{.ties = tie_rule::lowest_row, .indexed_classes = 1}};
   dice roll{5};
