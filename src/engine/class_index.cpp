@@ -45,8 +45,8 @@ GANGSCHED_INLINE void class_index::begin_build() {
   row_count_ = state_->nodes.rows.count();
   rows_.grow(row_count_);
   const auto end = rows_.verdict.begin() + static_cast<std::ptrdiff_t>(row_count_);
-  std::fill(rows_.verdict.begin(), end,
-            not_asked);  // those without a node, too: one may come there before they are asked
+  // Those without a node, too: one may come there before they are asked.
+  std::fill(rows_.verdict.begin(), end, not_asked);
   // Rows of nodes that were added in a trial and taken back: not counted until they come again.
   std::fill(end, rows_.verdict.end(), no_node);
   stale_.start(*state_);

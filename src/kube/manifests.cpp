@@ -223,14 +223,15 @@ class collector {
   }
 
   bool add(reader& read, const place& of, std::string_view kind, std::string_view version) {
+    const bool lists = is_list(*of.at, kind);
+    if (!lists && left_out_->has(read.file(), of.at->line)) return true;
     if (of.at->kind != value_kind::object) return read.fail(errc::malformed, of, "is no object");
     if (kind.empty()) {
       if (const auto known = read_queue_configuration(read, of, here(of), queues_)) return *known;
       return read.fail(errc::malformed, of, "has no kind");
     }
     const std::string_view group = api_group(version);
-    if (is_list(*of.at, kind)) return add_items(read, of, kind, version);
-    if (left_out_->has(read.file(), of.at->line)) return true;
+    if (lists) return add_items(read, of, kind, version);
     read.set_object(name_of_object(*of.at, kind, !is_cluster_scoped(kind)));
     if (!check_object_name(read, of, group)) return false;
     if (replaced_.contains(of.at)) return read.warn(of, "comes again: the later one counts");

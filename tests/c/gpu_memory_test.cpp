@@ -11,11 +11,11 @@ TEST_CASE("shares of memory in C need room by the node's rule") {
   inside.memory_mib = 24'576;
   inside.gpus = &gpu;
   inside.gpu_count = 1;
-  const gangsched_amount room[] = {{"pods", nullptr, 110, 0}};
+  const gangsched_amount room[] = {{"cpu", nullptr, 4, 0}, {"pods", nullptr, 110, 0}};
   gangsched_node_spec node{};
   node.struct_size = sizeof node;
   node.name = "n";
-  node.allocatable = {room, 1};
+  node.allocatable = {room, 2};
   node.devices = &inside;
   for (const std::int32_t rule : {0, 1, 2}) {
     c_world world;
@@ -33,12 +33,10 @@ TEST_CASE("shares of memory in C need room by the node's rule") {
       request.has_milli = true;
       request.memory_mib = mib;
       request.memory_percent = percent;
-      gangsched_pod_spec pod{};
-      pod.struct_size = sizeof pod;
-      pod.name = name;
-      pod.devices = &request;
-      pod.device_count = 1;
-      world.must(gangsched_cluster_add_pod(world.cluster, &pod, nullptr, world.error));
+      world.pod_with(name, 1, [&](gangsched_pod_spec& pod) {
+        pod.devices = &request;
+        pod.device_count = 1;
+      });
     };
     add("a", 17'408, 0);  // 70.8 hundredths
     add("b", 0, 30);

@@ -79,6 +79,18 @@ TEST_CASE("the seconds of a toleration stay with it where a pod has tolerations 
   CHECK(made.pods[1].is == fate::evicted);
 }
 
+TEST_CASE("a document that is no object, or has no kind, is left out as any other mistake", "[simulation]") {
+  for (const char* const text : {"hello\n", "{apiVersion: v1}\n", "[1, 2]\n"}) {
+    INFO(text);
+    const std::vector<kube::source> files{cluster_file, pods_file(), {"odd.yaml", text}};
+    CHECK_FALSE(run(files).errors.empty());
+    const outcome made = run(files, {.keep_going = true});
+    CHECK(made.errors.empty());
+    CHECK(made.pods.size() == 2);
+    CHECK(made.warnings.size() == 1);
+  }
+}
+
 TEST_CASE("mistakes of files come back, all of them, with file and line, and nothing is scheduled", "[simulation]") {
   const std::vector<kube::source> files{
       cluster_file,

@@ -29,27 +29,28 @@ enum {
   GANGSCHED_SIMULATE_SAY_QUEUES = 256     ///< what each queue has in the end
 };
 
-/// How a run is to be, each as the option of gangsched-simulate that is called so.
+/// How a run is to be; fields without a word are the options of gangsched-simulate that are called so (docs/simulate.md).
 typedef struct gangsched_simulation_options {
   size_t struct_size;
   uint32_t flags;                  ///< GANGSCHED_SIMULATE_…, together
   uint64_t seed;                   ///< of draws between equally good nodes
-  gangsched_source configuration;  ///< a KubeSchedulerConfiguration; none: kube-scheduler's defaults
-  const char* default_namespace;   ///< of objects that name none
+  gangsched_source configuration;  ///< a KubeSchedulerConfiguration (--config); none: kube-scheduler's defaults
+  const char* default_namespace;   ///< of objects that name none (--namespace)
   const char* queues_policy;
   const char* explain;            ///< a pod or a group
   const char* start;              ///< RFC 3339
   const char* until;              ///< "90m"
   gangsched_texts drain;          ///< nodes
   gangsched_texts lose;           ///< nodes or zones
-  gangsched_source shapes;        ///< nodes that may be added
-  gangsched_source compare_with;  ///< the JSON of an earlier run
+  gangsched_source shapes;        ///< nodes that may be added (--scale-up)
+  gangsched_source compare_with;  ///< the JSON of an earlier run (--diff)
 } gangsched_simulation_options;
 
 /// Schedules what the files have until nothing changes any more. @p options may be null. @p json becomes what gangsched-simulate prints
 /// with --output json; where something is wrong with files or options, of which @p error says the first mistake, an object whose `errors`
 /// are all of them (`object`, which has file and line, `field`, `reason`). @p warnings may be null, else it becomes what was left out, a
-/// line each, or null if nothing was. Both are freed with `gangsched_free`; both are null where memory runs out. O(length + decisions).
+/// line each, or null if nothing was. Both are freed with `gangsched_free`; both are null where memory runs out, and where the
+/// arguments themselves are wrong (null texts, `struct_size`). O(length + decisions).
 GANGSCHED_C_API gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_count,
                                                   const gangsched_simulation_options* options, char** json,
                                                   char** warnings, gangsched_error* error) GANGSCHED_NOEXCEPT;

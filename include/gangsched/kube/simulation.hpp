@@ -63,8 +63,8 @@ struct options {
   bool timeline = false;                    ///< say who had which node when, and why pods waited
   std::uint64_t seed = 0;                   ///< of draws between equally good nodes
   limits most{};                            ///< of each file
-  std::function<void(kernel_table&)> adjust =
-      {};                    ///< is handed each profile before the run: for plugins of the host's own
+  /// Is handed each profile before the run: for plugins of the host's own.
+  std::function<void(kernel_table&)> adjust = {};
   watcher* watch = nullptr;  ///< lives longer than the run
 };
 

@@ -195,7 +195,7 @@ struct difference {
   std::vector<changed_number> numbers;
 };
 
-/// What came of a run. With `errors` nothing was scheduled, and the rest says nothing.
+/// What came of a run. With `errors` the rest says nothing.
 struct outcome {
   std::vector<error>
       errors;  ///< mistakes of the user's, with file, line and object; `contract`: a plugin of the host's broke it

@@ -90,8 +90,8 @@ def simulate(
 
     `manifests` are as for `Cluster.apply`; `config` is a KubeSchedulerConfiguration; `explain` a pod or group that `data["explain"]` is
     about; `queues_policy` the plugin that decides about queues, or ``none``. `plugins` of yours, or pairs of one and its weight, run last
-    in every profile. The others are as the options of gangsched-simulate that are called so: `controllers` is ``once`` or ``live``, and
-    `compare_with` an earlier answer, from which `data["diff"]` differs.
+    in every profile. The others are as the options of gangsched-simulate that are called so: `controllers` is ``once`` or ``live``,
+    `shapes` what --scale-up takes, and `compare_with` an earlier answer, from which `data["diff"]` differs.
 
     Raises `Error` with the first mistake in the manifests, whose ``mistakes`` are all of them.
     """
