@@ -20,7 +20,7 @@ struct bounds {
   unsigned least, most;
   std::vector<std::string_view> names = {};  // of the numbers from `least` on
 };
-const std::array<bounds, 5> fields{
+const std::array<bounds, 5> cron_fields{
     {{0, 59},
      {0, 23},
      {1, 31},
@@ -91,12 +91,12 @@ cron_schedule::cron_schedule(const std::string& text, const std::string& zone) {
     for (std::string word; words >> word; each.push_back(word))
       std::ranges::transform(word, word.begin(),
                              [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (each.size() != fields.size()) throw std::invalid_argument{fmt::format("has {} fields, not 5", each.size())};
+    if (each.size() != cron_fields.size()) throw std::invalid_argument{fmt::format("has {} fields, not 5", each.size())};
     const std::array<std::uint64_t*, 5> bits{&minutes_, &hours_, &days_, &months_, &weekdays_};
     bool ignored = false;
     const std::array<bool*, 5> any{&ignored, &ignored, &any_day_, &ignored, &any_weekday_};
-    for (std::size_t i = 0; i < fields.size(); ++i)
-      for (const std::string& part : split(each[i], ',')) *bits[i] |= range(part, fields[i], *any[i]);
+    for (std::size_t i = 0; i < cron_fields.size(); ++i)
+      for (const std::string& part : split(each[i], ',')) *bits[i] |= range(part, cron_fields[i], *any[i]);
   } catch (const std::invalid_argument& wrong) {
     throw std::invalid_argument{fmt::format("schedule \"{}\": {}", text, wrong.what())};
   }

@@ -14,7 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
 
 constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();  // as of grace periods
+constexpr std::int64_t longest_toleration = std::numeric_limits<std::int32_t>::max();  // as of grace periods
 
 /// How long a pod tolerates these unless it says something of them: what the API server adds to every pod (DefaultTolerationSeconds).
 constexpr std::int64_t by_default = 300;
@@ -28,7 +28,7 @@ std::optional<std::int64_t> tolerated_for(const pod_manifest& pod, const taint& 
   for (std::size_t i = 0; i < pod.spec.tolerations.size(); ++i) {
     if (!detail::tolerates(pod.spec.tolerations[i], one)) continue;
     const bool ends = i < pod.toleration_seconds.size() && pod.toleration_seconds[i];
-    return ends ? std::clamp<std::int64_t>(*pod.toleration_seconds[i], 0, longest) : for_ever;
+    return ends ? std::clamp<std::int64_t>(*pod.toleration_seconds[i], 0, longest_toleration) : for_ever;
   }
   const bool says = std::ranges::any_of(pod.spec.tolerations, [&](const toleration& each) {
     return (each.key.empty() || each.key == one.key) && (!each.effect || each.effect == taint_effect::no_execute);
