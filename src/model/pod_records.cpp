@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/model/pod_reservations.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE std::unique_ptr<const pod_disks> make_pod_disks(model::cluster_state& state, const pod_spec& spec) {
@@ -71,6 +73,101 @@ GANGSCHED_INLINE std::shared_ptr<const model::pod_details> details_for(model::cl
   auto made = make_pod_details(state, spec, like->details.lock());
   like->details = made;
   return made;
+}
+
+GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const pod_spec& spec,
+                                                       const object_label& object) {
+  if (spec.group && !names_group(state, spec.group)) return error{errc::unknown, object, "group", "no such group"};
+  if (spec.group && state.names.text(state.groups.record[spec.group.row]->ns) != spec.ns) {
+    return error{errc::malformed, object, "group", "is of another namespace"};
+  }
+  if (spec.group && state.groups.record[spec.group.row]->spec.composite) {
+    return error{errc::malformed, object, "group", "is a group of groups"};
+  }
+  if (!state.devices.can_ask(spec.devices))
+    return error{errc::malformed, object, "devices", "have expressions, and the cluster has no device_matcher"};
+  std::size_t requests = spec.devices.size();
+  for (std::size_t i = 0; i < spec.resource_claims.size(); ++i) {
+    const resource_claim_id claim = spec.resource_claims[i];
+    const std::string field = "resource_claims[" + std::to_string(i) + "]";
+    if (!state.devices.resource_claims.contains(claim)) return error{errc::unknown, object, field, "no such claim"};
+    const model::resource_claim_record& record = *state.devices.resource_claims.record[claim.row];
+    if (state.names.text(record.ns) != spec.ns) return error{errc::malformed, object, field, "is of another namespace"};
+    const auto twice =
+        std::find(spec.resource_claims.begin(), spec.resource_claims.end(), claim) - spec.resource_claims.begin();
+    if (static_cast<std::size_t>(twice) != i) return error{errc::duplicate, object, field, "is there twice"};
+    requests += record.devices.size();
+    if (requests >= counted_request)
+      return error{errc::out_of_range, object, field, "makes more than 254 requests with the pod's others"};
+  }
+  if (spec.node && !names_node(state, spec.node)) return error{errc::unknown, object, "node", "no such node"};
+  if (auto wrong = check_draws_from(state, spec, object)) return wrong;
+  if (spec.nominated_node && !names_node(state, spec.nominated_node)) {
+    return error{errc::unknown, object, "nominated_node", "no such node"};
+  }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE void join_group(model::cluster_state& state, row_t pod, row_t group) {
+  model::group_table& groups = state.groups;
+  state.pods.group.set(pod, group);
+  const row_t last = groups.last[group];
+  state.pods.prev_in_group.set(pod, last);
+  state.pods.next_in_group.set(pod, no_row);
+  if (last != no_row)
+    state.pods.next_in_group.set(last, pod);
+  else
+    groups.first.set(group, pod);
+  groups.last.set(group, pod);
+  groups.members.set(group, groups.members[group] + 1);
+}
+
+GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& spec, const name_index::key& name,
+                                  std::unique_ptr<const model::pod_record> record, class_id cls, std::uint32_t epoch) {
+  model::pod_table& pods = state.pods;
+  // What takes memory comes first: of most pods nothing after this does.
+  const row_t row = pods.rows.make_room();
+  pods.grow(row + 1);
+  state.columns.grow(scope_number::pods, row + 1);
+  state.log.make_room(2);
+  const row_t queue = record->queue;
+  pods.by_name.insert(name, row);
+  static_cast<void>(pods.rows.take());
+  pods.record.set(row, std::move(record));
+  pods.cls_epoch.set(row, epoch);
+  state.counting.enter_class(cls);  // may move the epoch: this pod is re-keyed then like every other
+  pods.cls.set(row, cls);
+  if (spec.reservation) {
+    if (state.reserved.add(row)) state.classes.move_epoch();
+  } else if (state.reserved.names_pods()) {
+    pods.cls_epoch.set(row, state.classes.epoch() - 1);  // its class may be that of another name
+  }
+  pods.terminating.set(row, spec.terminating);
+  pods.preempted.set(row, spec.terminating && spec.preempted);
+  pods.node.set(row, no_row);
+  pods.nominated.set(row, no_row);
+  pods.times.forget(row);
+  if (spec.nominated_node && !spec.node) state.assigned.set_nominated_node(row, spec.nominated_node.row);
+  pods.arrival.set(row, state.next_arrival());
+  if (spec.group)
+    join_group(state, row, spec.group.row);
+  else
+    pods.group.set(row, no_row);
+  pods.claim.set(row, nullptr);
+  if (queue != no_row) state.queued.name(queue);
+  if (state.classes[cls].queue) state.queued.enter(row);
+  if (spec.node) {
+    state.devices.claim_held(row, spec.node.row, spec.held_devices);
+    if (spec.draws_from) state.reserved.choose(row, spec.draws_from.row);
+    state.assigned.put_on_node(row, spec.node.row);
+  }
+  state.assigned.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);
+  state.changed({.kind = change_kind::pod_added,
+                 .facets = spec.node ? model::assigned_pods::facets_of(state.classes[cls]) : reads::nothing,
+                 .row = row,
+                 .after = spec.node ? spec.node.row : no_row});
+  if (spec.node) state.assigned.log_reserved(row, spec.node.row);
+  return row;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

@@ -5,26 +5,11 @@
 
 #include "gangsched/devices/device_grants.hpp"
 #include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/model/group_records.hpp"
 #include "gangsched/model/make_class.hpp"
 #include "gangsched/model/node_records.hpp"
 #include "gangsched/model/pod_records.hpp"
 #include "gangsched/model/validate.hpp"
-
-namespace gangsched::inline GANGSCHED_ABI::detail {
-
-// What calls of `cluster` do once they have checked what the host says.
-[[nodiscard]] std::optional<error> check_references(const model::cluster_state& state, const pod_spec& spec,
-                                                    const object_label& object);
-[[nodiscard]] std::optional<error> check_tree(const model::cluster_state& state, row_t row, const group_spec& spec,
-                                              const std::string& object);
-[[nodiscard]] row_t insert_pod(model::cluster_state& state, const pod_spec& spec, const name_index::key& name,
-                               std::unique_ptr<const model::pod_record> record, class_id cls, std::uint32_t epoch);
-[[nodiscard]] row_t make_group(model::cluster_state& state, std::unique_ptr<const model::group_record> record);
-[[nodiscard]] std::unique_ptr<const model::group_record> make_group_record(model::cluster_state& state,
-                                                                           const group_spec& spec, symbol ns);
-void set_parent(model::group_table& groups, row_t row, row_t parent);
-
-}  // namespace gangsched::inline GANGSCHED_ABI::detail
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -86,7 +86,7 @@ class put_archive {
   template <class... T>
   void put(const std::variant<T...>& value) {
     out_->number(value.index());
-    std::visit([this](const auto& one) { put(one); }, value);
+    std::visit([this](const auto& one) { this->put(one); }, value);
   }
   template <class A, class B>
   void put(const std::pair<A, B>& value) {

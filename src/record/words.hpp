@@ -142,7 +142,7 @@ class text_archive {
   }
   template <class... T>
   void say(const std::variant<T...>& value) {
-    std::visit([this](const auto& one) { say(one); }, value);
+    std::visit([this](const auto& one) { this->say(one); }, value);
   }
   void say(const basic&) { text_ += "basic"; }
   void say(const nothing&) { text_ += "done"; }

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/state.hpp"
 
 /// What a cluster keeps of a pod's spec, which was checked.
@@ -30,6 +31,17 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 [[nodiscard]] GANGSCHED_API std::shared_ptr<const model::pod_details> details_for(model::cluster_state& state,
                                                                                   const pod_spec& spec,
                                                                                   model::pod_templates::known* like);
+
+/// Whether what @p spec names is there, and can be what it says; @p object names the pod in the error.
+[[nodiscard]] GANGSCHED_API std::optional<error> check_references(const model::cluster_state& state,
+                                                                  const pod_spec& spec, const object_label& object);
+/// Links a pod that is in no group as its last member.
+GANGSCHED_API void join_group(model::cluster_state& state, row_t pod, row_t group);
+/// A new pod of a checked spec, on its node if that says one. @p epoch: of the class table when the class was made.
+[[nodiscard]] GANGSCHED_API row_t insert_pod(model::cluster_state& state, const pod_spec& spec,
+                                             const name_index::key& name,
+                                             std::unique_ptr<const model::pod_record> record, class_id cls,
+                                             std::uint32_t epoch);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
 

@@ -91,7 +91,8 @@ cron_schedule::cron_schedule(const std::string& text, const std::string& zone) {
     for (std::string word; words >> word; each.push_back(word))
       std::ranges::transform(word, word.begin(),
                              [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (each.size() != cron_fields.size()) throw std::invalid_argument{fmt::format("has {} fields, not 5", each.size())};
+    if (each.size() != cron_fields.size())
+      throw std::invalid_argument{fmt::format("has {} fields, not 5", each.size())};
     const std::array<std::uint64_t*, 5> bits{&minutes_, &hours_, &days_, &months_, &weekdays_};
     bool ignored = false;
     const std::array<bool*, 5> any{&ignored, &ignored, &any_day_, &ignored, &any_weekday_};
