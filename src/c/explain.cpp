@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "gangsched/kube/json_tree.hpp"
 #include "gangsched/report/words.hpp"
 #include "gangsched/src/c/json.hpp"
 #include "gangsched/src/c/scheduler.hpp"
@@ -7,40 +6,37 @@
 namespace gangsched::inline GANGSCHED_ABI::c {
 namespace {
 
-using json = nlohmann::ordered_json;
+using kube::json_tree;
 
-std::string dump(const json& from) { return from.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-json value_of(const argument& from) {
+json_tree tree_of(const argument& from) {
   if (const bool* truth = from.if_bool()) return *truth;
   if (const std::int64_t* whole = from.if_int()) return *whole;
   if (const double* real = std::get_if<double>(&from.value)) return *real;
   if (const std::string* words = from.if_text()) return *words;
   if (const argument::list* list = from.if_list()) {
-    json made = json::array();
-    for (const argument& one : *list) made.push_back(value_of(one));
+    json_tree made = json_tree::list();
+    for (const argument& one : *list) made.add(tree_of(one));
     return made;
   }
   if (const argument::fields* fields = from.if_fields()) {
-    json made = json::object();
-    for (const auto& [key, one] : *fields) made[key] = value_of(one);
+    json_tree made = json_tree::object();
+    for (const auto& [key, one] : *fields) made[key] = tree_of(one);
     return made;
   }
-  return nullptr;
+  return {};
 }
 
-json value_of(const node_verdict& from) {
-  json made{{"name", from.name}, {"code", report::word_of(from.code)}};
+json_tree tree_of(const node_verdict& from) {
+  json_tree made{{"name", from.name}, {"code", report::word_of(from.code)}};
   if (from.code != code::success) {
     made["plugin"] = from.plugin;
     made["reasons"] = from.reasons;
     return made;
   }
   made["score"] = from.total;
-  json& scores = made["scores"] = json::array();
+  json_tree& scores = made["scores"] = json_tree::list();
   for (const plugin_score& one : from.scores)
-    scores.push_back(
-        {{"plugin", one.plugin}, {"raw", one.raw}, {"normalized", one.normalized}, {"weight", one.weight}});
+    scores.add({{"plugin", one.plugin}, {"raw", one.raw}, {"normalized", one.normalized}, {"weight", one.weight}});
   return made;
 }
 
@@ -75,28 +71,27 @@ std::string summary_of(const std::vector<group_explanation>& from) {
 
 }  // namespace
 
-std::string to_json(const argument& from) { return dump(value_of(from)); }
+std::string to_json(const argument& from) { return tree_of(from).json(-1); }
 
 std::string to_json(const explanation& from) {
-  json made{{"summary", from.summary}};
+  json_tree made{{"summary", from.summary}};
   if (!from.rejected_by.empty()) made["rejectedBy"] = from.rejected_by;
   if (from.code != code::success) made["code"] = report::word_of(from.code);
-  json& nodes = made["nodes"] = json::array();
-  for (const node_verdict& one : from.nodes) nodes.push_back(value_of(one));
-  return dump(made);
+  json_tree& nodes = made["nodes"] = json_tree::list();
+  for (const node_verdict& one : from.nodes) nodes.add(tree_of(one));
+  return made.json(-1);
 }
 
 std::string to_json(const std::vector<group_explanation>& from) {
-  json made = json::array();
+  json_tree made = json_tree::list();
   for (const group_explanation& one : from) {
-    json placements = json::array();
+    json_tree placements = json_tree::list();
     for (const placement_verdict& place : one.placements)
-      placements.push_back(
-          {{"name", place.name}, {"fit", place.fit}, {"wanted", place.wanted}, {"missing", place.missing}});
-    made.push_back(
+      placements.add({{"name", place.name}, {"fit", place.fit}, {"wanted", place.wanted}, {"missing", place.missing}});
+    made.add(
         {{"name", one.name}, {"summary", one.summary}, {"placements", std::move(placements)}, {"change", one.change}});
   }
-  return dump(made);
+  return made.json(-1);
 }
 
 std::string to_text(const explanation& from) {

@@ -25,6 +25,18 @@ std::vector<std::string> texts_of(const gangsched_texts& from) {
   return made;
 }
 
+std::vector<simulation::arrival> arrivals_of(const gangsched_simulation_options& from) {
+  std::vector<simulation::arrival> made;
+  for (std::size_t i = 0; i < from.arrival_count; ++i) {
+    const gangsched_arrival& one = from.arrivals[i];
+    simulation::arrival& to = made.emplace_back();
+    to.name = text(one.name);
+    to.arrives = instant{one.arrives};
+    if (one.runs >= 0) to.runs = instant{one.runs};
+  }
+  return made;
+}
+
 simulation::options options_of(const gangsched_simulation_options& from) {
   const auto has = [&](std::uint32_t flag) { return (from.flags & flag) != 0; };
   simulation::options made;
@@ -37,6 +49,7 @@ simulation::options options_of(const gangsched_simulation_options& from) {
   made.live_controllers = has(GANGSCHED_SIMULATE_LIVE_CONTROLLERS);
   made.start = text(from.start);
   made.until = text(from.until);
+  made.arrivals = arrivals_of(from);
   made.drain = texts_of(from.drain);
   made.lose = texts_of(from.lose);
   made.shapes = source_of(from.shapes, "shapes");
@@ -77,6 +90,7 @@ gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_cou
     if ((asked.drain.items == nullptr && asked.drain.count != 0) ||
         (asked.lose.items == nullptr && asked.lose.count != 0))
       return c::missing(error, asked.drain.items == nullptr && asked.drain.count != 0 ? "drain" : "lose");
+    if (asked.arrivals == nullptr && asked.arrival_count != 0) return c::missing(error, "arrivals");
     std::vector<kube::source> sources;
     for (std::size_t i = 0; i < file_count; ++i)
       if (auto one = c::source_of(files[i], "manifests")) sources.push_back(*std::move(one));

@@ -69,6 +69,11 @@ TEST_CASE("mistakes of files and options are codes and texts", "[c]") {
   const char* const nodes[] = {"b"};
   how.drain = {nodes, 1};
   CHECK(gangsched_simulate(files, 1, &how, &late.json, nullptr, late.error) != GANGSCHED_OK);
+  how.drain = {};
+  how.arrival_count = 1;
+  CHECK(gangsched_simulate(files, 1, &how, &late.json, nullptr, late.error) == GANGSCHED_MALFORMED);
+  CHECK(late.error.message() == "arrivals: is null");
+  how.arrival_count = 0;
   how.lose = {nullptr, 1};
   CHECK(gangsched_simulate(files, 1, &how, &late.json, nullptr, late.error) == GANGSCHED_MALFORMED);
   CHECK(late.error.message() == "lose: is null");
@@ -96,6 +101,26 @@ TEST_CASE("what a run may drain, compare and explain is asked for by texts", "[c
   CHECK(after.has(R"("before": "placed on a")"));
   CHECK(after.has(R"("now": "unscheduled")"));
   CHECK(after.has(R"("explain": )"));
+}
+
+TEST_CASE("pods of a run come and end as arrivals say", "[c]") {
+  const std::string own = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "c"}]}})";
+  const gangsched_source files[] = {file("cluster.json", cluster), file("pod.json", own)};
+  gangsched_arrival arrivals[] = {{"p", 5'000'000'000, 2'000'000'000}};
+  gangsched_simulation_options how = options();
+  how.arrivals = arrivals;
+  how.arrival_count = 1;
+  said ended, stays, nobody;
+  REQUIRE(gangsched_simulate(files, 2, &how, &ended.json, nullptr, ended.error) == GANGSCHED_OK);
+  CHECK(ended.has(R"("status": "ended")"));
+  CHECK(ended.has(R"("end_seconds": 7)"));
+  arrivals[0].runs = -1;
+  REQUIRE(gangsched_simulate(files, 2, &how, &stays.json, nullptr, stays.error) == GANGSCHED_OK);
+  CHECK(stays.has(R"("status": "placed")"));
+  arrivals[0].name = "q";
+  CHECK(gangsched_simulate(files, 2, &how, &nobody.json, nullptr, nobody.error) == GANGSCHED_MALFORMED);
+  CHECK(gangsched_error_object(nobody.error) == std::string{"options.arrivals"});
 }
 
 }  // namespace gangsched::testing::c_simulation_test

@@ -61,6 +61,75 @@ TEST_CASE("who comes again and again with long tolerations does so until time is
   CHECK(made.pods.size() < 12);  // 292 years in nanoseconds
 }
 
+TEST_CASE("who is evicted a hundred times is given up with a warning", "[simulation]") {
+  const std::vector<kube::source> files{
+      tainted_node,
+      {"deployment.yaml",
+       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 1, selector: {matchLabels: {a: "
+       "b}},"
+       " template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}],"
+       " tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 10}]}}}}\n"}};
+  const outcome made = run(files, {.live_controllers = true});
+  REQUIRE(made.errors.empty());
+  CHECK(made.pods.size() == 101);
+  REQUIRE(made.warnings.size() == 1);
+  CHECK(made.warnings[0].object == "Pod default/" + made.pods[0].name);
+  CHECK(made.warnings[0].reason == "was evicted more than 100 times: it is not made again");
+}
+
+TEST_CASE("a run is no different from itself, though names come again", "[simulation]") {
+  const std::vector<kube::source> files{
+      tainted_node,
+      {"set.yaml",
+       "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {replicas: 2, serviceName: s, selector:"
+       " {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}],"
+       " tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 10}]}}}}\n"}};
+  const outcome first = run(files, {.live_controllers = true});
+  REQUIRE(first.errors.empty());
+  CHECK(first.pods.size() == 202);
+  const outcome again =
+      run(files, {.live_controllers = true, .compare_with = kube::source{"before.json", json_of(first)}});
+  REQUIRE(again.diff);
+  CHECK(again.diff->pods.empty());
+  CHECK(again.diff->numbers.empty());
+  const outcome once = run(files, {.compare_with = kube::source{"before.json", json_of(first)}});
+  REQUIRE(once.diff);
+  CHECK(once.diff->pods.size() == 202);  // two stay, which were evicted, and 200 are not there
+}
+
+TEST_CASE("live controllers make no more pods than they may", "[simulation]") {
+  const std::vector<kube::source> files{
+      cluster_file,
+      {"cron.yaml",
+       "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {schedule: '* * * * *', jobTemplate: {spec:"
+       " {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}}}\n"}};
+  const outcome fine = run(files, {.live_controllers = true, .until = "100m", .most_made_pods = 100});
+  REQUIRE(fine.errors.empty());
+  CHECK(fine.pods.size() == 100);
+  const outcome more = run(files, {.live_controllers = true, .until = "101m", .most_made_pods = 100});
+  REQUIRE(more.errors.size() == 1);
+  CHECK(more.errors[0].message().starts_with(
+      "live controllers: would make more than 100 pods; the last one is default/c-100"));
+}
+
+TEST_CASE("pods that say nothing of it tolerate for a while that a node is not ready", "[simulation]") {
+  const kube::source node{"node.yaml",
+                          "{apiVersion: v1, kind: Node, metadata: {name: a}, spec: {taints: [{key: "
+                          "node.kubernetes.io/not-ready, effect: NoExecute}]},"
+                          " status: {allocatable: {cpu: 8, memory: 16Gi, pods: 110}}}\n"};
+  const std::vector<kube::source> files{
+      node,
+      pods_file(),
+      {"says.yaml",
+       "{apiVersion: v1, kind: Pod, metadata: {name: says}, spec: {tolerations: [{key: node.kubernetes.io/not-ready,"
+       " operator: Equal, value: other, effect: NoExecute}], containers: [{name: c}]}}\n"}};
+  const outcome made = run(files, {.live_controllers = true});
+  REQUIRE(made.errors.empty());
+  REQUIRE(made.pods.size() == 3);
+  CHECK(made.pods[0].evicted_at == instant{std::chrono::seconds{300}});
+  CHECK(made.pods[2].is == fate::unscheduled);
+}
+
 TEST_CASE("the seconds of a toleration stay with it where a pod has tolerations from two places", "[simulation]") {
   const std::vector<kube::source> files{
       tainted_node,
@@ -143,14 +212,20 @@ TEST_CASE("mistakes of options name the option", "[simulation]") {
     CHECK(made.pods.empty());
     return made.errors[0].message();
   };
-  CHECK(refused({.start = "noon"}) == "options: start: \"noon\" is no time like 2026-12-01T08:00:00Z");
-  CHECK(refused({.live_controllers = true, .until = "soon"}) == "options: until: \"soon\" is no duration like 24h");
+  CHECK(refused({.start = "noon"}) ==
+        "options: start: \"noon\" is no time like 2026-12-01T08:00:00Z, at most 100 years from 1970");
+  CHECK(refused({.start = "1677-09-21T00:12:44Z"}).starts_with("options: start: "));
+  CHECK(refused({.until = "soon"}) == "options: until: \"soon\" is no duration like 24h, of at most 100 years");
   CHECK(refused({.queues_policy = "Nobody"}) == "options: queues_policy: no plugin \"Nobody\"");
   CHECK(refused({.drain = {"b"}}) == "options: drain: no node \"b\"");
   CHECK(refused({.lose = {"b"}}) == "options: lose: no node and no zone \"b\"");
   CHECK(refused({.explain = "nobody"}) == "options: explain: no pod or group \"nobody\"");
   CHECK(refused({.arrivals = {{.name = "nobody", .where = "times.csv:2"}}}) ==
         "times.csv:2: name: \"nobody\" is no pod, no controller and no group");
+  CHECK(refused({.arrivals = {{.name = "small", .arrives = instant{-1}}}}) ==
+        "options.arrivals: arrives: of \"small\" is not between 0 and 100 years");
+  CHECK(refused({.arrivals = {{.name = "small", .runs = instant::max()}}}) ==
+        "options.arrivals: runs: of \"small\" is not between 0 and 100 years");
   CHECK(refused({.compare_with = kube::source{"before.json", "{}"}}) ==
         "before.json: is no result of gangsched-simulate --output json");
   CHECK(refused({.configuration = kube::source{"scheduler.yaml", "kind: Pod"}}).starts_with("scheduler.yaml:1: "));

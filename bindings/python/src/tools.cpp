@@ -73,6 +73,12 @@ kube::simulation::options to_options(const nb::dict& from) {
   made.explain = text("explain");
   made.compare_with = file("compare_with");
   made.timeline = truth("timeline");
+  for (const nb::handle one : nb::cast<nb::list>(from["arrivals"])) {
+    kube::simulation::arrival& to = made.arrivals.emplace_back();
+    to.name = nb::cast<std::string>(one[0]);
+    to.arrives = to_instant(one[1]);
+    if (const nb::object runs = one[2]; !runs.is_none()) to.runs = to_instant(runs);
+  }
   made.seed = nb::cast<std::uint64_t>(from["seed"]);
   return made;
 }

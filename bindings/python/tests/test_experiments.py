@@ -58,6 +58,13 @@ def test_simulate_has_the_options_of_its_program(manifests):
     assert drained.data["diff"]["pods"] and "scale_down" in drained.data
     with pytest.raises(gs.Error, match="controllers"):
         gs.simulate(sample, controllers="always")
+    node = "kind: Node\napiVersion: v1\nmetadata: {name: a}\nstatus: {allocatable: {cpu: 1, pods: 9}}\n"
+    pod = "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n"
+    times = gs.simulate(node, pod, arrivals=[("p", 5, 2.5)])
+    assert times.summary["ended"] == 1 and times.summary["end_seconds"] == 7.5
+    assert gs.simulate(node, pod, arrivals=[("p", 5, None)]).summary["placed"] == 1
+    with pytest.raises(gs.Error, match="is no pod"):
+        gs.simulate(node, pod, arrivals=[("q", 0, None)])
 
 
 def test_simulate_tells_all_mistakes():

@@ -16,6 +16,13 @@ typedef struct gangsched_source {
   size_t size;
 } gangsched_source;
 
+/// When pods come and how long they run, at most 100 years both.
+typedef struct gangsched_arrival {
+  const char* name;  ///< of a pod, of its controller or of its group, with or without `namespace/`
+  int64_t arrives;   ///< nanoseconds after the start
+  int64_t runs;      ///< nanoseconds; negative: it stays
+} gangsched_arrival;
+
 enum {
   GANGSCHED_SIMULATE_LIVE_CONTROLLERS =
       1,                                  ///< controllers go on while time passes; else they act once, before the start
@@ -37,13 +44,15 @@ typedef struct gangsched_simulation_options {
   gangsched_source configuration;  ///< a KubeSchedulerConfiguration (--config); none: kube-scheduler's defaults
   const char* default_namespace;   ///< of objects that name none (--namespace)
   const char* queues_policy;
-  const char* explain;            ///< a pod or a group
-  const char* start;              ///< RFC 3339
-  const char* until;              ///< "90m"
-  gangsched_texts drain;          ///< nodes
-  gangsched_texts lose;           ///< nodes or zones
-  gangsched_source shapes;        ///< nodes that may be added (--scale-up)
-  gangsched_source compare_with;  ///< the JSON of an earlier run (--diff)
+  const char* explain;                ///< a pod or a group
+  const char* start;                  ///< RFC 3339
+  const char* until;                  ///< "90m"
+  gangsched_texts drain;              ///< nodes
+  gangsched_texts lose;               ///< nodes or zones
+  gangsched_source shapes;            ///< nodes that may be added (--scale-up)
+  gangsched_source compare_with;      ///< the JSON of an earlier run (--diff)
+  const gangsched_arrival* arrivals;  ///< of several that mean the same pod the last one counts
+  size_t arrival_count;
 } gangsched_simulation_options;
 
 /// Schedules what the files have until nothing changes any more. @p options may be null. @p json becomes what gangsched-simulate prints

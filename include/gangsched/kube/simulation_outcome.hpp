@@ -199,7 +199,7 @@ struct difference {
 struct outcome {
   std::vector<error>
       errors;  ///< mistakes of the user's, with file, line and object; `contract`: a plugin of the host's broke it
-  std::vector<warning> warnings;  ///< what was left out
+  std::vector<warning> warnings;  ///< what was left out, and who is made no more
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
   std::vector<group_outcome> groups;
   std::vector<node_gpus> gpus;        ///< of all nodes that tell of some

@@ -234,7 +234,13 @@ bool controllers::is_counted(std::size_t pod) const {
 /// Counts one eviction of whom @p first stands for.
 bool controllers::may_come_again(const pod_manifest& first) {
   int& times = evictions_[full_name(first)];
-  return times < most_evictions && (++times, true);
+  if (times < most_evictions) return ++times, true;
+  if (times == most_evictions)
+    warnings_.push_back({"Pod " + full_name(first),
+                         {},
+                         fmt::format("was evicted more than {} times: it is not made again", most_evictions)});
+  times = most_evictions + 1;
+  return false;
 }
 
 std::string controllers::new_name(const std::string& ns, const std::string& like) {
@@ -246,6 +252,9 @@ std::string controllers::new_name(const std::string& ns, const std::string& like
 }
 
 std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to) {
+  if (++made_ > of_->most_pods)
+    throw bad_input{"live controllers", "",
+                    fmt::format("would make more than {} pods; the last one is {}", of_->most_pods, full_name(pod))};
   names_.insert(full_name(pod));
   to.make.push_back({std::move(pod), instead_of});
   return pods_->size() + to.make.size() - 1;

@@ -35,6 +35,7 @@ struct live_controllers {
   instant until{};         ///< when CronJobs have made their last run
   std::vector<cron_job> cron_jobs = {};
   std::vector<scaled_workload> scaled = {};
+  std::size_t most_pods = 0;  ///< that they make: one more throws bad_input
 };
 
 /// Takes those pods out of @p what that are made later only. Adds what is left out to @p warnings. Throws bad_input.
@@ -68,6 +69,8 @@ class controllers {
   wanted_changes evicted(std::size_t pod);
   /// A pod has gone.
   wanted_changes left(std::size_t pod, instant now);
+  /// Who is made no more.
+  [[nodiscard]] const std::vector<warning>& warnings() const noexcept { return warnings_; }
 
  private:
   struct cron_state {
@@ -104,6 +107,8 @@ class controllers {
   std::map<std::size_t, std::size_t> first_;               // which pod a pod is instead of, in the end
   std::map<std::string, int> copies_, evictions_;          // by the name of what was copied
   std::set<std::string> names_, jobs_;
+  std::size_t made_ = 0;
+  std::vector<warning> warnings_;
   std::set<std::size_t> let_go_;  // pods that went, or are to go, for another reason than that they have ended
 };
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "gangsched/src/kube/simulation/bad_input.hpp"
 
@@ -40,11 +42,11 @@ std::string state_of_group(const value& group) {
   return scheduled ? "scheduled" : "unschedulable";
 }
 
-/// By name, what the other result says of each.
+/// By name, what the other result says of each: of those that were called so one after another, in that order.
 template <class State>
-std::unordered_map<std::string, std::string> states_in(const std::vector<value>& list, const State& state) {
-  std::unordered_map<std::string, std::string> all;
-  for (const value& one : list) all.emplace(key_of(text_at(one, "namespace"), text_at(one, "name")), state(one));
+std::unordered_map<std::string, std::deque<std::string>> states_in(const std::vector<value>& list, const State& state) {
+  std::unordered_map<std::string, std::deque<std::string>> all;
+  for (const value& one : list) all[key_of(text_at(one, "namespace"), text_at(one, "name"))].push_back(state(one));
   return all;
 }
 
@@ -57,18 +59,18 @@ std::vector<value> list_in(const value& of, std::string_view field) {
 template <class Now, class State>
 std::vector<changed_object> changes(const std::vector<Now>& now, const std::vector<value>& before,
                                     const State& state_before) {
-  std::unordered_map<std::string, std::string> known = states_in(before, state_before);
+  auto known = states_in(before, state_before);
   std::vector<changed_object> all;
   for (const Now& one : now) {
     const std::string name = key_of(one.ns, one.name), is = state_of(one);
-    const auto found = known.find(name);
-    std::string was = found == known.end() ? not_listed : found->second;
-    if (found != known.end()) known.erase(found);
+    std::deque<std::string>& left = known[name];
+    std::string was = not_listed;
+    if (!left.empty()) was = std::move(left.front()), left.pop_front();
     if (was != is) all.push_back({name, std::move(was), is});
   }
   for (const value& one : before) {
     const std::string name = key_of(text_at(one, "namespace"), text_at(one, "name"));
-    if (known.contains(name)) all.push_back({name, state_before(one), not_listed});
+    for (std::string& was : std::exchange(known[name], {})) all.push_back({name, std::move(was), not_listed});
   }
   return all;
 }

@@ -37,8 +37,9 @@ void add_quota_delays(const manifests& from, scheduler_configuration& to) {
   if (!from.yunikorn) return;
   argument::fields said;
   for (std::size_t i = 0; i < from.yunikorn->names.size(); ++i) {
-    const auto seconds =
-        std::chrono::ceil<std::chrono::seconds>(from.yunikorn->settings[i].quota_preemption_delay).count();
+    constexpr std::int64_t most = 1'000'000'000;  // that the plugin takes: 31 years
+    const std::int64_t seconds = std::min<std::int64_t>(
+        most, std::chrono::ceil<std::chrono::seconds>(from.yunikorn->settings[i].quota_preemption_delay).count());
     if (seconds > 0) said.emplace_back(from.yunikorn->names[i], argument{std::int64_t{seconds}});
   }
   if (said.empty()) return;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,12 +17,10 @@ namespace {
 constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t longest_toleration = std::numeric_limits<std::int32_t>::max();  // as of grace periods
 
-/// How long a pod tolerates these unless it says something of them: what the API server adds to every pod (DefaultTolerationSeconds).
-constexpr std::int64_t by_default = 300;
-
-bool is_tolerated_by_default(std::string_view key) {
-  return key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/unreachable";
-}
+/// What the API server has every pod tolerate for a while that says nothing of it (DefaultTolerationSeconds).
+constexpr std::array<std::string_view, 2> tolerated_by_default{"node.kubernetes.io/not-ready",
+                                                               "node.kubernetes.io/unreachable"};
+constexpr std::int64_t default_seconds = 300;
 
 /// How long the pod tolerates a taint NoExecute, by the first of its tolerations that does; nothing: not at all.
 std::optional<std::int64_t> tolerated_for(const pod_manifest& pod, const taint& one) {
@@ -30,10 +29,6 @@ std::optional<std::int64_t> tolerated_for(const pod_manifest& pod, const taint& 
     const bool ends = i < pod.toleration_seconds.size() && pod.toleration_seconds[i];
     return ends ? std::clamp<std::int64_t>(*pod.toleration_seconds[i], 0, longest_toleration) : for_ever;
   }
-  const bool says = std::ranges::any_of(pod.spec.tolerations, [&](const toleration& each) {
-    return (each.key.empty() || each.key == one.key) && (!each.effect || each.effect == taint_effect::no_execute);
-  });
-  if (is_tolerated_by_default(one.key) && !says) return by_default;
   return std::nullopt;
 }
 
@@ -42,6 +37,26 @@ std::optional<std::int64_t> tolerated_for(const pod_manifest& pod, const taint& 
 std::string text_of(const taint& one) {
   return fmt::format("{}{}{}:{}", one.key, one.value.empty() ? "" : "=", one.value,
                      one.effect == taint_effect::no_execute ? "NoExecute" : "NoSchedule");
+}
+
+void tolerate_by_default(manifests& what) {
+  for (const std::string_view key : tolerated_by_default) {
+    const auto has_it = [&](const node_manifest& node) {
+      return std::ranges::any_of(
+          node.spec.taints, [&](const taint& one) { return one.key == key && one.effect == taint_effect::no_execute; });
+    };
+    if (std::ranges::none_of(what.nodes, has_it)) continue;
+    for (pod_manifest& pod : what.pods) {
+      const bool says = std::ranges::any_of(pod.spec.tolerations, [&](const toleration& each) {
+        return (each.key.empty() || each.key == key) && (!each.effect || each.effect == taint_effect::no_execute);
+      });
+      if (says) continue;
+      pod.toleration_seconds.resize(pod.spec.tolerations.size());
+      pod.spec.tolerations.push_back(
+          {.key = std::string{key}, .op = toleration_operator::exists, .effect = taint_effect::no_execute});
+      pod.toleration_seconds.emplace_back(default_seconds);
+    }
+  }
 }
 
 std::optional<taint_eviction> eviction_from(const node_manifest& node, const pod_manifest& pod, instant came,

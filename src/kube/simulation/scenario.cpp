@@ -82,13 +82,16 @@ std::int64_t start_of(const options& how) {
   if (how.start.empty()) return 0;
   const auto made = read_time(how.start);
   if (!made)
-    throw bad_input{the_options, "start", fmt::format("\"{}\" is no time like 2026-12-01T08:00:00Z", how.start)};
+    throw bad_input{the_options, "start",
+                    fmt::format("\"{}\" is no time like 2026-12-01T08:00:00Z, at most 100 years from 1970", how.start)};
   return *made;
 }
 instant until_of(const options& how) {
   if (how.until.empty()) return std::chrono::hours{24};
   const auto made = read_duration(how.until);
-  if (!made) throw bad_input{the_options, "until", fmt::format("\"{}\" is no duration like 24h", how.until)};
+  if (!made)
+    throw bad_input{the_options, "until",
+                    fmt::format("\"{}\" is no duration like 24h, of at most 100 years", how.until)};
   return *made;
 }
 
@@ -132,6 +135,7 @@ void take_all(manifests& what, const scheduler_configuration& by) {
 /// By pod; names mean pods, controllers and groups, with and without their namespaces.
 std::vector<lifetime> lifetimes_of(std::span<const arrival> from, const manifests& what) {
   if (from.empty()) return {};
+  const std::string the_arrivals = std::string{the_options} + ".arrivals";
   std::multimap<std::string, std::size_t> by_name;
   for (std::size_t i = 0; i < what.pods.size(); ++i) {
     const pod_manifest& pod = what.pods[i];
@@ -143,9 +147,16 @@ std::vector<lifetime> lifetimes_of(std::span<const arrival> from, const manifest
   }
   std::vector<lifetime> all(what.pods.size());
   for (const arrival& one : from) {
+    const std::string& where = one.where.empty() ? the_arrivals : one.where;
+    const auto check = [&](const char* field, instant time) {
+      if (time < instant{0} || time > longest_duration)
+        throw bad_input{where, field, fmt::format("of \"{}\" is not between 0 and 100 years", one.name)};
+    };
+    check("arrives", one.arrives);
+    if (one.runs) check("runs", *one.runs);
     const auto [first, last] = by_name.equal_range(one.name);
     if (first == last)
-      throw bad_input{one.where, "name", fmt::format("\"{}\" is no pod, no controller and no group", one.name)};
+      throw bad_input{where, "name", fmt::format("\"{}\" is no pod, no controller and no group", one.name)};
     for (auto pod = first; pod != last; ++pod) all[pod->second] = {one.arrives, one.runs};
   }
   return all;
@@ -162,10 +173,15 @@ scenario make_scenario(std::span<const source> files, const options& how, std::v
   made.grace = how.grace;
   made.timeline = how.timeline;
   const std::int64_t start = start_of(how);
+  const instant until = until_of(how);
   made.what = read_files(files, how, start, warnings);
   if (how.all_schedulers) take_all(made.what, settings);
+  tolerate_by_default(made.what);
   for (const pod_manifest& pod : made.what.pods) static_cast<void>(run_time_of(pod));  // is it one?
-  if (how.live_controllers) made.live = take_over(made.what, start, until_of(how), warnings);
+  if (how.live_controllers) {
+    made.live = take_over(made.what, start, until, warnings);
+    made.live->most_pods = how.most_made_pods;
+  }
   const bool later = made.live && !(made.live->cron_jobs.empty() && made.live->scaled.empty());
   if (made.what.pods.empty() && made.what.groups.empty() && !later && !how.shapes && !how.scale_down)
     throw bad_input{"", "", "there is nothing to schedule: no pods, and nothing that makes some"};

@@ -100,6 +100,7 @@ outcome host::finish() {
     if (!gpus.gpus.empty()) out_.gpus.push_back(std::move(gpus));
   }
   out_.queues = queues_of(cluster_);
+  if (controllers_) out_.warnings = controllers_->warnings();
   if (timeline_) out_.node_list = timeline_->nodes();
   return std::move(out_);
 }
@@ -143,7 +144,7 @@ outcome run(std::span<const source> files, const options& how) {
   }
   if (!errors.empty()) made = {};
   made.errors = std::move(errors);
-  made.warnings = std::move(warnings);
+  made.warnings.insert(made.warnings.begin(), warnings.begin(), warnings.end());
   return made;
 }
 

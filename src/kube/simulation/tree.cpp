@@ -1,11 +1,13 @@
 #include <yaml-cpp/yaml.h>
 
+#include "gangsched/kube/json_tree.hpp"
 #include "gangsched/kube/simulation.hpp"
-#include "gangsched/src/kube/simulation/json_tree.hpp"
 
 // JSON and YAML are one tree, written twice.
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
+
+using tree = json_tree;
 
 void put_time(tree& to, const char* field, const std::optional<instant>& when) {
   if (when) to[field] = seconds(*when);

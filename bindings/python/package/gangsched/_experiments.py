@@ -85,13 +85,15 @@ def simulate(
     scale_down: bool = False,
     compare_with: Optional[Simulation] = None,
     timeline: bool = False,
+    arrivals: Iterable[Tuple[str, float, Optional[float]]] = (),
 ) -> Simulation:
     """What kube-scheduler would do with manifests, in virtual time (docs/simulate.md).
 
     `manifests` are as for `Cluster.apply`; `config` is a KubeSchedulerConfiguration; `explain` a pod or group that `data["explain"]` is
     about; `queues_policy` the plugin that decides about queues, or ``none``. `plugins` of yours, or pairs of one and its weight, run last
     in every profile. The others are as the options of gangsched-simulate that are called so: `controllers` is ``once`` or ``live``,
-    `shapes` what --scale-up takes, and `compare_with` an earlier answer, from which `data["diff"]` differs.
+    `shapes` what --scale-up takes, `compare_with` an earlier answer, from which `data["diff"]` differs, and `arrivals` names, when
+    their pods come and how long they run, in seconds (None: they stay).
 
     Raises `Error` with the first mistake in the manifests, whose ``mistakes`` are all of them.
     """
@@ -115,6 +117,7 @@ def simulate(
         "explain": explain,
         "compare_with": [("compare_with", json.dumps(compare_with.data))] if compare_with is not None else [],
         "timeline": timeline,
+        "arrivals": [(name, comes, runs) for name, comes, runs in arrivals],
         "seed": seed,
     }
     text, warnings, mistakes = _core._simulate(texts_of(manifests), how, own)

@@ -1,11 +1,12 @@
-#include "gangsched/src/kube/simulation/json_tree.hpp"
+#include "gangsched/kube/json_tree.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
-namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace {
 
 /// How many bytes the character at the front has; 0: it is no UTF-8.
@@ -59,15 +60,18 @@ void new_line(std::string& to, int indent, std::size_t depth) {
 
 }  // namespace
 
-tree::tree(double number) : form_(form::word), text_(fmt::format("{}", number)) {
+json_tree::json_tree(double number) {
+  if (!std::isfinite(number)) return;
+  form_ = form::word;
+  text_ = fmt::format("{}", number);
   if (text_.find_first_not_of("-0123456789") == std::string::npos) text_ += ".0";  // it is read as such again
 }
 
-tree::tree(std::initializer_list<std::pair<const char*, tree>> fields) : form_(form::object) {
+json_tree::json_tree(std::initializer_list<std::pair<const char*, json_tree>> fields) : form_(form::object) {
   for (const auto& [key, item] : fields) (*this)[key] = item;
 }
 
-tree& tree::operator[](std::string_view key) {
+json_tree& json_tree::operator[](std::string_view key) {
   form_ = form::object;
   const auto found = std::ranges::find(keys_, key);
   if (found != keys_.end()) return items_[static_cast<std::size_t>(found - keys_.begin())];
@@ -75,12 +79,12 @@ tree& tree::operator[](std::string_view key) {
   return items_.emplace_back();
 }
 
-tree& tree::add(tree item) {
+json_tree& json_tree::add(json_tree item) {
   form_ = form::list;
   return items_.emplace_back(std::move(item));
 }
 
-void tree::write(std::string& to, int indent, std::size_t depth) const {
+void json_tree::write(std::string& to, int indent, std::size_t depth) const {
   if (form_ == form::null) to += "null";
   if (form_ == form::word) to += text_;
   if (form_ == form::text) write_text(to, text_);
@@ -100,10 +104,10 @@ void tree::write(std::string& to, int indent, std::size_t depth) const {
   to += named ? '}' : ']';
 }
 
-std::string tree::json(int indent) const {
+std::string json_tree::json(int indent) const {
   std::string made;
   write(made, indent, 0);
   return made;
 }
 
-}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation
+}  // namespace gangsched::inline GANGSCHED_ABI::kube
