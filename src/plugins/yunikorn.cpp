@@ -11,9 +11,11 @@
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/disruption.hpp"
 #include "gangsched/model/inside.hpp"
+#include "gangsched/model/node_selector.hpp"
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/node_victims.hpp"
 #include "gangsched/queues/yunikorn/preemption.hpp"
+#include "gangsched/queues/yunikorn/required_node.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -139,9 +141,10 @@ struct yunikorn_policy::search {
   bool evict(const pod_info& pod, const std::vector<node_id>& nodes) {
     const queues::yunikorn::ask_index ask = books.ask_of(pod);
     const queues::yunikorn::ask_spec& spec = now().of_ask(ask).spec;
-    if (!spec.may_preempt || spec.on_required_node) return false;
     if (!fits_limit(now().user_room(spec.application), spec.request)) return false;
     const bool within = fits_limit(now().headroom(now().of(spec.application).spec.queue), spec.request);
+    if (spec.on_required_node) return within && evict_there(pod, nodes);
+    if (!spec.may_preempt) return false;
     // Before nodes are looked at: whether its queue would be within its guarantee with all victims gone.
     if (finder.find(now(), ask, {}, within).refusal == queues::yunikorn::preemption_refusal::guarantees) return false;
     std::vector<queues::yunikorn::node_amounts> all;
@@ -153,19 +156,39 @@ struct yunikorn_policy::search {
     for (std::size_t tries = 0; tries < all.size(); ++tries) {
       const queues::yunikorn::preemption_plan plan = finder.find(now(), ask, all, within);
       if (!plan || plan.victims.empty()) return false;
-      for (const queues::yunikorn::ask_index victim : plan.victims) attempt.remove(books.pod_of(victim));
       const auto at = std::ranges::find(all, plan.node, &queues::yunikorn::node_amounts::node);
-      if (attempt.filter(pod.id(), nodes[static_cast<std::size_t>(at - all.begin())]).ok()) {
-        for (const queues::yunikorn::ask_index victim : plan.victims) {
-          victims.push_back(books.pod_of(victim));
-          to_change().release(victim).value();
-        }
-        return put(pod, nodes[static_cast<std::size_t>(at - all.begin())]);
-      }
-      for (const queues::yunikorn::ask_index victim : plan.victims) attempt.restore(books.pod_of(victim));
+      if (put_instead(pod, nodes[static_cast<std::size_t>(at - all.begin())], plan.victims)) return true;
       at->usable = false;
     }
     return false;
+  }
+  /// On the node that the pod has to be on, of @p nodes.
+  bool evict_there(const pod_info& pod, const std::vector<node_id>& nodes) {
+    const std::optional<symbol> name = required_node(pod.spec());
+    const auto at =
+        std::ranges::find_if(nodes, [&](node_id id) { return attempt.cluster().node(id)->name_symbol() == *name; });
+    if (at == nodes.end() || attempt.filter(pod.id(), *at).code != code::unschedulable) return false;
+    const node_info node = *attempt.cluster().node(*at);
+    std::vector<queues::yunikorn::ask_index> there;
+    node.each_pod([&](const pod_info& other) {
+      const queues::yunikorn::ask_index its = books.ask_of(other);
+      if (its != queues::yunikorn::none && now().runs(its)) there.push_back(its);
+    });
+    const auto going = required_node_victims(now(), books.ask_of(pod), there, books.free_of(node));
+    return !going.empty() && put_instead(pod, *at, going);
+  }
+  /// If filters let it in then.
+  bool put_instead(const pod_info& pod, node_id node, const std::vector<queues::yunikorn::ask_index>& going) {
+    for (const queues::yunikorn::ask_index one : going) attempt.remove(books.pod_of(one));
+    if (!attempt.filter(pod.id(), node).ok()) {
+      for (const queues::yunikorn::ask_index one : going) attempt.restore(books.pod_of(one));
+      return false;
+    }
+    for (const queues::yunikorn::ask_index one : going) {
+      victims.push_back(books.pod_of(one));
+      to_change().release(one).value();
+    }
+    return put(pod, node);
   }
   [[nodiscard]] std::vector<node_id> all_nodes() const {
     std::vector<node_id> made;

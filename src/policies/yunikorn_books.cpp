@@ -5,6 +5,7 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/framework/disruption.hpp"
+#include "gangsched/model/node_selector.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -180,7 +181,8 @@ GANGSCHED_INLINE void yunikorn_books::add(const pod_info& pod, const yunikorn_se
   spec.may_preempt = pod.spec().preemption != preemption_policy::never;
   spec.opted_out = pod.label(settings.allow_label) == "false";
   spec.originator = made && group.has_value();
-  spec.on_required_node = disrupted_with(pod).has_value();  // it does not go alone
+  spec.on_required_node = required_node(pod.spec()).has_value();
+  spec.stays = disrupted_with(pod).has_value();  // it does not go alone
   entry& its = entries_[pod.row()];
   its = {queues_->add_ask(spec).value(), pod.id(), key};
   if (its.ask >= pods_.size()) pods_.resize(its.ask + 1);

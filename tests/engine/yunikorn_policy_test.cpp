@@ -193,6 +193,52 @@ TEST_CASE("a gang gets its guarantee as one", "[engine][yunikorn]") {
   CHECK(count(said, "nominate gang") == 2);
 }
 
+TEST_CASE("for who has to be on one node whoever may goes from there, whatever queues are guaranteed",
+          "[engine][yunikorn]") {
+  core_queues w{profile{yunikorn_policy{}, scheduling_gates{}, node_affinity_plugin{}, node_resources_fit{}}};
+  w.add(a_node{"m"}.cpu(4));
+  w.add(a_node{"n"}.cpu(4));
+  w.queue("a", 8);
+  w.queue("b");
+  for (int i = 0; i < 2; ++i) w.ask("m" + std::to_string(i), "a", 2, 0, "m");
+  w.ask("n0", "a", 2, 0, "n");
+  const auto daemon = [&](const std::string& name, const std::string& node, std::int32_t priority = 0) {
+    a_pod one = w.of(name, "b", 2, priority);
+    one.spec.affinity.required.emplace().push_back(
+        {.match_fields = {{"metadata.name", selector_operator::in, {node}}}});
+    return one;
+  };
+  a_pod there = daemon("n1", "n");
+  there.on(w.node("n"));
+  w.add(there);
+  w.add(daemon("low", "n", -1));
+  CHECK(w.run() == words{"reject low"});
+  w.add(daemon("d", "n"));
+  CHECK(sorted(w.run_at(1s)) == words{"evict n0 n", "nominate d n"});  // n1 has to be there, too
+  w.remove(w.pod("n0"));
+  CHECK(count(w.run_at(60s), "bind d n") == 1);
+  w.add(daemon("e", "n", 5));
+  CHECK(count(w.run_at(61s), "evict") == 0);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a gang that goes as a whole gets its guarantee, and is nobody's victim", "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(4));
+  w.queue("a");
+  w.queue("b", 4);
+  w.queue("c", 2);
+  for (int i = 0; i < 4; ++i) w.ask("a" + std::to_string(i), "a", 1, 0, "n");
+  a_gang whole{"whole", 2};
+  whole.spec.disruption = disruption_mode::all;
+  w.job(whole, "b", a_pod{""}.cpu(2), 2, 0, {});
+  CHECK(count(w.run(), "evict a") == 4);
+  for (int i = 0; i < 4; ++i) w.remove(w.pod("a" + std::to_string(i)));
+  CHECK(count(w.run_at(60s), "bind whole") == 2);
+  w.ask("c0", "c", 2);
+  CHECK(count(w.run_at(61s), "evict") == 0);
+}
+
 TEST_CASE(
     "pods without a queue are not limited, and nobody is let into queues that are not there, or have others below",
     "[engine][yunikorn]") {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "gangsched/queues/yunikorn/required_node.hpp"
 #include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
@@ -250,6 +252,73 @@ TEST_CASE("an ask may try when it may preempt, never did, waited, and did not ju
   CHECK(by.may_try(*of.queues, asks, 145s));
   of.queues->begin_preemption(asks, {}).value();
   CHECK_FALSE(by.may_try(*of.queues, asks, 1000s));
+}
+
+/// Ten pods on a node of 100, as upstream's tests of this have them: regular ones, some that opted out, some that lead.
+struct required_node_world : world {
+  required_node_world() : world{{{"root.a", {}}, {"root.b", {}}}, {node(0, units(100))}} { build(); }
+  ask_index pod(std::int64_t amount, std::int32_t priority, int came, bool opted_out = false, bool originator = false) {
+    ask_spec spec;
+    spec.application = applications[queues->tree().find("root.a").value()];
+    spec.request = units(amount);
+    spec.priority = priority;
+    spec.created = std::chrono::seconds{came};
+    spec.opted_out = opted_out;
+    spec.originator = originator;
+    there.push_back(queues->add_ask(spec).value());
+    queues->allocate(there.back(), 0).value();
+    return there.back();
+  }
+  void ten() {
+    pod(10, 10, 1), pod(8, 10, 0), pod(10, 15, 2), pod(5, 10, 0), pod(5, 5, 3);
+    pod(10, 10, 4, true), pod(8, 10, 0, true), pod(10, 15, 5, true);
+    pod(5, 10, 0, true, true), pod(5, 5, 6, false, true);
+  }
+  /// By place, from 1.
+  std::vector<std::size_t> victims(const resources& request, std::int32_t priority, const resources& available) {
+    const ask_index which = ask("root.b", request, priority);
+    std::vector<std::size_t> made;
+    for (const ask_index one : required_node_victims(*queues, which, there, available))
+      made.push_back(static_cast<std::size_t>(std::ranges::find(there, one) - there.begin()) + 1);
+    queues->remove_ask(which).value();
+    return made;
+  }
+  std::vector<ask_index> there = {};
+};
+
+TEST_CASE("for who has to be on a node go who came last, with the lowest priority, and leaders at the very end") {
+  required_node_world of;
+  of.ten();
+  using places = std::vector<std::size_t>;
+  CHECK(of.victims(units(76), 20, {}) == places{5, 1, 4, 2, 3, 6, 7, 8, 10, 9});
+  CHECK(of.victims(units(25), 20, units(24)) == places{5, 1, 4, 2});  // whatever is free
+  CHECK(of.victims(units(5), 20, units(24)) == places{5});
+  CHECK(of.victims(units(76 + 24), 20, units(24)).size() == 10);
+  CHECK(of.victims(units(76 + 25), 20, units(24)).empty());  // not enough, even so
+  CHECK(of.victims(units(5), 1, units(24)).empty());         // of a higher priority
+  CHECK(of.victims(units(10), 5, units(24)) == places{5, 10});
+  resources both = units(5), other;
+  both.set(1, 5), other.set(1, 5);
+  CHECK(of.victims(other, 20, {}).empty());  // who holds nothing of it
+  CHECK(of.victims(both, 20, {}).empty());
+  of.queues->begin_preemption(std::span{&of.there[4], 1}).value();
+  CHECK(of.victims(units(5), 20, {}) == places{1});
+}
+
+TEST_CASE("who has to be on the node itself, or stays, does not go for who has to be there") {
+  required_node_world of;
+  ask_spec spec;
+  spec.application = of.applications[1];
+  spec.request = units(5);
+  spec.on_required_node = true;
+  for (const bool stays : {false, true}) {
+    spec.on_required_node = !stays, spec.stays = stays;
+    of.there.push_back(of.queues->add_ask(spec).value());
+    of.queues->allocate(of.there.back(), 0).value();
+  }
+  CHECK(of.victims(units(5), 20, {}).empty());
+  of.pod(5, 0, 1);
+  CHECK(of.victims(units(5), 20, {}) == std::vector<std::size_t>{3});
 }
 
 TEST_CASE(

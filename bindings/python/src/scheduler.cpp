@@ -104,8 +104,8 @@ decision_batch run(py_scheduler& of, nb::handle now, bool confirm, std::size_t m
 scheduler_options to_options(std::uint64_t seed, const std::string& ties, const std::string& wake,
                              const std::string& timers, nb::handle initial_backoff, nb::handle max_backoff,
                              nb::handle backoff_window, nb::handle unschedulable_timeout, std::size_t indexed_classes,
-                             bool check_hooks, bool count_reasons, const std::string& backfill, nb::handle max_overtake,
-                             nb::handle eviction_notice) {
+                             std::size_t indexed_at_once, bool check_hooks, bool count_reasons,
+                             const std::string& backfill, nb::handle max_overtake, nb::handle eviction_notice) {
   scheduler_options made;
   made.seed = seed;
   made.ties = choice(tie_words, ties, "ties");
@@ -116,6 +116,7 @@ scheduler_options to_options(std::uint64_t seed, const std::string& ties, const 
   made.backoff_window = to_instant(backoff_window);
   made.unschedulable_timeout = to_instant(unschedulable_timeout);
   made.indexed_classes = indexed_classes;
+  made.indexed_at_once = indexed_at_once;
   made.check_hooks = check_hooks;
   made.count_reasons = count_reasons;
   made.backfill = choice(backfill_words, backfill, "backfill");
@@ -371,26 +372,29 @@ void add_scheduler(nb::module_& to) {
       "__init__",
       [](py_scheduler* self, shared_cluster on, nb::object profile, std::uint64_t seed, const std::string& ties,
          const std::string& wake, const std::string& timers, nb::object initial_backoff, nb::object max_backoff,
-         nb::object backoff_window, nb::object unschedulable_timeout, std::size_t indexed_classes, bool check_hooks,
-         bool count_reasons, const std::string& backfill, nb::object max_overtake, nb::object eviction_notice,
-         const std::optional<std::string>& metrics, const std::optional<std::string>& trace, std::size_t trace_records,
-         std::size_t events) {
+         nb::object backoff_window, nb::object unschedulable_timeout, std::size_t indexed_classes,
+         std::size_t indexed_at_once, bool check_hooks, bool count_reasons, const std::string& backfill,
+         nb::object max_overtake, nb::object eviction_notice, const std::optional<std::string>& metrics,
+         const std::optional<std::string>& trace, std::size_t trace_records, std::size_t events) {
         make(self, std::move(on), profile,
              to_options(seed, ties, wake, timers, initial_backoff, max_backoff, backoff_window, unschedulable_timeout,
-                        indexed_classes, check_hooks, count_reasons, backfill, max_overtake, eviction_notice),
+                        indexed_classes, indexed_at_once, check_hooks, count_reasons, backfill, max_overtake,
+                        eviction_notice),
              {metrics, trace, trace_records, events});
       },
       "cluster"_a, "profile"_a = nb::none(), nb::kw_only(), "seed"_a = 0, "ties"_a = "uniform",
       "wake"_a = "one_per_class", "timers"_a = "by_now", "initial_backoff"_a = 1, "max_backoff"_a = 10,
-      "backoff_window"_a = 0, "unschedulable_timeout"_a = 300, "indexed_classes"_a = 0, "check_hooks"_a = false,
-      "count_reasons"_a = false, "backfill"_a = "none", "max_overtake"_a = nb::none(), "eviction_notice"_a = 0,
-      "metrics"_a = nb::none(), "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
+      "backoff_window"_a = 0, "unschedulable_timeout"_a = 300, "indexed_classes"_a = 0,
+      "indexed_at_once"_a = scheduler_options{}.indexed_at_once, "check_hooks"_a = false, "count_reasons"_a = false,
+      "backfill"_a = "none", "max_overtake"_a = nb::none(), "eviction_notice"_a = 0, "metrics"_a = nb::none(),
+      "trace"_a = nb::none(), "trace_records"_a = 1u << 15, "events"_a = 0,
       nb::sig(
           "def __init__(self, cluster: ClusterBase, profile: Profile | collections.abc.Sequence[Profile] | None = "
           "None, *, seed: int = 0, "
           "ties: str = 'uniform', wake: str = 'one_per_class', timers: str = 'by_now', initial_backoff: float = 1, "
           "max_backoff: float "
           "= 10, backoff_window: float = 0, unschedulable_timeout: float = 300, indexed_classes: int = 0, "
+          "indexed_at_once: int = 32768, "
           "check_hooks: bool = False, count_reasons: bool = False, backfill: str = 'none', max_overtake: float | None "
           "= None, eviction_notice: float = 0, metrics: str | None = None, trace: str | None = "
           "None, trace_records: int = 32768, events: int = 0) -> None"),

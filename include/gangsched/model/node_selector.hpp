@@ -84,6 +84,37 @@ template <class Node>
   return true;
 }
 
+/// The node that a term names, or that it names two.
+struct named_node {
+  symbol name;
+  bool conflict = false;
+};
+/// Nothing if the term names no node. O(fields).
+[[nodiscard]] inline std::optional<named_node> node_named_by(const node_term& term) {
+  std::optional<named_node> chosen;
+  for (const node_requirement& one : term.fields) {
+    if (one.op != selector_operator::in) continue;
+    if (!chosen)
+      chosen = named_node{one.values.front()};
+    else
+      chosen->conflict |= one.values.front() != chosen->name;
+  }
+  return chosen;
+}
+/// The one node that required affinity lets a pod be on by its name, as that of DaemonSets' pods does; nothing if it names none, or
+/// several. O(terms · fields).
+[[nodiscard]] inline std::optional<symbol> required_node(const pod_class& pod) {
+  if (!pod.required_nodes) return std::nullopt;
+  std::optional<symbol> found;
+  for (const node_term& term : *pod.required_nodes) {
+    const std::optional<named_node> one = node_named_by(term);
+    if (one && one->conflict) continue;  // no node meets it
+    if (!one || (found && *found != one->name)) return std::nullopt;
+    found = one->name;
+  }
+  return found;
+}
+
 /// nodeSelector and required node affinity: every pair, and one term.
 template <class Node>
 [[nodiscard]] bool matches_required(std::span<const label_symbols> node_selector,

@@ -40,7 +40,7 @@ class node_affinity_plugin {
     if (spec.required_nodes->empty()) return status::success();
     std::vector<symbol> names;
     for (const node_term& term : *spec.required_nodes) {
-      const std::optional<name_choice> chosen = names_of(term);
+      const std::optional<named_node> chosen = node_named_by(term);
       if (!chosen) return status::success();
       if (!chosen->conflict) names.push_back(chosen->name);
     }
@@ -75,23 +75,6 @@ class node_affinity_plugin {
   void normalize_score(const pod_view&, std::span<scored_group> groups) const { normalize(groups, better::higher); }
 
  private:
-  /// The node that a term names, or that it names two.
-  struct name_choice {
-    symbol name;
-    bool conflict = false;
-  };
-  /// Nothing if the term names no node.
-  static std::optional<name_choice> names_of(const node_term& term) {
-    std::optional<name_choice> chosen;
-    for (const node_requirement& one : term.fields) {
-      if (one.op != selector_operator::in) continue;
-      if (!chosen)
-        chosen = name_choice{one.values.front()};
-      else
-        chosen->conflict |= one.values.front() != chosen->name;
-    }
-    return chosen;
-  }
   /// A node that has what nodeSelector wants meets a term that nothing can meet.
   static bool broken(const pod_class& pod, const past_node& node) {
     for (const label_symbols& pair : pod.node_selector)

@@ -74,7 +74,7 @@ inline void hand_down(const partition& queues, queue_index queue, const resource
 struct quota_victim {
   ask_index which = none;
   const ask* of = nullptr;
-  int kind = 0;      ///< 0 may go, 1 opted out, 2 leads its application
+  int kind = 0;      ///< `turn_to_go`
   int matching = 0;  ///< types of what is to be freed, in percent of its own
   std::chrono::hours hour{};
   std::vector<double> parts = {};  ///< of the maximum, of the types to be freed, the largest first
@@ -100,9 +100,9 @@ inline void choose(const partition& queues, queue_index leaf, const resources& a
     for (const ask_index which : queues.of(application).allocations) {
       const ask& of = queues.of_ask(which);
       const std::uint32_t types = of.spec.request.types();
-      if ((types & amount.types()) == 0 || of.spec.on_required_node || of.preempted != 0) continue;
+      if ((types & amount.types()) == 0 || of.spec.on_required_node || of.spec.stays || of.preempted != 0) continue;
       quota_victim& one = sorted.emplace_back(quota_victim{which, &of});
-      one.kind = of.spec.originator ? 2 : of.spec.opted_out ? 1 : 0;
+      one.kind = turn_to_go(of.spec);
       one.matching = std::popcount(types & amount.types()) * 100 / std::popcount(types);
       one.hour = std::chrono::floor<std::chrono::hours>(of.spec.created);
       resources::for_each(types & amount.types(), [&](resource_type type) {

@@ -58,7 +58,11 @@ struct ask_spec {
   bool opted_out = false;         ///< others are evicted before it
   bool originator = false;        ///< it leads its application: others are evicted before it
   bool on_required_node = false;  ///< it has to be on one node: it neither preempts nor is preempted by guarantees
+  bool stays = false;             ///< nobody evicts it
 };
+
+/// Whose turn it is to go before others' (quota and required node preemption): 0 may go, 1 opted out, 2 leads its application.
+[[nodiscard]] constexpr int turn_to_go(const ask_spec& of) noexcept { return of.originator ? 2 : of.opted_out ? 1 : 0; }
 
 enum class application_state : unsigned char {
   fresh,       ///< never had an ask
