@@ -110,6 +110,9 @@ type Decision struct {
 // Reason of a reject, revoke or evict, if one text says it; good until the next Run, and while the scheduler is there.
 func (d *Decision) Reason() string { return C.GoString(d.reason) }
 
+// Failed reports whether a pod was rejected because a plugin failed, and not for want of room.
+func (d *Decision) Failed() bool { return d.Kind == Reject && d.Code == C.GANGSCHED_ERROR }
+
 // EventKind is what happened.
 type EventKind int32
 

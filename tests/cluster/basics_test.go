@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -111,9 +112,31 @@ func TestAPodGroupOfKubernetesRunsAsAWhole(t *testing.T) {
 	_, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Create(w.ctx, group, metav1.CreateOptions{})
 	must(t, err)
 	w.unschedulable("p-0")
+	w.groupCondition("train", metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable)
 	must(t, w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, "alone", metav1.DeleteOptions{}))
 	w.bound(names(pods)...)
+	w.groupCondition("train", metav1.ConditionTrue, "Scheduled")
+	must(t, w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, "p-0", metav1.DeleteOptions{}))
+	again := w.pod("p-4", "cpu", "4") // it finds no node, and the group was scheduled all the same
+	again.Spec.SchedulingGroup = pods[0].Spec.SchedulingGroup
+	w.add(again)
+	w.unschedulable("p-4")
+	w.groupCondition("train", metav1.ConditionTrue, "Scheduled")
 	w.sound()
+}
+
+// groupCondition waits until a PodGroup's condition PodGroupScheduled is so.
+func (w *world) groupCondition(name string, status metav1.ConditionStatus, reason string) {
+	w.Helper()
+	w.eventually(func() string {
+		group, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+		must(w.T, err)
+		found := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled)
+		if found != nil && found.Status == status && found.Reason == reason && found.ObservedGeneration == group.Generation {
+			return ""
+		}
+		return fmt.Sprintf("the PodGroup %s has not %s, %s, but %v", name, status, reason, group.Status.Conditions)
+	})
 }
 
 func priority(pod *corev1.Pod, value int32) *corev1.Pod {

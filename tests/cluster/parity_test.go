@@ -10,7 +10,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,6 +40,7 @@ type step struct {
 	Pods    []simplePod                  `json:"pods"`    // pods that come, one after the other
 	Want    map[string][]string          `json:"want"`    // on which of these nodes each pod is; on none: it finds no node
 	Gone    []string                     `json:"gone"`    // who is there no more
+	Groups  map[string]string            `json:"groups"`  // the reason of each PodGroup's condition PodGroupScheduled
 }
 
 type simpleNode struct {
@@ -251,6 +254,16 @@ func (w *world) look(now *step) (words []string, err error) {
 	for _, name := range now.Gone {
 		if pods[name] != nil {
 			return nil, fmt.Errorf("%s is still there", name)
+		}
+	}
+	for name, reason := range now.Groups {
+		group, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		found := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled)
+		if found == nil || found.Reason != reason || (found.Status == metav1.ConditionTrue) != (reason == "Scheduled") || found.ObservedGeneration != group.Generation {
+			return nil, fmt.Errorf("the PodGroup %s should be %s and has conditions %v", name, reason, group.Status.Conditions)
 		}
 	}
 	names := make([]string, 0, len(now.Want))

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -66,6 +68,15 @@ func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
 	w.cards("m0", "card")
 	w.add(ours(priority(w.storing("stores"), 100), priority(w.claiming("claims"), 100))...)
 	w.bound("stores", "claims")
+	group, name := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "group", Namespace: w.namespace}}, "group"
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 1}
+	_, err = w.client.SchedulingV1alpha2().PodGroups(w.namespace).Create(w.ctx, group, metav1.CreateOptions{})
+	must(t, err)
+	member := w.pod("member", "cpu", "100m")
+	member.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	w.remove("c")
+	w.add(ours(priority(member, 1))...)
+	w.groupCondition(name, metav1.ConditionTrue, "Scheduled")
 	w.scheduler.Terminate()
 	w.apply(deploy + "active-active.yaml")
 	replica, err := w.plane.Replica(w.ctx, "replica", *scheduler, string(configuration)+"gangsched: {replicas: active-active}\n", file)

@@ -198,6 +198,7 @@ TEST_CASE("for who has to be on one node whoever may goes from there, whatever q
   core_queues w{profile{yunikorn_policy{}, scheduling_gates{}, node_affinity_plugin{}, node_resources_fit{}}};
   w.add(a_node{"m"}.cpu(4));
   w.add(a_node{"n"}.cpu(4));
+  w.add(a_node{"free"}.cpu(1));
   w.queue("a", 8);
   w.queue("b");
   for (int i = 0; i < 2; ++i) w.ask("m" + std::to_string(i), "a", 2, 0, "m");
@@ -214,7 +215,9 @@ TEST_CASE("for who has to be on one node whoever may goes from there, whatever q
   w.add(daemon("low", "n", -1));
   CHECK(w.run() == words{"reject low"});
   w.add(daemon("d", "n"));
-  CHECK(sorted(w.run_at(1s)) == words{"evict n0 n", "nominate d n"});  // n1 has to be there, too
+  CHECK(count(w.run_at(1s), "evict") == 0);  // as long as all nodes together have no room for it
+  w.add(a_node{"more"}.cpu(1));
+  CHECK(sorted(w.run_at(20s)) == words{"evict n0 n", "nominate d n", "reject low"});  // n1 has to be there, too
   w.remove(w.pod("n0"));
   CHECK(count(w.run_at(60s), "bind d n") == 1);
   w.add(daemon("e", "n", 5));

@@ -137,7 +137,7 @@ func (w *Writer) finish(ctx context.Context, b *Bind) Outcome {
 	if !b.state.CompareAndSwap(waits, sent) {
 		return Outcome{Reason: errVoid.Error()}
 	}
-	w.status.settle(b.Pod)
+	w.status.settle(b.Pod) // a pod that is bound must not be called unschedulable after it
 	return w.bind(ctx, b)
 }
 

@@ -42,6 +42,9 @@ func (s *Status) patch() ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": meta, "status": status})
 }
 
+// SetStatus writes a status when there is time for it, again until the API server has it.
+func (w *Writer) SetStatus(pod types.NamespacedName, what Status) { w.status.set(pod, what) }
+
 func (w *Writer) writeStatus(ctx context.Context, pod types.NamespacedName, what Status) (*corev1.Pod, error) {
 	patch, err := what.patch()
 	if err != nil {
@@ -52,9 +55,9 @@ func (w *Writer) writeStatus(ctx context.Context, pod types.NamespacedName, what
 	return w.client.CoreV1().Pods(pod.Namespace).Patch(limited, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 }
 
-// statuses are written one at a time for each pod, and only the newest of a pod: what it replaces is of no interest any more.
-type statuses struct {
-	writer  *Writer
+// latest is what is written of objects: of each one at a time, and only the newest, since what it replaces is of no interest any more.
+type latest[Status any] struct {
+	write   func(context.Context, types.NamespacedName, Status) error
 	workers int
 	queue   workqueue.TypedRateLimitingInterface[types.NamespacedName]
 
@@ -63,35 +66,35 @@ type statuses struct {
 	active map[types.NamespacedName]chan struct{} // closed when the write is over
 }
 
-func newStatuses(w *Writer, workers int) *statuses {
-	return &statuses{
-		writer: w, workers: workers,
+func newLatest[Status any](workers int, write func(context.Context, types.NamespacedName, Status) error) *latest[Status] {
+	return &latest[Status]{
+		write: write, workers: workers,
 		queue:  workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
 		wanted: map[types.NamespacedName]Status{},
 		active: map[types.NamespacedName]chan struct{}{},
 	}
 }
 
-// SetStatus writes a status when there is time for it, again until the API server has it.
-func (w *Writer) SetStatus(pod types.NamespacedName, what Status) {
-	w.status.mu.Lock()
-	w.status.wanted[pod] = what
-	w.status.mu.Unlock()
-	w.status.queue.Add(pod)
+// set has a status written when there is time for it, again until the API server has it.
+func (s *latest[Status]) set(name types.NamespacedName, what Status) {
+	s.mu.Lock()
+	s.wanted[name] = what
+	s.mu.Unlock()
+	s.queue.Add(name)
 }
 
-// settle gives up what is to be written of a pod and waits for what is being written: a pod that is bound must not be called unschedulable after it.
-func (s *statuses) settle(pod types.NamespacedName) {
+// settle gives up what is to be written of an object and waits for what is being written.
+func (s *latest[Status]) settle(name types.NamespacedName) {
 	s.mu.Lock()
-	delete(s.wanted, pod)
-	active := s.active[pod]
+	delete(s.wanted, name)
+	active := s.active[name]
 	s.mu.Unlock()
 	if active != nil {
 		<-active
 	}
 }
 
-func (s *statuses) run(ctx context.Context) {
+func (s *latest[Status]) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.queue.ShutDown)
 	defer stop()
 	var all sync.WaitGroup
@@ -106,40 +109,65 @@ func (s *statuses) run(ctx context.Context) {
 	all.Wait()
 }
 
-func (s *statuses) one(ctx context.Context) bool {
-	pod, over := s.queue.Get()
+func (s *latest[Status]) one(ctx context.Context) bool {
+	name, over := s.queue.Get()
 	if over {
 		return false
 	}
-	defer s.queue.Done(pod)
+	defer s.queue.Done(name)
 	s.mu.Lock()
-	what, wanted := s.wanted[pod]
-	delete(s.wanted, pod)
+	what, wanted := s.wanted[name]
+	delete(s.wanted, name)
 	done := make(chan struct{})
 	if wanted {
-		s.active[pod] = done
+		s.active[name] = done
 	}
 	s.mu.Unlock()
 	if !wanted {
-		s.queue.Forget(pod)
+		s.queue.Forget(name)
 		return true
 	}
-	_, err := s.writer.writeStatus(ctx, pod, what)
+	err := s.write(ctx, name, what)
 	s.mu.Lock()
-	delete(s.active, pod)
-	_, newer := s.wanted[pod]
+	delete(s.active, name)
+	_, newer := s.wanted[name]
 	again := err != nil && passing(err) && !newer
 	if again {
-		s.wanted[pod] = what
+		s.wanted[name] = what
 	}
 	s.mu.Unlock()
 	close(done)
 	if again {
-		s.queue.AddRateLimited(pod)
+		s.queue.AddRateLimited(name)
 	} else {
-		s.queue.Forget(pod)
+		s.queue.Forget(name)
 	}
 	return true
+}
+
+// GroupCondition is a condition of a PodGroup.
+type GroupCondition struct {
+	UID       types.UID
+	Condition metav1.Condition
+}
+
+// SetGroupCondition writes a condition of a PodGroup of Kubernetes, as SetStatus does.
+func (w *Writer) SetGroupCondition(group types.NamespacedName, what GroupCondition) {
+	w.groups.set(group, what)
+}
+
+func (w *Writer) writeGroup(ctx context.Context, group types.NamespacedName, what GroupCondition) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": what.UID},
+		"status":   map[string]any{"conditions": []metav1.Condition{what.Condition}}, // merged by type
+	})
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	_, err = w.client.SchedulingV1alpha2().PodGroups(group.Namespace).Patch(limited, group.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
 }
 
 // passing errors may be over next time; the others say that the pod is gone, is another one, or that the write is not allowed.

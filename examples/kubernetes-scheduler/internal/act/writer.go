@@ -17,7 +17,8 @@ type Writer struct {
 	custom  dynamic.Interface // nil: nothing of it is written
 	timeout time.Duration
 	binds   *crew
-	status  *statuses
+	status  *latest[Status]
+	groups  *latest[GroupCondition]
 	evicted *crew
 	events  *crew
 
@@ -25,14 +26,18 @@ type Writer struct {
 	claiming map[types.UID]chan struct{} // pods that claims are written for; closed when those are undone, or the pod is bound
 }
 
-// NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions, as many deletions, and
-// an eighth as many events.
+// NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions of pods, as many deletions, and
+// an eighth as many events and conditions of groups.
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
 	w := &Writer{
 		client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8)),
 		claiming: map[types.UID]chan struct{}{},
 	}
-	w.status = newStatuses(w, max(1, parallel/4))
+	w.status = newLatest(max(1, parallel/4), func(ctx context.Context, pod types.NamespacedName, what Status) error {
+		_, err := w.writeStatus(ctx, pod, what)
+		return err
+	})
+	w.groups = newLatest(max(1, parallel/8), w.writeGroup)
 	return w
 }
 
@@ -42,7 +47,7 @@ func (w *Writer) Parallel() int { return w.binds.size }
 // Run works until the context ends.
 func (w *Writer) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.events.run, w.status.run} {
+	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.events.run, w.status.run, w.groups.run} {
 		all.Add(1)
 		go func() {
 			defer all.Done()

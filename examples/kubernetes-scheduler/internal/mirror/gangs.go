@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"gangsched"
@@ -23,6 +24,30 @@ func groupOf(pod *corev1.Pod) string {
 		return *group.PodGroupName
 	}
 	return cmp.Or(firstOf(pod.Labels, groupLabels), firstOf(pod.Annotations, groupAnnotations))
+}
+
+// SetPodGroup says that a PodGroup of Kubernetes is as it is. A change of its status alone is nothing to the library.
+func (m *Mirror) SetPodGroup(group *schedulingv1alpha2.PodGroup) {
+	name := types.NamespacedName{Namespace: group.Namespace, Name: group.Name}
+	before := m.groups[name]
+	m.groups[name] = group
+	if before == nil || before.UID != group.UID || before.Generation != group.Generation {
+		m.SetObject(group)
+	}
+}
+
+// RemovePodGroup says that it is gone.
+func (m *Mirror) RemovePodGroup(group *schedulingv1alpha2.PodGroup) {
+	delete(m.groups, types.NamespacedName{Namespace: group.Namespace, Name: group.Name})
+	m.RemoveObject(group)
+}
+
+// PodGroup is the one of Kubernetes that a pod is in; nil if there is none.
+func (m *Mirror) PodGroup(p *Pod) *schedulingv1alpha2.PodGroup {
+	if group := p.Object.Spec.SchedulingGroup; group == nil || group.PodGroupName == nil {
+		return nil
+	}
+	return m.groups[types.NamespacedName{Namespace: p.Name.Namespace, Name: groupOf(p.Object)}]
 }
 
 // Where pods say how many members of their group start together: in a label or an annotation, the first that is there.

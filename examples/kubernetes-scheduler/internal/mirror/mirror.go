@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +32,7 @@ type Mirror struct {
 	devices devices
 	storage Storage
 	gangs   map[types.NamespacedName]*labelledGang
+	groups  map[types.NamespacedName]*schedulingv1alpha2.PodGroup
 	queues  queues
 
 	reservations map[string]*Reservation
@@ -55,6 +57,7 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 		devices: newDevices(),
 		storage: newStorage(),
 		gangs:   map[types.NamespacedName]*labelledGang{},
+		groups:  map[types.NamespacedName]*schedulingv1alpha2.PodGroup{},
 		queues:  newQueues(),
 
 		reservations: map[string]*Reservation{},

@@ -235,7 +235,13 @@ func (w *Watcher) groups(served map[schema.GroupVersionResource]bool) {
 		follow(w, w.dynamic.ForResource(act.Reservations).Informer(), w.mirror.SetReservation, w.mirror.RemoveReservation)
 	}
 	if served[schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups")] {
-		objects[*schedulingv1alpha2.PodGroup](w, w.typed.Scheduling().V1alpha2().PodGroups().Informer())
+		follow(w, w.typed.Scheduling().V1alpha2().PodGroups().Informer(),
+			func(one *schedulingv1alpha2.PodGroup) {
+				w.mirror.SetPodGroup(named(one).(*schedulingv1alpha2.PodGroup))
+			},
+			func(one *schedulingv1alpha2.PodGroup) {
+				w.mirror.RemovePodGroup(named(one).(*schedulingv1alpha2.PodGroup))
+			})
 	}
 	for _, kind := range groupKinds {
 		if served[kind] {
