@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "gangsched/engine/entity_view.hpp"
 #include "gangsched/model/time_limits.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -21,8 +22,11 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
 }  // namespace detail
 
 GANGSCHED_INLINE queue::queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
-                              const scheduler_options& options)
-    : state_(&state), options_(detail::without_negative_times(options)), active_(state, sort, order) {}
+                              const scheduler_options& options, const entity_view* entities)
+    : state_(&state),
+      entities_(entities),
+      options_(detail::without_negative_times(options)),
+      active_(state, sort, order) {}
 
 /// The first time in a call, or the first time at all.
 GANGSCHED_INLINE queue_item& queue::touch(entity e) {
@@ -57,6 +61,7 @@ GANGSCHED_INLINE void queue::rebuild() {
   active_.clear();
   backoff_.clear(), timed_.clear();
   parked_ = {};
+  late_.clear();
   const auto stand = [&](const std::vector<queue_item>& items, bool group) {
     for (row_t row = 0, end = known_rows(group); row < end; ++row) {
       const queue_item& it = items[row];
@@ -70,6 +75,7 @@ GANGSCHED_INLINE void queue::rebuild() {
         arm(timed_, e, it);
       else if (it.where == place::unschedulable)
         parked_.entries.push_back({it.since.count(), it.arrival, e, it.ticket});
+      note_late_start(e, it);
     }
   };
   stand(pods_, false);
@@ -128,6 +134,28 @@ GANGSCHED_INLINE void queue::move(entity e, queue_item& it, place to) {
   ++came_[static_cast<std::size_t>(to)];
   it.where = to;
   ++it.ticket;
+  note_late_start(e, it);
+}
+
+/// The first time at which a hook refuses it because of its deadline; the last instant: never, or no hook would.
+GANGSCHED_INLINE instant queue::too_late_from(entity e) const {
+  const kernel_table& profile = e.group ? entities_->profile_of_group(e.row) : entities_->profile_of(e.row);
+  bool told = false;
+  for (const plugin_entry& one : profile.hooks(point::admission)) told = told || one.admits_by_start;
+  if (!told) return instant::max();
+  const model::time_limits its =
+      e.group ? model::limits_of_group(*state_, e.row) : model::limits_of_pod(*state_, e.row);
+  return later_by(its.latest_start, instant{1});
+}
+
+/// Whoever has not been told yet that it is too late is asked about when it is.
+GANGSCHED_INLINE void queue::note_late_start(entity e, const queue_item& it) {
+  if (entities_ == nullptr || !state_->pods.have_limits) return;
+  const instant when = waits(e) ? too_late_from(e) : instant::max();
+  if (when != instant::max() && when > it.since)
+    late_.set(e, when);
+  else
+    late_.erase(e);
 }
 
 GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
@@ -268,6 +296,7 @@ GANGSCHED_INLINE void queue::take_out(entity e) {
 
 GANGSCHED_INLINE void queue::reorder(entity e) {
   queue_item& it = item(e);
+  note_late_start(e, it);
   if (it.where != place::active && it.where != place::backoff) return;
   const place where = it.where;
   take_out(e);
@@ -340,6 +369,16 @@ GANGSCHED_INLINE void queue::flush_backoff(instant now) {
 }
 
 GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
+  while (!late_.empty() && late_.when() <= now) {
+    const entity e = late_.who();
+    const instant when = waits(e) ? too_late_from(e) : instant::max();
+    if (when <= now)
+      activate(e);
+    else if (when == instant::max())
+      late_.erase(e);
+    else
+      late_.set(e, when);  // who was in more of a hurry has left the group
+  }
   while (!parked_.empty()) {
     const queue_entry first = parked_.first();
     const bool waits = current(first.who, first.ticket, place::unschedulable);
@@ -390,6 +429,7 @@ GANGSCHED_INLINE std::optional<instant> queue::next_time() const {
     offer(later_by(later_by(instant{one.order}, options_.unschedulable_timeout), instant{1}));
     break;
   }
+  if (!late_.empty()) offer(late_.when());
   if (next == instant::max()) return std::nullopt;  // never
   return next;
 }

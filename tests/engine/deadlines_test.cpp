@@ -254,6 +254,171 @@ TEST_CASE("Deadline: whom it is too late for while he waits is not started any m
   CHECK(w.run_at(15min).empty());
 }
 
+TEST_CASE("Deadline: whom it becomes too late for while he waits is told at that time, without a search",
+          "[deadline]") {
+  for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::all, wake_rule::hints}) {
+    world w{by_slack(), {.ties = tie_rule::lowest_row, .wake = rule}};
+    w.add(a_node{"n"}.cpu(1));
+    w.add(job{.name = "runs"});
+    w.run(true);
+    w.add(job{.name = "waits", .runs = 10min, .deadline = 12min});
+    group_spec spec = a_gang{"gang", 2};
+    spec.deadline = 23min;
+    const group_id gang = w.add(spec);
+    const pod_id longest = w.add(job{.name = "m0", .runs = 22min, .group = gang});
+    w.add(job{.name = "m1", .runs = 20min, .group = gang});
+    w.add(job{.name = "m2", .group = gang});
+    w.add(job{.name = "nobody-minds"});
+    w.run();
+    CHECK(reason_of(w, "m0") == "NodeResourcesFit");
+    SECTION("each when it is too late for him") {
+      w.now = 20s;  // nobody backs off any more
+      w.run();
+      CHECK(w.scheduler.next_deadline() == 1min + 1ns);
+      CHECK(w.run_at(1min).empty());
+      const std::uint64_t looked = w.scheduler.statistics().decisions;
+      CHECK(sorted(w.run_at(1min + 1ns)) == words{"reject m0", "reject m1", "reject m2"});
+      CHECK(reason_of(w, "m0") == "Deadline");
+      CHECK(w.scheduler.why(longest)->code == code::unresolvable);
+      CHECK(reason_of(w, "waits") == "NodeResourcesFit");
+      CHECK(w.scheduler.next_deadline() == 2min + 1ns);
+      CHECK(w.run_at(2min + 1ns) == words{"reject waits"});
+      CHECK(reason_of(w, "waits") == "Deadline");
+      CHECK(w.scheduler.statistics().decisions == looked);
+      CHECK(w.scheduler.next_deadline().value() > 4min);  // nothing but the timeout
+    }
+    SECTION("who was in a hurry goes, and the others have time") {
+      w.remove(longest);
+      w.run_at(20s);
+      CHECK(w.run_at(1min + 1ns).empty());
+      CHECK(w.run_at(2min + 1ns) == words{"reject waits"});
+      CHECK(reason_of(w, "m1") == "NodeResourcesFit");
+      CHECK(w.scheduler.next_deadline() == 3min + 1ns);
+      CHECK(sorted(w.run_at(3min + 1ns)) == words{"reject m1", "reject m2"});
+      CHECK(reason_of(w, "m1") == "Deadline");
+    }
+    SECTION("the deadline is put off") {
+      w.run_at(20s);
+      spec.deadline = 30min;
+      w.must(w.cluster.update_group(gang, spec));
+      w.run_at(40s);
+      CHECK(w.run_at(1min + 1ns).empty());
+      CHECK(reason_of(w, "m0") == "NodeResourcesFit");
+    }
+    CHECK(w.scheduler.verify());
+  }
+}
+
+TEST_CASE("without a plugin that goes by time nobody is looked at because of a deadline", "[deadline]") {
+  world w{profile{least_slack_sort{}, node_resources_fit{}, gang_scheduling{}}.table()};
+  w.add(a_node{"n"}.cpu(1));
+  w.add(job{.name = "waits", .runs = 10min, .deadline = 12min, .cpus = 2});
+  w.run();
+  w.run_at(20s);
+  CHECK(w.scheduler.next_deadline().value() > 4min);
+  CHECK(w.run_at(2min + 1ns).empty());
+}
+
+TEST_CASE("Deadline: verdicts come at the times that a look at everybody gives, through random events", "[deadline]") {
+  std::size_t told = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    dice roll{seed};
+    const bool hints = roll.percent(30);  // by which groups would be tried again each nanosecond without a backoff
+    const instant backoff = hints || roll.percent(50) ? instant{10s} : instant{0};
+    world w{by_slack(),
+            {.ties = tie_rule::lowest_row,
+             .max_backoff = backoff,
+             .wake = hints ? wake_rule::hints : wake_rule::one_per_class}};
+    w.add(a_node{"n"}.cpu(2));
+    const auto some_deadline = [&]() -> std::optional<instant> {
+      if (roll.percent(30)) return std::nullopt;
+      return w.now + std::chrono::seconds{roll.between(5, 400)};
+    };
+    struct known {
+      pod_id id;
+      job spec;
+    };
+    std::vector<known> all;
+    std::vector<std::pair<group_id, group_spec>> gangs;
+    std::vector<group_id> smaller;  // what was said of them stands, though who was in a hurry may be gone
+    const auto latest = [&](pod_id pod) {
+      const auto of = [&](const known& one) {
+        std::optional<instant> until = one.spec.deadline;
+        for (const auto& [id, spec] : gangs)
+          if (id == one.spec.group && !until) until = spec.deadline;
+        return until ? *until - one.spec.runs : instant::max();
+      };
+      const auto its = std::find_if(all.begin(), all.end(), [&](const known& one) { return one.id == pod; });
+      instant least = of(*its);
+      for (const known& one : all)
+        if (its->spec.group && one.spec.group == its->spec.group && w.cluster.state_of(one.id) == pod_state::pending)
+          least = std::min(least, of(one));
+      return least;
+    };
+    for (int step = 0; step < 40; ++step) {
+      const std::string name = "p" + std::to_string(step);
+      const std::size_t what = roll.below(6);
+      if (what < 2) {
+        job made{.name = name, .runs = std::chrono::seconds{roll.between(0, 60)}, .deadline = some_deadline()};
+        made.cpus = roll.percent(30) ? 1 : 3;
+        all.push_back({w.add(made), made});
+      } else if (what == 2) {
+        group_spec spec = a_gang{name, 2};
+        spec.deadline = some_deadline();
+        const group_id gang = w.add(spec);
+        gangs.emplace_back(gang, spec);
+        for (int m = 0; m < 3; ++m) {
+          job made{
+              .name = name + "-" + std::to_string(m), .runs = std::chrono::seconds{roll.between(0, 60)}, .group = gang};
+          made.cpus = 3;
+          if (roll.percent(30)) made.deadline = some_deadline();
+          all.push_back({w.add(made), made});
+        }
+      } else if (what == 3 && !all.empty()) {
+        const std::size_t at = roll.below(all.size());
+        w.remove(all[at].id);
+        if (all[at].spec.group) smaller.push_back(all[at].spec.group);
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(at));
+      } else if (what == 4 && !all.empty()) {
+        known& one = all[roll.below(all.size())];
+        if (w.cluster.state_of(one.id) != pod_state::pending) continue;
+        one.spec.deadline = some_deadline();
+        w.must(w.cluster.update_pod(one.id, one.spec));
+      } else if (what == 5 && !gangs.empty()) {
+        auto& [id, spec] = gangs[roll.below(gangs.size())];
+        if (!w.cluster.contains(id)) continue;
+        spec.deadline = some_deadline();
+        w.must(w.cluster.update_group(id, spec));
+      }
+      // As a host does that sleeps until the scheduler says.
+      w.run(true);
+      const instant until = w.now + std::chrono::seconds{roll.between(0, 60)};
+      for (auto next = w.scheduler.next_deadline(); next && *next <= until; next = w.scheduler.next_deadline()) {
+        w.now = std::max(w.now, *next);
+        w.run(true);
+      }
+      w.now = until;
+      w.run(true);
+      for (const known& one : all) {
+        if (w.cluster.state_of(one.id) != pod_state::pending) continue;
+        const auto why = w.scheduler.why(one.id);
+        const bool late = latest(one.id) < w.now;
+        const bool said = why && !why->plugins.empty() && why->plugins.front() == "Deadline";
+        CAPTURE(w.cluster.name_of(one.id), late);
+        if (w.scheduler.standing(one.id).value().place == queue_place::gated) continue;  // too few of its gang are left
+        if (std::find(smaller.begin(), smaller.end(), one.spec.group) == smaller.end())
+          CHECK(said == late);
+        else
+          CHECK((said || !late));
+        told += said ? 1 : 0;
+      }
+    }
+    CHECK(w.scheduler.verify());
+  }
+  CHECK(told > 300);
+}
+
 TEST_CASE("Deadline with backfill: a verdict when the time that could be reserved is too late",
           "[deadline][backfill]") {
   for (const backfill_rule rule : {backfill_rule::easy, backfill_rule::conservative}) {

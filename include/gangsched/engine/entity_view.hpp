@@ -1,6 +1,6 @@
 #pragma once
 #include "gangsched/engine/profile_set.hpp"
-#include "gangsched/engine/queue.hpp"
+#include "gangsched/engine/sorted_entities.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 

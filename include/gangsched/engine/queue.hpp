@@ -6,11 +6,14 @@
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/active_queue.hpp"
+#include "gangsched/engine/late_starts.hpp"
 #include "gangsched/model/state.hpp"
 #include "gangsched/scheduling/options.hpp"
 #include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+
+class entity_view;
 
 enum class place : std::uint8_t {
   none,           ///< not in the queue: unknown, or placed
@@ -51,9 +54,9 @@ inline constexpr std::uint32_t most_tries = 16;
 /// Entering and leaving costs what it does in `sorted_entities`.
 class GANGSCHED_API queue {
  public:
-  /// @p order: null without a plugin that orders several queues.
+  /// @p order: null without a plugin that orders several queues; @p entities: whose hooks refuse by time; null: nobody's.
   queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
-        const scheduler_options& options);
+        const scheduler_options& options, const entity_view* entities = nullptr);
 
   /// Of who has the row now: what an earlier owner left there is forgotten.
   [[nodiscard]] queue_item& item(entity e) {
@@ -121,7 +124,8 @@ class GANGSCHED_API queue {
   void begin_time(instant now);
   /// Moves those whose backoff is over to active.
   void flush_backoff(instant now);
-  /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them.
+  /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them; and to active those for whom it has
+  /// become too late to start, if a hook is to say that.
   void flush_unschedulable(instant now);
   /// Whether anybody has waited so long, or for a gate. O(entities).
   [[nodiscard]] bool overdue(instant now) const noexcept;
@@ -194,6 +198,8 @@ class GANGSCHED_API queue {
   void enter(entity e, const queue_item& item);
   void wait_out(entity e, queue_item& item, instant now);
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
+  [[nodiscard]] instant too_late_from(entity e) const;
+  void note_late_start(entity e, const queue_item& item);
   void expire(std::vector<timer>& heap, place where, instant now);
   void clean(std::vector<timer>& heap, place where);
   std::optional<active_queue::popped> first_to_try(instant now, bool& early);
@@ -201,12 +207,14 @@ class GANGSCHED_API queue {
   [[nodiscard]] instant window_of(instant when) const noexcept;
 
   peer<const model::cluster_state> state_;
+  peer<const entity_view> entities_;
   scheduler_options options_;
   std::vector<queue_item> pods_, groups_;
   std::vector<row_t> groups_left_;
   active_queue active_;
   std::vector<timer> backoff_, timed_;  // heaps
   queue_fifo parked_;                   // by `order` = since
+  late_starts late_;                    // of those that wait and could be too late
   arrivals came_{}, left_{};            // by place; who stands there is the difference
   std::vector<remembered> before_;      // as it was touched
   std::uint64_t call_ = 0;

@@ -53,6 +53,7 @@ struct extension_point<point::admission> {
     status (*admit_pod)(const void* self, const pod_info&, const cluster_view&, instant start) = nullptr;
     status (*admit_group)(const void* self, const group_view&, const cluster_view&, instant start) = nullptr;
     bool admits_by_class = false;  ///< of pods: those of a class are told the same
+    bool admits_by_start = false;  ///< it goes by when whom it is asked about would start
     std::string (*admission_words)(const void* self, const pod_info&, const cluster_view&) = nullptr;
   };
   template <class P>
@@ -68,6 +69,7 @@ struct extension_point<point::admission> {
   }
   template <class P>
   static void lower(kernels& k) {
+    k.admits_by_start = admits_at<P, pod_info> || admits_at<P, group_view>;
     if constexpr (admits<P, pod_info>) {
       k.admit_pod = [](const void* p, const pod_info& pod, const cluster_view& cluster, instant start) {
         return heard<P>([&] { return detail::admit(self_of<P>(p), pod, cluster, start); });

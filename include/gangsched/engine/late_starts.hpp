@@ -1,0 +1,42 @@
+#pragma once
+#include <map>
+#include <set>
+#include <utility>
+
+#include "gangsched/core/instant.hpp"
+#include "gangsched/engine/sorted_entities.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// From when on it is too late to start, for those who wait: each at most once. Knows times, nothing of why.
+class late_starts {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return order_.empty(); }
+  /// When it is too late for the first, and who that is; not if empty. O(1).
+  [[nodiscard]] instant when() const noexcept { return order_.begin()->first; }
+  [[nodiscard]] entity who() const noexcept {
+    const auto& [row, group] = order_.begin()->second;
+    return {row, group};
+  }
+  /// O(log n).
+  void set(entity e, instant when) {
+    erase(e);
+    const auto [at, fresh] = order_.emplace(when, key{e.row, e.group});
+    when_.emplace(at->second, when);
+  }
+  /// O(log n).
+  void erase(entity e) {
+    const auto found = when_.find(key{e.row, e.group});
+    if (found == when_.end()) return;
+    order_.erase({found->second, found->first});
+    when_.erase(found);
+  }
+  void clear() noexcept { when_.clear(), order_.clear(); }
+
+ private:
+  using key = std::pair<row_t, bool>;
+  std::map<key, instant> when_;
+  std::set<std::pair<instant, key>> order_;
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
