@@ -33,6 +33,16 @@ func names(pods []*corev1.Pod) (made []string) {
 	return made
 }
 
+func TestAControlPlaneStarts(t *testing.T) {
+	w := newPlane(t, harness.Options{})
+	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", 1, "cpu", "4")...))
+	list, err := w.client.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{})
+	must(t, err)
+	if len(list.Items) != 1 {
+		t.Errorf("there are %d nodes", len(list.Items))
+	}
+}
+
 func TestPodsRunAndWhoDoesNotFitIsToldWhy(t *testing.T) {
 	w := newWorld(t, "", nodes("n", 3, "cpu", "4", "memory", "8Gi")...)
 	w.add(w.pod("a", "cpu", "3"), w.pod("b", "cpu", "3"), w.pod("c", "cpu", "3"))
