@@ -164,9 +164,9 @@ struct yunikorn_policy::search {
   }
   /// On the node that the pod has to be on, of @p nodes.
   bool evict_there(const pod_info& pod, const std::vector<node_id>& nodes) {
-    const std::optional<symbol> name = required_node(pod.spec());
+    const std::optional<symbol> required = required_node(pod.spec());
     const auto at =
-        std::ranges::find_if(nodes, [&](node_id id) { return attempt.cluster().node(id)->name_symbol() == *name; });
+        std::ranges::find_if(nodes, [&](node_id id) { return attempt.cluster().node(id)->name_symbol() == *required; });
     if (at == nodes.end() || attempt.filter(pod.id(), *at).code != code::unschedulable) return false;
     const node_info node = *attempt.cluster().node(*at);
     std::vector<queues::yunikorn::ask_index> there;

@@ -27,9 +27,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 ///
 /// Applications are counted at admission; the filter holds maxima and limits of users as things stand, in trials too. Victims are
 /// `queues::yunikorn::preemptor`'s, ask by ask; they go only if filters then let the pod onto the node, and the whole minimum of a group.
-/// Books are kept up with changes (`yunikorn_books`); a search for victims of a group copies them. A pod that has to be on one node by its name, as
-/// those of DaemonSets, has whoever may go there evicted (`required_node_victims`). Where a maximum is lowered nobody
-/// goes by himself: the host asks `over_quota`.
+/// Books are kept up with changes (`yunikorn_books`); a search for victims of a group copies them. Where a maximum is lowered nobody
+/// goes by himself: the host asks `over_quota`. A pod that has to be on one node by its name, as those of DaemonSets, has whoever may go
+/// there evicted (`required_node_victims`).
 class yunikorn_policy {
  public:
   static constexpr std::string_view name = "YuniKorn";
