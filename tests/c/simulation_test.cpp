@@ -69,6 +69,7 @@ TEST_CASE("mistakes of files and options are codes and texts", "[c]") {
   const char* const nodes[] = {"b"};
   how.drain = {nodes, 1};
   CHECK(gangsched_simulate(files, 1, &how, &late.json, nullptr, late.error) != GANGSCHED_OK);
+  gangsched_free(late.json);
   how.drain = {};
   how.arrival_count = 1;
   CHECK(gangsched_simulate(files, 1, &how, &late.json, nullptr, late.error) == GANGSCHED_MALFORMED);
