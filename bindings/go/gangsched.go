@@ -107,6 +107,7 @@ func (c *call) said(code C.gangsched_code) error {
 	if c.failure == nil || C.gangsched_error_code(c.failure) != code {
 		return &Error{Code: Code(code)}
 	}
+	defer runtime.KeepAlive(c) // whose error is read
 	return &Error{
 		Code:    Code(code),
 		Object:  C.GoString(C.gangsched_error_object(c.failure)),

@@ -35,6 +35,7 @@ type SimulationOptions struct {
 	LiveControllers bool
 	Start, Until    string
 	Arrivals        []Arrival // of several that mean the same pod the last one counts
+	MostMadePods    uint64    // by live controllers while time passes, who make no more then; 0: 250,000
 	Drain, Lose     []string
 	Shapes          Source // nodes that may be added (--scale-up)
 	ScaleDown       bool
@@ -48,7 +49,7 @@ type SimulationOptions struct {
 }
 
 // Simulate says what kube-scheduler would do with manifests, in virtual time, as the program gangsched-simulate does. No cluster is needed, and it
-// may be called by several goroutines. The answer is what that prints with --output json, and what was left out, a line each. Where something is
+// may be called by several goroutines. The answer is what that prints with --output json, and what was left out and who is made no more, a line each. Where something is
 // wrong with files or options the error is the first mistake, and the field "errors" of the answer has all of them.
 func Simulate(files []Source, options SimulationOptions) (json []byte, warnings []string, err error) {
 	call := newCall()
@@ -63,9 +64,6 @@ func Simulate(files []Source, options SimulationOptions) (json []byte, warnings 
 	arrivals := list[C.gangsched_arrival](a, len(options.Arrivals))
 	for i, arrival := range options.Arrivals {
 		arrivals[i] = C.gangsched_arrival{name: a.text(arrival.Name), arrives: C.int64_t(arrival.Arrives), runs: C.int64_t(arrival.Runs)}
-		if arrival.Runs == 0 {
-			arrivals[i].runs = -1
-		}
 	}
 	how := one[C.gangsched_simulation_options](a)
 	*how = C.gangsched_simulation_options{
@@ -84,6 +82,7 @@ func Simulate(files []Source, options SimulationOptions) (json []byte, warnings 
 		compare_with:      a.source(options.Compare),
 		arrivals:          (*C.gangsched_arrival)(first(arrivals)),
 		arrival_count:     C.size_t(len(arrivals)),
+		most_made_pods:    C.uint64_t(options.MostMadePods),
 	}
 	if err := a.check(); err != nil {
 		return nil, nil, err

@@ -67,6 +67,9 @@ func TestMistakesOfASimulationAreAllSaid(t *testing.T) {
 	want(t, len(made.Errors), 2)
 	want(t, made.Errors[1].Object, "bad.yaml:3: Pod default/y")
 
+	late := gangsched.SimulationOptions{Arrivals: []gangsched.Arrival{{Name: "small", Runs: -time.Second}}}
+	_, _, _, err = simulate(t, late, gangsched.Source{Name: "pods.yaml", Text: []byte(simulatedPods)})
+	want(t, errors.Is(err, gangsched.ErrMalformed), true)
 	_, _, _, err = simulate(t, gangsched.SimulationOptions{Until: "soon"}, bad)
 	want(t, errors.Is(err, gangsched.ErrMalformed), true)
 	_, _, err = gangsched.Simulate(nil, gangsched.SimulationOptions{Until: "s\x00oon"})

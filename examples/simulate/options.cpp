@@ -91,6 +91,10 @@ parsed parse(int argc, char** argv) {
       ->type_name("TIME");
   app.add_option("--until", to.run.until, "With live controllers: how long CronJobs make runs [24h]")
       ->type_name("DURATION");
+  app.add_option("--most-made-pods", to.run.most_made_pods,
+                 "With live controllers: how many pods they make while time passes; then they make no more")
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--drain", to.run.drain, "What if: this node is drained before; its pods look for another one")
       ->type_name("NODE")
       ->allow_extra_args(false);

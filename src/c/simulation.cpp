@@ -1,5 +1,6 @@
 #include "gangsched/c/simulation.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ std::vector<simulation::arrival> arrivals_of(const gangsched_simulation_options&
     simulation::arrival& to = made.emplace_back();
     to.name = text(one.name);
     to.arrives = instant{one.arrives};
-    if (one.runs >= 0) to.runs = instant{one.runs};
+    if (one.runs != 0) to.runs = instant{one.runs};
   }
   return made;
 }
@@ -50,6 +51,7 @@ simulation::options options_of(const gangsched_simulation_options& from) {
   made.start = text(from.start);
   made.until = text(from.until);
   made.arrivals = arrivals_of(from);
+  if (from.most_made_pods != 0) made.most_made_pods = from.most_made_pods;
   made.drain = texts_of(from.drain);
   made.lose = texts_of(from.lose);
   made.shapes = source_of(from.shapes, "shapes");
@@ -96,7 +98,11 @@ gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_cou
       if (auto one = c::source_of(files[i], "manifests")) sources.push_back(*std::move(one));
     const c::simulation::outcome made = c::simulation::run(sources, c::options_of(asked));
     std::string left_out;
-    for (const kube::warning& one : made.warnings) left_out += one.message() + "\n";
+    for (const kube::warning& one : made.warnings) {
+      std::string line = one.message();
+      std::ranges::replace(line, '\n', ' ');
+      left_out += line + "\n";
+    }
     const auto code = made.errors.empty() ? c::ok : c::refuse(error, made.errors.front());
     char* const said = c::copied(c::simulation::json_of(made, c::report_of(asked.flags)));
     if (warnings != nullptr && !left_out.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace {
@@ -72,6 +73,7 @@ json_tree::json_tree(std::initializer_list<std::pair<const char*, json_tree>> fi
 }
 
 json_tree& json_tree::operator[](std::string_view key) {
+  GANGSCHED_ASSERT(form_ == form::object || form_ == form::null);
   form_ = form::object;
   const auto found = std::ranges::find(keys_, key);
   if (found != keys_.end()) return items_[static_cast<std::size_t>(found - keys_.begin())];
@@ -80,6 +82,7 @@ json_tree& json_tree::operator[](std::string_view key) {
 }
 
 json_tree& json_tree::add(json_tree item) {
+  GANGSCHED_ASSERT(form_ == form::list || form_ == form::null);
   form_ = form::list;
   return items_.emplace_back(std::move(item));
 }

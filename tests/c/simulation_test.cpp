@@ -116,7 +116,7 @@ TEST_CASE("pods of a run come and end as arrivals say", "[c]") {
   REQUIRE(gangsched_simulate(files, 2, &how, &ended.json, nullptr, ended.error) == GANGSCHED_OK);
   CHECK(ended.has(R"("status": "ended")"));
   CHECK(ended.has(R"("end_seconds": 7)"));
-  arrivals[0].runs = -1;
+  arrivals[0].runs = 0;
   REQUIRE(gangsched_simulate(files, 2, &how, &stays.json, nullptr, stays.error) == GANGSCHED_OK);
   CHECK(stays.has(R"("status": "placed")"));
   arrivals[0].name = "q";

@@ -1,6 +1,7 @@
 // A run of manifests as a library: what comes back as values. What a run decides is tested by tests/examples/simulate_*.py.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -74,7 +75,75 @@ TEST_CASE("who is evicted a hundred times is given up with a warning", "[simulat
   CHECK(made.pods.size() == 101);
   REQUIRE(made.warnings.size() == 1);
   CHECK(made.warnings[0].object == "Pod default/" + made.pods[0].name);
-  CHECK(made.warnings[0].reason == "was evicted more than 100 times: it is not made again");
+  CHECK(made.warnings[0].reason.starts_with(
+      "was evicted more than 100 times: it is not made again, nor are others of ReplicaSet default/d-"));
+}
+
+TEST_CASE("an autoscaler makes nobody again who was given up", "[simulation]") {
+  for (const std::string kind : {"StatefulSet", "Deployment"}) {
+    const std::string service = kind == "StatefulSet" ? "serviceName: s, " : "";
+    const std::vector<kube::source> files{
+        tainted_node,
+        {"scaled.yaml",
+         "{apiVersion: apps/v1, kind: " + kind + ", metadata: {name: s}, spec: {replicas: 1, " + service +
+             "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c,"
+             " image: x}], tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 10}]}}}}\n"
+             "---\n"
+             "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, annotations:"
+             " {gangsched.dev/replicas: '{0s: 1, 20000s: 2, 40000s: 1, 50000s: 2}'}}, spec: {scaleTargetRef:"
+             " {apiVersion: apps/v1, kind: " +
+             kind + ", name: s}, minReplicas: 1, maxReplicas: 4}}\n"}};
+    const outcome made = run(files, {.live_controllers = true});
+    INFO(kind);
+    REQUIRE(made.errors.empty());
+    CHECK(made.warnings.size() == 1);
+    std::map<std::string, int> times;
+    for (const pod_outcome& pod : made.pods) ++times[pod.name];
+    if (kind == "StatefulSet") {
+      CHECK(times.size() == 2);
+      CHECK(times.at("s-0") == 101);
+    }
+    CHECK(made.pods.size() <= 303);
+  }
+}
+
+TEST_CASE("arrivals name what manifests name, and whom a what-if takes away", "[simulation]") {
+  const std::vector<kube::source> files{
+      cluster_file,
+      {"more.yaml",
+       "{apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {cpu: 4, pods: 110}}}\n---\n"
+       "{apiVersion: v1, kind: Pod, metadata: {name: r}, spec: {nodeName: a, containers: [{name: c}]}, status: {phase:"
+       " Running}}\n---\n"
+       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {a: "
+       "b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}}}\n---\n"
+       "{apiVersion: batch/v1, kind: CronJob, metadata: {name: report}, spec: {schedule: '0 * * * *', jobTemplate:"
+       " {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}}}\n"}};
+  const auto after = [](int seconds) { return instant{std::chrono::seconds{seconds}}; };
+  const std::vector<arrival> arrivals{
+      {"web", after(5), after(3)}, {"default/report", after(6), {}}, {"r", {}, after(9)}};
+  const outcome made = run(files, {.arrivals = arrivals});
+  REQUIRE(made.errors.empty());
+  REQUIRE(made.pods.size() == 4);
+  std::size_t ended = 0;
+  for (const pod_outcome& pod : made.pods) ended += pod.is == fate::ended ? 1 : 0;
+  CHECK(ended == 3);
+  CHECK(made.end == after(9));
+  const outcome without = run(files, {.arrivals = arrivals, .lose = {"a"}});
+  REQUIRE(without.errors.empty());
+  CHECK(without.pods.size() == 3);
+  CHECK(without.end == after(8));
+}
+
+TEST_CASE("pods tolerate for a while that a node that may be added is not ready", "[simulation]") {
+  const kube::source shapes{
+      "shapes.yaml",
+      "{apiVersion: v1, kind: Node, metadata: {name: s}, spec: {taints: [{key: node.kubernetes.io/not-ready, effect: "
+      "NoExecute}]}, status: {allocatable: {cpu: 8, pods: 110}}}\n"};
+  const std::vector<kube::source> files{cluster_file, pods_file()};
+  const outcome made = run(files, {.shapes = shapes});
+  REQUIRE(made.errors.empty());
+  REQUIRE(made.scale_up);
+  CHECK(json_of(made).find("\"s\"") != std::string::npos);
 }
 
 TEST_CASE("a run is no different from itself, though names come again", "[simulation]") {
@@ -92,6 +161,12 @@ TEST_CASE("a run is no different from itself, though names come again", "[simula
   REQUIRE(again.diff);
   CHECK(again.diff->pods.empty());
   CHECK(again.diff->numbers.empty());
+  const auto refused = [&](const char* text) {
+    return run(files, {.compare_with = kube::source{"b", text}}).errors.at(0).message();
+  };
+  CHECK(refused("{\"summary\": {}, \"pods\": [{\"name\": \"x\"}, 1]}").starts_with("b: pods: is no list of"));
+  CHECK(refused("{\"summary\": {}, \"pods\": [], \"groups\": 7}").starts_with("b: groups: is no list of"));
+  CHECK(refused("{\"summary\": {\"pods\": \"x\"}, \"pods\": []}") == "b: summary.pods: is no number");
   const outcome once = run(files, {.compare_with = kube::source{"before.json", json_of(first)}});
   REQUIRE(once.diff);
   CHECK(once.diff->pods.size() == 202);  // two stay, which were evicted, and 200 are not there
@@ -107,9 +182,10 @@ TEST_CASE("live controllers make no more pods than they may", "[simulation]") {
   REQUIRE(fine.errors.empty());
   CHECK(fine.pods.size() == 100);
   const outcome more = run(files, {.live_controllers = true, .until = "101m", .most_made_pods = 100});
-  REQUIRE(more.errors.size() == 1);
-  CHECK(more.errors[0].message().starts_with(
-      "live controllers: would make more than 100 pods; the last one is default/c-100"));
+  REQUIRE(more.errors.empty());
+  CHECK(more.pods.size() == 100);
+  REQUIRE(more.warnings.size() == 1);
+  CHECK(more.warnings[0].message() == "live controllers: most_made_pods: have made 100 pods, and make no more");
 }
 
 TEST_CASE("pods that say nothing of it tolerate for a while that a node is not ready", "[simulation]") {

@@ -73,6 +73,7 @@ kube::simulation::options to_options(const nb::dict& from) {
   made.explain = text("explain");
   made.compare_with = file("compare_with");
   made.timeline = truth("timeline");
+  made.most_made_pods = nb::cast<std::size_t>(from["most_made_pods"]);
   for (const nb::handle one : nb::cast<nb::list>(from["arrivals"])) {
     kube::simulation::arrival& to = made.arrivals.emplace_back();
     to.name = nb::cast<std::string>(one[0]);

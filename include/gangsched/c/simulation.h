@@ -20,7 +20,7 @@ typedef struct gangsched_source {
 typedef struct gangsched_arrival {
   const char* name;  ///< of a pod, of its controller or of its group, with or without `namespace/`
   int64_t arrives;   ///< nanoseconds after the start
-  int64_t runs;      ///< nanoseconds; negative: it stays
+  int64_t runs;      ///< nanoseconds; 0: it stays
 } gangsched_arrival;
 
 enum {
@@ -53,12 +53,13 @@ typedef struct gangsched_simulation_options {
   gangsched_source compare_with;      ///< the JSON of an earlier run (--diff)
   const gangsched_arrival* arrivals;  ///< of several that mean the same pod the last one counts
   size_t arrival_count;
+  uint64_t most_made_pods;  ///< by live controllers while time passes, who make no more then; 0: 250,000
 } gangsched_simulation_options;
 
 /// Schedules what the files have until nothing changes any more. @p options may be null. @p json becomes what gangsched-simulate prints
 /// with --output json; where something is wrong with files or options, of which @p error says the first mistake, an object whose `errors`
-/// are all of them (`object`, which has file and line, `field`, `reason`). @p warnings may be null, else it becomes what was left out, a
-/// line each, or null if nothing was. Both are freed with `gangsched_free`; both are null where memory runs out, and where the
+/// are all of them (`object`, which has file and line, `field`, `reason`). @p warnings may be null, else it becomes what was left out
+/// and who is made no more, a line each, or null if nothing was. Both are freed with `gangsched_free`; both are null where memory runs out, and where the
 /// arguments themselves are wrong (null texts, `struct_size`). O(length + decisions).
 GANGSCHED_C_API gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_count,
                                                   const gangsched_simulation_options* options, char** json,

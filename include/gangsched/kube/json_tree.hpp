@@ -22,8 +22,10 @@ class GANGSCHED_API json_tree {
   json_tree(std::string_view text) : form_(form::text), text_(text) {}
   json_tree(const std::string& text) : json_tree(std::string_view{text}) {}
   json_tree(const char* text) : json_tree(std::string_view{text}) {}
-  json_tree(bool truth) : form_(form::word), text_(truth ? "true" : "false") {}
+  template <std::same_as<bool> Truth>
+  json_tree(Truth truth) : form_(form::word), text_(truth ? "true" : "false") {}
   template <std::integral Number>
+    requires(!std::same_as<Number, bool>)
   json_tree(Number number) : form_(form::word), text_(std::to_string(number)) {}
   json_tree(double number);  ///< null, unless it is finite
   template <class Item>
@@ -38,10 +40,10 @@ class GANGSCHED_API json_tree {
   [[nodiscard]] const std::vector<std::string>& keys() const noexcept { return keys_; }  ///< of an object
   [[nodiscard]] const std::vector<json_tree>& items() const noexcept { return items_; }  ///< of it, or of a list
 
-  /// The field, which is made if it is not there; what is null becomes an object. O(fields).
+  /// The field, which is made if it is not there; what is null becomes an object. @pre it is one of these. O(fields).
   json_tree& operator[](std::string_view key);
   json_tree& operator[](std::size_t at) { return items_[at]; }
-  /// What is null becomes a list.
+  /// What is null becomes a list. @pre it is one of these.
   json_tree& add(json_tree item);
   [[nodiscard]] json_tree& back() { return items_.back(); }
 

@@ -53,7 +53,7 @@ struct options {
   bool live_controllers = false;   ///< controllers go on while time passes; else they act once, before the start
   std::string start = {};          ///< what time it is then, RFC 3339; empty: 1970-01-01T00:00:00Z
   std::string until = {};          ///< how long live CronJobs make runs: "90m"; empty: 24h
-  std::size_t most_made_pods = 250'000;     ///< by live controllers while time passes; more are a mistake
+  std::size_t most_made_pods = 250'000;     ///< by live controllers while time passes, who make no more then
   std::vector<arrival> arrivals = {};       ///< of several that mean the same pod the last one counts
   std::vector<std::string> drain = {};      ///< nodes that are drained before the run
   std::vector<std::string> lose = {};       ///< nodes, or zones, that are gone before

@@ -97,12 +97,13 @@ std::optional<instant> run_time_of(const pod_manifest& pod) {
   const auto made = read_duration(said->second);
   if (!made)
     throw bad_input{"Pod " + full_name(pod), "metadata.annotations[\"gangsched.dev/run-time\"]",
-                    fmt::format("\"{}\" is no duration like 90s", said->second)};
+                    fmt::format("\"{}\" is no duration like 90s, of at most 100 years", said->second)};
   return made;
 }
 
-live_controllers take_over(manifests& what, std::int64_t start, instant until, std::vector<warning>& warnings) {
-  live_controllers made{start, until};
+live_controllers take_over(manifests& what, std::int64_t start, instant until, std::size_t most_pods,
+                           std::vector<warning>& warnings) {
+  live_controllers made{.start = start, .until = until, .most_pods = most_pods};
   const auto warn = [&](origin from, std::string_view kind, const auto& of, std::string reason) {
     warnings.push_back({fmt::format("{}:{}: {} {}/{}", what.files[from.file], from.line, kind, of.ns, of.name),
                         {},
@@ -205,7 +206,7 @@ wanted_changes controllers::left(std::size_t pod, instant now) {
   wanted_changes made;
   const bool evicted = (*pods_)[pod].is == fate::evicted;
   if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod])) {
-    if (evicted ? may_come_again(what_->pods[pod]) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
+    if (evicted ? may_come_again(what_->pods[pod], pod) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
   } else if (evicted && keeps_names(what_->pods[pod])) {
     replace(pod, made);
   }
@@ -226,21 +227,34 @@ bool controllers::is_there(std::size_t pod) const {
   return is != fate::evicted && is != fate::ended && !what_->pods[pod].spec.terminating;
 }
 
-/// Whether an autoscaler counts it: also who has ended by itself, until fewer are wanted.
+/// Whether an autoscaler counts it: also who has ended by itself, or is not made again, until fewer are wanted.
 bool controllers::is_counted(std::size_t pod) const {
-  return is_there(pod) || ((*pods_)[pod].is == fate::ended && !let_go_.contains(pod));
+  return is_there(pod) || (((*pods_)[pod].is == fate::ended || given_up_.contains(pod)) && !let_go_.contains(pod));
 }
 
-/// Counts one eviction of whom @p first stands for.
-bool controllers::may_come_again(const pod_manifest& first) {
+/// Counts one eviction of whom @p first stands for; @p pod is the last one so far.
+bool controllers::may_come_again(const pod_manifest& first, std::size_t pod) {
   int& times = evictions_[full_name(first)];
   if (times < most_evictions) return ++times, true;
-  if (times == most_evictions)
-    warnings_.push_back({"Pod " + full_name(first),
-                         {},
-                         fmt::format("was evicted more than {} times: it is not made again", most_evictions)});
-  times = most_evictions + 1;
+  given_up_.insert(pod);
+  const std::string whose = first.owner_kind.empty() ? first.spec.ns + "/" + first.group
+                                                     : first.owner_kind + " " + first.spec.ns + "/" + first.owner_name;
+  if (told_.insert(whose).second)
+    warnings_.push_back(
+        {"Pod " + full_name(first),
+         {},
+         fmt::format("was evicted more than {} times: it is not made again, nor are others of {} that are",
+                     most_evictions, whose)});
   return false;
+}
+
+/// Whether no more pods are made, which is said once.
+bool controllers::is_full() {
+  if (made_ < of_->most_pods) return false;
+  if (told_.insert("").second)
+    warnings_.push_back(
+        {"live controllers", "most_made_pods", fmt::format("have made {} pods, and make no more", of_->most_pods)});
+  return true;
 }
 
 std::string controllers::new_name(const std::string& ns, const std::string& like) {
@@ -252,9 +266,7 @@ std::string controllers::new_name(const std::string& ns, const std::string& like
 }
 
 std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to) {
-  if (++made_ > of_->most_pods)
-    throw bad_input{"live controllers", "",
-                    fmt::format("would make more than {} pods; the last one is {}", of_->most_pods, full_name(pod))};
+  ++made_;
   names_.insert(full_name(pod));
   to.make.push_back({std::move(pod), instead_of});
   return pods_->size() + to.make.size() - 1;
@@ -270,7 +282,7 @@ void controllers::replace(std::size_t pod, wanted_changes& to) {
   }
   const auto known = first_.find(pod);
   const std::size_t first = known == first_.end() ? pod : known->second;
-  if (!may_come_again(what_->pods[first])) return;
+  if (!may_come_again(what_->pods[first], pod) || is_full()) return;
   pod_manifest again = fresh(was);
   if (!keeps_names(was)) again.spec.name = new_name(was.spec.ns, what_->pods[first].spec.name);
   const std::size_t made = make(std::move(again), pod, to);
@@ -292,6 +304,7 @@ void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& t
     job.missed = scheduled;
     return;
   }
+  if (is_full()) return;
   jobs_.insert(what.ns + "/" + name);
   if (what.concurrency == policy::replace) to.end.insert(to.end.end(), job.pods.begin(), job.pods.end());
   for (const pod_manifest& like : job.of->pods) {
@@ -308,6 +321,7 @@ void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& t
 
 void controllers::scale(scale_state& of, wanted_changes& to) {
   const auto add = [&](pod_manifest pod) {
+    if (is_full()) return;
     const std::size_t made = make(std::move(pod), {}, to);
     scale_of_[made] = static_cast<std::size_t>(&of - scaled_.data());
     of.pods.push_back(made);

@@ -35,11 +35,11 @@ struct live_controllers {
   instant until{};         ///< when CronJobs have made their last run
   std::vector<cron_job> cron_jobs = {};
   std::vector<scaled_workload> scaled = {};
-  std::size_t most_pods = 0;  ///< that they make: one more throws bad_input
+  std::size_t most_pods = 0;  ///< that they make
 };
 
 /// Takes those pods out of @p what that are made later only. Adds what is left out to @p warnings. Throws bad_input.
-[[nodiscard]] live_controllers take_over(manifests& what, std::int64_t start, instant until,
+[[nodiscard]] live_controllers take_over(manifests& what, std::int64_t start, instant until, std::size_t most_pods,
                                          std::vector<warning>& warnings);
 
 /// How long a pod runs: its annotation gangsched.dev/run-time. Throws bad_input.
@@ -87,7 +87,8 @@ class controllers {
 
   [[nodiscard]] bool is_there(std::size_t pod) const;
   [[nodiscard]] bool is_counted(std::size_t pod) const;
-  [[nodiscard]] bool may_come_again(const pod_manifest& first);
+  [[nodiscard]] bool may_come_again(const pod_manifest& first, std::size_t pod);
+  [[nodiscard]] bool is_full();
   [[nodiscard]] std::string new_name(const std::string& ns, const std::string& like);
   std::size_t make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to);
   void replace(std::size_t pod, wanted_changes& to);
@@ -109,7 +110,9 @@ class controllers {
   std::set<std::string> names_, jobs_;
   std::size_t made_ = 0;
   std::vector<warning> warnings_;
-  std::set<std::size_t> let_go_;  // pods that went, or are to go, for another reason than that they have ended
+  std::set<std::string> told_;      // whose pods there is a warning of; "": of all
+  std::set<std::size_t> given_up_;  // pods that were evicted and are not made again
+  std::set<std::size_t> let_go_;    // pods that went, or are to go, for another reason than that they have ended
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

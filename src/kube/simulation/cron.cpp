@@ -111,7 +111,7 @@ bool cron_schedule::is_its_day(absl::CivilDay day) const {
 
 std::optional<std::int64_t> cron_schedule::after(std::int64_t seconds) const {
   if (every_ != 0) return seconds + every_;
-  constexpr std::int64_t minute = 60, years = 5;
+  constexpr std::int64_t minute = 60, years = 9;  // 29 February is eight years away at most
   // By the clock on the wall, which may leave an hour out, or have it twice.
   for (std::int64_t at = (seconds >= 0 ? seconds / minute : (seconds - minute + 1) / minute) * minute + minute,
                     end = seconds + years * 366 * 86'400;

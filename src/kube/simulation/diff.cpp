@@ -50,9 +50,16 @@ std::unordered_map<std::string, std::deque<std::string>> states_in(const std::ve
   return all;
 }
 
-std::vector<value> list_in(const value& of, std::string_view field) {
+/// Empty where there is no such field. Throws bad_input if it is no list of objects with names.
+std::vector<value> list_in(const source& whole, const value& of, const std::string& field) {
   const value* const found = of.find(field);
-  return found != nullptr && found->kind == value_kind::list ? found->items : std::vector<value>{};
+  if (found == nullptr) return {};
+  const auto has_name = [](const value& one) {
+    return one.kind == value_kind::object && !text_at(one, "name").empty();
+  };
+  if (found->kind != value_kind::list || !std::ranges::all_of(found->items, has_name))
+    throw bad_input{whole.name, field, "is no list of what gangsched-simulate --output json writes there"};
+  return found->items;
 }
 
 /// Those that are otherwise, in the order of this run, then those that only the other one has, in its order.
@@ -87,17 +94,18 @@ difference compare(const outcome& now, const source& before) {
   const auto number = [&](const char* field) {
     const value* const found = summary->find(field);
     double made = 0;
-    if (found != nullptr && found->kind == value_kind::number)
-      std::from_chars(found->text.data(), found->text.data() + found->text.size(), made);
+    if (found != nullptr && found->kind != value_kind::number)
+      throw bad_input{before.name, fmt::format("summary.{}", field), "is no number"};
+    if (found != nullptr) std::from_chars(found->text.data(), found->text.data() + found->text.size(), made);
     return made;
   };
   difference made;
-  made.pods = changes(now.pods, list_in(*other, "pods"), [](const value& pod) { return state_of(pod); });
+  made.pods = changes(now.pods, list_in(before, *other, "pods"), [](const value& pod) { return state_of(pod); });
   // Whoever runs in both is in this result's list alone, unless the other one lists those that run.
   std::erase_if(made.pods, [](const changed_object& one) {
     return one.before == not_listed && one.now.starts_with(name_of(fate::running));
   });
-  made.groups = changes(now.groups, list_in(*other, "groups"), state_of_group);
+  made.groups = changes(now.groups, list_in(before, *other, "groups"), state_of_group);
   const outcome::counts counts = now.count();
   const auto add = [&](const char* what, const char* field, double is) {
     if (const double was = number(field); was != is) made.numbers.push_back({what, was, is});

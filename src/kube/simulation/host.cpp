@@ -487,7 +487,7 @@ bool host::everybody_was_tried() const {
 /// When to look again: where a try could bring something new, at the scheduler's deadlines; else when somebody leaves.
 std::optional<instant> host::next_time() {
   std::optional<instant> next = scheduler_->next_deadline();
-  if (next && (*next > out_.end + patience || everybody_was_tried())) next.reset();
+  if (next && (*next > later_by(out_.end, patience) || everybody_was_tried())) next.reset();
   const auto add = [&](instant when) { next = next ? std::min(*next, when) : when; };
   if (!events_.empty()) add(events_.top().when);
   if (const auto acts = controllers_ ? controllers_->next() : std::nullopt) add(*acts);

@@ -77,7 +77,7 @@ result<std::optional<lowered_maxima>> lowered_maxima::made_for(const scheduler_c
 
 std::optional<instant> lowered_maxima::next(instant last_change) const {
   const instant when = watch_.next();
-  if (when == instant::max() || when > last_change + longest_) return std::nullopt;
+  if (when == instant::max() || when > later_by(last_change, longest_)) return std::nullopt;
   return when;
 }
 

@@ -39,13 +39,13 @@ std::string text_of(const taint& one) {
                      one.effect == taint_effect::no_execute ? "NoExecute" : "NoSchedule");
 }
 
-void tolerate_by_default(manifests& what) {
+void tolerate_by_default(manifests& what, const manifests& shapes) {
   for (const std::string_view key : tolerated_by_default) {
     const auto has_it = [&](const node_manifest& node) {
       return std::ranges::any_of(
           node.spec.taints, [&](const taint& one) { return one.key == key && one.effect == taint_effect::no_execute; });
     };
-    if (std::ranges::none_of(what.nodes, has_it)) continue;
+    if (std::ranges::none_of(what.nodes, has_it) && std::ranges::none_of(shapes.nodes, has_it)) continue;
     for (pod_manifest& pod : what.pods) {
       const bool says = std::ranges::any_of(pod.spec.tolerations, [&](const toleration& each) {
         return (each.key.empty() || each.key == key) && (!each.effect || each.effect == taint_effect::no_execute);

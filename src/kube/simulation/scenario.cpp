@@ -13,6 +13,7 @@
 #include "gangsched/kube/configuration.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/src/kube/simulation/bad_input.hpp"
+#include "gangsched/src/kube/simulation/node_taints.hpp"
 #include "gangsched/src/kube/simulation/times.hpp"
 #include "gangsched/src/kube/simulation/what_if.hpp"
 
@@ -132,20 +133,36 @@ void take_all(manifests& what, const scheduler_configuration& by) {
       pod.spec.scheduler_name = by.profiles.front().scheduler_name;
 }
 
-/// By pod; names mean pods, controllers and groups, with and without their namespaces.
-std::vector<lifetime> lifetimes_of(std::span<const arrival> from, const manifests& what) {
-  if (from.empty()) return {};
+/// The name of the Deployment or CronJob above the controller that has the pod; empty without one.
+std::string workload_of(const pod_manifest& pod, const manifests& what) {
+  if (pod.owner_kind == "Job") {
+    const auto is_its = [&](const cron_job_manifest& one) {
+      return one.ns == pod.spec.ns &&
+             (one.job == pod.owner_name || std::ranges::find(one.jobs, pod.owner_name) != one.jobs.end());
+    };
+    const auto found = std::ranges::find_if(what.cron_jobs, is_its);
+    return found == what.cron_jobs.end() ? std::string{} : found->name;
+  }
+  const auto hash = pod.spec.labels.find("pod-template-hash");
+  if (pod.owner_kind != "ReplicaSet" || hash == pod.spec.labels.end() || !pod.owner_name.ends_with("-" + hash->second))
+    return {};
+  return pod.owner_name.substr(0, pod.owner_name.size() - hash->second.size() - 1);
+}
+
+/// By namespace/name of the pod; names mean pods, controllers and groups, with and without their namespaces.
+std::map<std::string, lifetime> lifetimes_of(std::span<const arrival> from, const manifests& what) {
+  std::map<std::string, lifetime> all;
+  if (from.empty()) return all;
   const std::string the_arrivals = std::string{the_options} + ".arrivals";
-  std::multimap<std::string, std::size_t> by_name;
-  for (std::size_t i = 0; i < what.pods.size(); ++i) {
-    const pod_manifest& pod = what.pods[i];
-    for (const std::string* const name : {&pod.spec.name, &pod.owner_name, &pod.group}) {
+  std::multimap<std::string, const pod_manifest*> by_name;
+  for (const pod_manifest& pod : what.pods) {
+    const std::string workload = workload_of(pod, what);
+    for (const std::string* const name : {&pod.spec.name, &pod.owner_name, &workload, &pod.group}) {
       if (name->empty()) continue;
-      by_name.emplace(*name, i);
-      by_name.emplace(pod.spec.ns + "/" + *name, i);
+      by_name.emplace(*name, &pod);
+      by_name.emplace(pod.spec.ns + "/" + *name, &pod);
     }
   }
-  std::vector<lifetime> all(what.pods.size());
   for (const arrival& one : from) {
     const std::string& where = one.where.empty() ? the_arrivals : one.where;
     const auto check = [&](const char* field, instant time) {
@@ -157,7 +174,19 @@ std::vector<lifetime> lifetimes_of(std::span<const arrival> from, const manifest
     const auto [first, last] = by_name.equal_range(one.name);
     if (first == last)
       throw bad_input{where, "name", fmt::format("\"{}\" is no pod, no controller and no group", one.name)};
-    for (auto pod = first; pod != last; ++pod) all[pod->second] = {one.arrives, one.runs};
+    for (auto pod = first; pod != last; ++pod)
+      all[pod->second->spec.ns + "/" + pod->second->spec.name] = {one.arrives, one.runs};
+  }
+  return all;
+}
+
+/// By pod, of those that are there.
+std::vector<lifetime> by_pod(const std::map<std::string, lifetime>& from, const manifests& what) {
+  std::vector<lifetime> all;
+  if (from.empty()) return all;
+  for (const pod_manifest& pod : what.pods) {
+    const auto found = from.find(pod.spec.ns + "/" + pod.spec.name);
+    all.push_back(found == from.end() ? lifetime{} : found->second);
   }
   return all;
 }
@@ -176,15 +205,14 @@ scenario make_scenario(std::span<const source> files, const options& how, std::v
   const instant until = until_of(how);
   made.what = read_files(files, how, start, warnings);
   if (how.all_schedulers) take_all(made.what, settings);
-  tolerate_by_default(made.what);
+  const manifests shapes = how.shapes ? checked(read(*how.shapes, {.most = how.most})) : manifests{};
+  tolerate_by_default(made.what, shapes);
   for (const pod_manifest& pod : made.what.pods) static_cast<void>(run_time_of(pod));  // is it one?
-  if (how.live_controllers) {
-    made.live = take_over(made.what, start, until, warnings);
-    made.live->most_pods = how.most_made_pods;
-  }
+  if (how.live_controllers) made.live = take_over(made.what, start, until, how.most_made_pods, warnings);
   const bool later = made.live && !(made.live->cron_jobs.empty() && made.live->scaled.empty());
   if (made.what.pods.empty() && made.what.groups.empty() && !later && !how.shapes && !how.scale_down)
     throw bad_input{"", "", "there is nothing to schedule: no pods, and nothing that makes some"};
+  const std::map<std::string, lifetime> lifetimes = lifetimes_of(how.arrivals, made.what);
   for (const std::string& node : how.drain) drain(made.what, node, warnings);
   for (const std::string& place : how.lose) lose(made.what, place, warnings);
   if (!how.drain.empty() || !how.lose.empty()) settle_volumes(made.what);
@@ -205,8 +233,8 @@ scenario make_scenario(std::span<const source> files, const options& how, std::v
     for (kernel_table& one : made.profiles) how.adjust(one);
   if (!how.explain.empty()) made.explain_group = find_group(made.what, how.explain);
   if (!how.explain.empty() && !made.explain_group) made.explain = find_pod(made.what, how.explain);
-  made.lifetimes = lifetimes_of(how.arrivals, made.what);
-  if (how.shapes) made.shapes = shapes_of(checked(read(*how.shapes, {.most = how.most})));
+  made.lifetimes = by_pod(lifetimes, made.what);
+  if (how.shapes) made.shapes = shapes_of(shapes);
   return made;
 }
 

@@ -86,6 +86,7 @@ def simulate(
     compare_with: Optional[Simulation] = None,
     timeline: bool = False,
     arrivals: Iterable[Tuple[str, float, Optional[float]]] = (),
+    most_made_pods: int = 250_000,
 ) -> Simulation:
     """What kube-scheduler would do with manifests, in virtual time (docs/simulate.md).
 
@@ -118,6 +119,7 @@ def simulate(
         "compare_with": [("compare_with", json.dumps(compare_with.data))] if compare_with is not None else [],
         "timeline": timeline,
         "arrivals": [(name, comes, runs) for name, comes, runs in arrivals],
+        "most_made_pods": most_made_pods,
         "seed": seed,
     }
     text, warnings, mistakes = _core._simulate(texts_of(manifests), how, own)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 )
 
 // Status is what is to be written of a pod's status.
@@ -137,6 +138,9 @@ func (s *latest[Status]) one(ctx context.Context) bool {
 	}
 	s.mu.Unlock()
 	close(done)
+	if err != nil && !again && !newer && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		klog.ErrorS(err, "a condition cannot be written", "of", name)
+	}
 	if again {
 		s.queue.AddRateLimited(name)
 	} else {

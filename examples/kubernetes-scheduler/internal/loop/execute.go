@@ -112,6 +112,9 @@ type flight struct {
 
 func (l *Loop) send(f *flight) {
 	f.queued = true
+	if p := l.mirror.Find(f.Pod); p != nil && p.Object.UID == f.UID {
+		l.sayScheduled(p)
+	}
 	l.writer.Bind(&f.Bind, func(said act.Outcome) { l.box.Put(func() { l.answered(f, said) }) })
 }
 

@@ -8,10 +8,11 @@ import (
 
 	"gangsched"
 	"gangsched/examples/kubernetes-scheduler/internal/act"
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
 
-// sayOfGroups writes of each PodGroup of Kubernetes whose members a turn was about whether it was scheduled, as kube-scheduler does: the condition
-// PodGroupScheduled, which stays once it is true.
+// sayOfGroups writes of each PodGroup of Kubernetes whose members found no node in a turn that it is not scheduled, as kube-scheduler does: the condition
+// PodGroupScheduled. That it is scheduled is said when a member's bind is sent, and stays.
 func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
 	notes := map[gangsched.PodID]string{}
 	for i := range said.all {
@@ -19,10 +20,13 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
 			notes[said.all[i].About] = said.all[i].Note
 		}
 	}
-	var tried []*schedulingv1alpha2.PodGroup
-	conditions := map[types.UID]metav1.Condition{}
+	var tried []*mirror.PodGroup
+	conditions := map[*mirror.PodGroup]metav1.Condition{}
 	for i := range decisions {
 		d := &decisions[i]
+		if d.Kind != gangsched.Nominate && d.Kind != gangsched.Reject {
+			continue
+		}
 		p := l.mirror.Pod(d.Pod)
 		if p == nil {
 			continue
@@ -31,38 +35,47 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
 		if group == nil {
 			continue
 		}
-		known, some := conditions[group.UID]
-		condition := metav1.Condition{Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionFalse, ObservedGeneration: group.Generation}
+		known, some := conditions[group]
+		condition := metav1.Condition{Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: notes[d.Pod]}
 		switch {
-		case d.Kind == gangsched.Bind:
-			condition.Status, condition.Reason = metav1.ConditionTrue, "Scheduled"
-		case some && known.Status == metav1.ConditionTrue:
-			continue
-		case d.Kind == gangsched.Nominate:
-			condition.Reason, condition.Message = schedulingv1alpha2.PodGroupReasonUnschedulable, "pod group is waiting for preemption to complete"
-		case some || d.Kind != gangsched.Reject:
-			continue
 		case d.Failed():
 			condition.Reason, condition.Message = schedulingv1alpha2.PodGroupReasonSchedulerError, d.Reason()
-		default:
-			condition.Reason, condition.Message = schedulingv1alpha2.PodGroupReasonUnschedulable, notes[d.Pod]
+		case some && known.Reason == schedulingv1alpha2.PodGroupReasonSchedulerError:
+			continue
+		case d.Kind == gangsched.Nominate:
+			condition.Message = "pod group is waiting for preemption to complete"
+		case some:
+			continue
 		}
 		if !some {
 			tried = append(tried, group)
 		}
-		conditions[group.UID] = condition
+		conditions[group] = condition
 	}
 	for _, group := range tried {
-		condition := conditions[group.UID]
-		if meta.IsStatusConditionTrue(group.Status.Conditions, condition.Type) && condition.Status != metav1.ConditionTrue {
-			continue
-		}
-		all := append([]metav1.Condition(nil), group.Status.Conditions...)
-		condition.LastTransitionTime = metav1.NewTime(l.clock.Wall())
-		if !meta.SetStatusCondition(&all, condition) {
-			continue
-		}
-		name := types.NamespacedName{Namespace: group.Namespace, Name: group.Name}
-		l.writer.SetGroupCondition(name, act.GroupCondition{UID: group.UID, Condition: *meta.FindStatusCondition(all, condition.Type)})
+		l.sayOfGroup(group, conditions[group])
 	}
+}
+
+// sayScheduled says it of the PodGroup of a pod whose bind is sent.
+func (l *Loop) sayScheduled(p *mirror.Pod) {
+	if group := l.mirror.PodGroup(p); group != nil {
+		l.sayOfGroup(group, metav1.Condition{Status: metav1.ConditionTrue, Reason: "Scheduled"})
+	}
+}
+
+// sayOfGroup writes whether a group is scheduled, unless it has said so last, or that it is.
+func (l *Loop) sayOfGroup(group *mirror.PodGroup, condition metav1.Condition) {
+	condition.Type, condition.ObservedGeneration = schedulingv1alpha2.PodGroupScheduled, group.Object.Generation
+	condition.LastTransitionTime = metav1.NewTime(l.clock.Wall())
+	all := append([]metav1.Condition(nil), group.Object.Status.Conditions...)
+	if group.Said != nil {
+		meta.SetStatusCondition(&all, *group.Said)
+	}
+	if meta.IsStatusConditionTrue(all, condition.Type) && condition.Status != metav1.ConditionTrue || !meta.SetStatusCondition(&all, condition) {
+		return
+	}
+	group.Said = meta.FindStatusCondition(all, condition.Type).DeepCopy()
+	name := types.NamespacedName{Namespace: group.Object.Namespace, Name: group.Object.Name}
+	l.writer.SetGroupCondition(name, act.GroupCondition{UID: group.Object.UID, Condition: *group.Said})
 }

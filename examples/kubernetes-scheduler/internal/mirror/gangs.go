@@ -2,10 +2,13 @@ package mirror
 
 import (
 	"cmp"
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"gangsched"
@@ -26,12 +29,25 @@ func groupOf(pod *corev1.Pod) string {
 	return cmp.Or(firstOf(pod.Labels, groupLabels), firstOf(pod.Annotations, groupAnnotations))
 }
 
-// SetPodGroup says that a PodGroup of Kubernetes is as it is. A change of its status alone is nothing to the library.
+// PodGroup is one of Kubernetes.
+type PodGroup struct {
+	Object *schedulingv1alpha2.PodGroup
+	Said   *metav1.Condition // what was written last of whether it is scheduled; the watch may not know of it yet
+}
+
+// SetPodGroup says that a PodGroup is as it is. A change of its status alone is nothing to the library.
 func (m *Mirror) SetPodGroup(group *schedulingv1alpha2.PodGroup) {
 	name := types.NamespacedName{Namespace: group.Namespace, Name: group.Name}
-	before := m.groups[name]
-	m.groups[name] = group
-	if before == nil || before.UID != group.UID || before.Generation != group.Generation {
+	known := m.groups[name]
+	if known == nil || known.Object.UID != group.UID {
+		m.groups[name] = &PodGroup{Object: group}
+		m.SetObject(group)
+		return
+	}
+	before := known.Object
+	known.Object = group
+	// (The API server counts no generations of it.)
+	if !equality.Semantic.DeepEqual(before.Spec, group.Spec) || !maps.Equal(before.Labels, group.Labels) || !maps.Equal(before.Annotations, group.Annotations) {
 		m.SetObject(group)
 	}
 }
@@ -43,7 +59,7 @@ func (m *Mirror) RemovePodGroup(group *schedulingv1alpha2.PodGroup) {
 }
 
 // PodGroup is the one of Kubernetes that a pod is in; nil if there is none.
-func (m *Mirror) PodGroup(p *Pod) *schedulingv1alpha2.PodGroup {
+func (m *Mirror) PodGroup(p *Pod) *PodGroup {
 	if group := p.Object.Spec.SchedulingGroup; group == nil || group.PodGroupName == nil {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +31,7 @@ type Mirror struct {
 	devices devices
 	storage Storage
 	gangs   map[types.NamespacedName]*labelledGang
-	groups  map[types.NamespacedName]*schedulingv1alpha2.PodGroup
+	groups  map[types.NamespacedName]*PodGroup
 	queues  queues
 
 	reservations map[string]*Reservation
@@ -57,7 +56,7 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 		devices: newDevices(),
 		storage: newStorage(),
 		gangs:   map[types.NamespacedName]*labelledGang{},
-		groups:  map[types.NamespacedName]*schedulingv1alpha2.PodGroup{},
+		groups:  map[types.NamespacedName]*PodGroup{},
 		queues:  newQueues(),
 
 		reservations: map[string]*Reservation{},
