@@ -20,6 +20,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   }
   if (const refusal no = with_.queue.ask_admission({group, true})) {
     tell(members, no);
+    with_.backfilling.refused({group, true}, no);
     return with_.queue.refuse({group, true}, no);
   }
   if (const std::optional<instant> then = with_.backfilling.planned_start({group, true})) {

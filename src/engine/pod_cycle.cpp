@@ -94,6 +94,7 @@ GANGSCHED_INLINE void pod_cycle::wait_for(row_t pod, instant then) {
 GANGSCHED_INLINE void pod_cycle::refuse(row_t pod, const refusal& why) {
   with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), why.by, why.said);
   const bool error = tell(pod, why.said);
+  with_.backfilling.refused({pod, false}, why);
   with_.queue.refuse({pod, false}, why);
   if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);
 }

@@ -294,9 +294,9 @@ GANGSCHED_INLINE void queue::take_out(entity e) {
   if (it.where != place::none) move(e, it, place::none);
 }
 
-GANGSCHED_INLINE void queue::reorder(entity e) {
+GANGSCHED_INLINE void queue::reorder(entity e, bool smaller) {
   queue_item& it = item(e);
-  note_late_start(e, it);
+  if (!smaller) note_late_start(e, it);  // else `flush_unschedulable` finds out
   if (it.where != place::active && it.where != place::backoff) return;
   const place where = it.where;
   take_out(e);

@@ -100,7 +100,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
     case place::unschedulable:
       if (rejected())
         queue_.gate(e);
-      else if (!by_hints() || e.group)
+      else if (!by_hints() || e.group || queue_.is_too_late(e, *now_))
         queue_.wake(e, *now_);  // else the plugins are asked about the change (requeue_by_hints)
       break;
     case place::in_flight:
@@ -153,7 +153,7 @@ GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
     queue_.take_out(e);
     unschedulable_.pass_on_group(root);
   } else if (state_->groups.alive(root)) {
-    queue_.ask_order_again(e);  // it may have been the first member
+    queue_.ask_order_again(e, true);  // it may have been the first member
     if (queue_.item(e).where == place::gated) gate_or_activate(e);
   }
 }

@@ -23,6 +23,8 @@ namespace detail {
 inline constexpr const char* why_yunikorn_evicts = "its queue has more than it is guaranteed, and another one less";
 inline constexpr const char* no_yunikorn_victims =
     "nobody goes for it: its queue has its guarantee, or others have no more";
+inline constexpr const char* why_required_node_evicts = "a pod that has to be on its node has no room there";
+inline constexpr const char* no_required_node_victims = "nobody goes for it on the node that it has to be on";
 
 }  // namespace detail
 
@@ -112,6 +114,7 @@ struct yunikorn_policy::search {
   queues::yunikorn::preemptor finder{};
   std::vector<pod_id> victims = {};
   std::vector<assignment> placed = {};
+  const char* reason = detail::why_yunikorn_evicts;
 
   /// Who leaves is gone.
   search(const yunikorn_books& b, trial& in) : books{b}, attempt{in} {
@@ -172,10 +175,15 @@ struct yunikorn_policy::search {
     std::vector<queues::yunikorn::ask_index> there;
     node.each_pod([&](const pod_info& other) {
       const queues::yunikorn::ask_index its = books.ask_of(other);
-      if (its != queues::yunikorn::none && now().runs(its)) there.push_back(its);
+      // Nobody of its own gang, and nobody whom this search has put there.
+      if (its != queues::yunikorn::none && books.queues().runs(its) && now().runs(its) &&
+          books.application_of(other) != books.application_of(pod))
+        there.push_back(its);
     });
     const auto going = required_node_victims(now(), books.ask_of(pod), there, books.free_of(node));
-    return !going.empty() && put_instead(pod, *at, going);
+    if (going.empty() || !put_instead(pod, *at, going)) return false;
+    reason = detail::why_required_node_evicts;
+    return true;
   }
   /// If filters let it in then.
   bool put_instead(const pod_info& pod, node_id node, const std::vector<queues::yunikorn::ask_index>& going) {
@@ -199,7 +207,7 @@ struct yunikorn_policy::search {
     plan.verdict = status::success();
     plan.nominated = placed.front().node;
     plan.victims = std::move(victims);
-    plan.reason = detail::why_yunikorn_evicts;
+    plan.reason = reason;
   }
 };
 
@@ -210,6 +218,8 @@ GANGSCHED_INLINE victim_plan yunikorn_policy::post_filter(trial& attempt, const 
   plan.verdict = status::unresolvable(detail::no_yunikorn_victims);
   const yunikorn_books& books = read(attempt.cluster());
   if (books.ask_of(pod) == queues::yunikorn::none || queue->spec().reclaim == queue_reclaim::never) return plan;
+  if (books.queues().of_ask(books.ask_of(pod)).spec.on_required_node)
+    plan.verdict = status::unresolvable(detail::no_required_node_victims);
   if (waits_for_leaving(attempt, pod, [](const pod_info& other) { return other.preempted(); })) {
     plan.keep_nomination = true;
     return plan;

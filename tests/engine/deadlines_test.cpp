@@ -419,6 +419,58 @@ TEST_CASE("Deadline: verdicts come at the times that a look at everybody gives, 
   CHECK(told > 300);
 }
 
+TEST_CASE("Deadline with backfill: what was reserved for whom it is too late for is free for others",
+          "[deadline][backfill]") {
+  for (const backfill_rule rule : {backfill_rule::easy, backfill_rule::conservative}) {
+    for (const bool gang : {false, true}) {
+      CAPTURE(static_cast<int>(rule), gang);
+      world w{by_slack(), {.ties = tie_rule::lowest_row, .backfill = rule}};
+      w.add(a_node{"n"}.cpu(4));
+      const pod_id runs = w.add(job{.name = "runs", .runs = 10min, .cpus = 4});
+      w.run(true);
+      pod_id big{};
+      if (gang) {
+        group_spec spec = a_gang{"big", 2};
+        spec.deadline = 25min;
+        const group_id id = w.add(spec);
+        big = w.add(job{.name = "big-0", .runs = 10min, .cpus = 2, .group = id});
+        w.add(job{.name = "big-1", .runs = 10min, .cpus = 2, .group = id});
+      } else {
+        big = w.add(job{.name = "big-0", .runs = 10min, .deadline = 25min, .cpus = 4});
+      }
+      w.run();
+      REQUIRE(w.cluster.reserved_from(big) == 10min);
+      w.add(job{.name = "small", .runs = 30min, .cpus = 2});
+      w.run_at(1min);
+      CHECK(reason_of(w, "small") != "Deadline");
+      w.run_at(15min + 1ns);  // who runs takes longer than was said
+      CHECK(reason_of(w, "big-0") == "Deadline");
+      CHECK_FALSE(w.cluster.reserved_from(big));
+      w.now = 20min;
+      w.remove(runs);
+      CHECK(bound(w.run()) == words{"small"});
+      CHECK(w.scheduler.verify());
+    }
+  }
+}
+
+TEST_CASE("Deadline: who is told that there is less time than has passed is told so at once", "[deadline]") {
+  for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::all, wake_rule::hints}) {
+    world w{by_slack(), {.ties = tie_rule::lowest_row, .wake = rule}};
+    w.add(a_node{"n"}.cpu(1));
+    job one{.name = "waits", .runs = 1min, .deadline = 60min, .cpus = 2};
+    const pod_id waits = w.add(one);
+    w.run();
+    CHECK(w.run_at(10min) == words{"reject waits"});
+    CHECK(reason_of(w, "waits") == "NodeResourcesFit");
+    one.deadline = 5min;
+    w.now = 12min;
+    w.must(w.cluster.update_pod(waits, one));
+    CHECK(w.run() == words{"reject waits"});
+    CHECK(reason_of(w, "waits") == "Deadline");
+  }
+}
+
 TEST_CASE("Deadline with backfill: a verdict when the time that could be reserved is too late",
           "[deadline][backfill]") {
   for (const backfill_rule rule : {backfill_rule::easy, backfill_rule::conservative}) {

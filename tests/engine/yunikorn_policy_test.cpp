@@ -225,6 +225,32 @@ TEST_CASE("for who has to be on one node whoever may goes from there, whatever q
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("a member that has to be on one node has nobody of its own gang evicted", "[engine][yunikorn]") {
+  core_queues w{
+      profile{yunikorn_policy{}, scheduling_gates{}, node_affinity_plugin{}, node_resources_fit{}, gang_scheduling{}}};
+  w.add(a_node{"m"}.cpu(2));
+  w.add(a_node{"n"}.cpu(4));
+  w.add(a_node{"other"}.cpu(1));
+  w.add(a_node{"another"}.cpu(1));
+  w.queue("a");
+  w.queue("b");
+  w.ask("old", "a", 2, 0, "n");
+  const group_id gang = w.add(a_gang{"gang", 3});
+  for (const std::string name : {"l0", "x1", "y2"}) {
+    a_pod one = w.of(name, "b", 2);
+    one.spec.group = gang;
+    if (name == "y2")
+      one.spec.affinity.required.emplace().push_back(
+          {.match_fields = {{"metadata.name", selector_operator::in, {"n"}}}});
+    w.add(one);
+  }
+  const words said = sorted(w.run());
+  CHECK(count(said, "evict old n") == 1);
+  CHECK(count(said, "nominate") == 3);
+  w.remove(w.pod("old"));
+  CHECK(count(w.run_at(60s), "bind") == 3);
+}
+
 TEST_CASE("a gang that goes as a whole gets its guarantee, and is nobody's victim", "[engine][yunikorn]") {
   yunikorn_world w;
   w.add(a_node{"n"}.cpu(4));

@@ -51,6 +51,10 @@ class GANGSCHED_API backfill {
   /// another one. Who says no, if it may not start as late as that: then it has none. O(pods) to find when they end, and O(log pods)
   /// attempts of the entity.
   [[nodiscard]] refusal reserve(entity e);
+  /// An entity was refused before its attempt. If nothing helps it, as when it is too late for it, nothing is reserved for it any more.
+  void refused(entity e, const refusal& why) {
+    if (why.said.code == code::unresolvable && on()) end_reservation(e);
+  }
   /// When the entity is to start, if that is later than now: a reservation that says so, or a group of them. O(its pods).
   [[nodiscard]] std::optional<instant> planned_start(entity e) const;
   /// Keeps nodes for such an entity from @p then on, which is when it starts: where it fits when those have left who are expected to. None

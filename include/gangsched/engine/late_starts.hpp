@@ -20,9 +20,17 @@ class late_starts {
   }
   /// O(log n).
   void set(entity e, instant when) {
+    const key its{e.row, e.group};
+    const auto found = when_.find(its);
+    if (found != when_.end() && found->second == when) return;
     erase(e);
-    const auto [at, fresh] = order_.emplace(when, key{e.row, e.group});
-    when_.emplace(at->second, when);
+    const auto at = order_.emplace(when, its).first;
+    try {
+      when_.emplace(its, when);
+    } catch (...) {
+      order_.erase(at);
+      throw;
+    }
   }
   /// O(log n).
   void erase(entity e) {

@@ -101,11 +101,15 @@ class GANGSCHED_API queue {
   void take_out(entity e);
   /// Takes it out, and forgets how often it was tried.
   void renew(entity e);
-  /// What it is ordered by has changed.
-  void reorder(entity e);
+  /// What it is ordered by has changed. @p smaller: a group that a member has left, so that it is in no greater hurry than it was.
+  void reorder(entity e, bool smaller = false);
   /// In which queue it stands may have changed, or by when it should start.
-  void ask_order_again(entity e) {
-    if (active_.has_queues() || state_->pods.have_limits) reorder(e);
+  void ask_order_again(entity e, bool smaller = false) {
+    if (active_.has_queues() || state_->pods.have_limits) reorder(e, smaller);
+  }
+  /// Whether a hook refuses who waits because of his deadline. O(members).
+  [[nodiscard]] bool is_too_late(entity e, instant now) const {
+    return entities_ != nullptr && state_->pods.have_limits && too_late_from(e) <= now;
   }
   /// Somebody tries it again who had it before.
   void fly(entity e);
