@@ -168,15 +168,9 @@ class preemption_trials::open_trial final : public trial {
     model::cluster_state& state = *state_;
     std::span<const host_port> ports;
     if (state.semantics.has(quirk::trials_know_ports_once)) ports = state.classes[state.pods.cls[pod]].ports;
-    for (const host_port& port : ports) state.nodes.ports.add(node, port);  // it may be gone with another pod
     suppose_gone(state, pod, kind_of_removal());
-    for (const host_port& port : ports) {
-      const auto taken = [&] {
-        const std::span<const host_port> all = state.nodes.ports[node];
-        return std::binary_search(all.begin(), all.end(), port);
-      };
-      while (taken()) state.nodes.ports.remove(node, port);
-    }
+    for (const host_port& port : ports)
+      while (state.nodes.ports.is_used(node, port)) state.nodes.ports.remove(node, port);
   }
   [[nodiscard]] model::removal kind_of_removal() const {
     // A group's cycle counts anew, so that it cannot be misled.

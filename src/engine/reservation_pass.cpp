@@ -100,10 +100,14 @@ GANGSCHED_INLINE std::vector<row_t> usable_reservations(const model::cluster_sta
   return made;
 }
 
-GANGSCHED_INLINE std::vector<row_t> reservations_on(const model::cluster_state& state, row_t node) {
+GANGSCHED_INLINE std::vector<row_t> reservations_to_pass_over(const model::cluster_state& state, row_t node,
+                                                              const pod_class& cls) {
   std::vector<row_t> found;
+  const bool asks = any(model::assigned_pods::facets_of(cls) & reads::devices);
   for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod])
-    if (state.reserved.row_of(pod) != no_row && !state.reserved.spent(pod)) found.push_back(pod);
+    if (state.reserved.row_of(pod) != no_row && !state.reserved.spent(pod) &&
+        !(asks && state.pods.claim[pod] != nullptr))
+      found.push_back(pod);
   return found;
 }
 
@@ -284,7 +288,7 @@ GANGSCHED_INLINE status filter_with_reservations(picker& asks, model::cluster_st
       if (by != nullptr) *by = 0;
       return no_reservation(state, *of, node);
     }
-  } else if (std::vector<row_t> all = reservations_on(state, node); !all.empty()) {
+  } else if (std::vector<row_t> all = reservations_to_pass_over(state, node, *of); !all.empty()) {
     const reservation_pass pass{&asks, state, pod, std::move(all)};
     return asks.filter(pod, node, by);
   }
@@ -301,7 +305,7 @@ GANGSCHED_INLINE bool passes_with_reservations(picker& asks, model::cluster_stat
       if (asks.passes_locally(cls, node)) return true;
     }
     if (of->room_in != nullptr) return false;
-  } else if (std::vector<row_t> all = reservations_on(state, node); !all.empty()) {
+  } else if (std::vector<row_t> all = reservations_to_pass_over(state, node, *of); !all.empty()) {
     const reservation_pass pass{nullptr, state, no_row, std::move(all)};
     return asks.passes_locally(cls, node);
   }

@@ -10,6 +10,11 @@ GANGSCHED_INLINE void port_column::insert(row_t row, host_port port) {
   all.insert(std::lower_bound(all.begin(), all.end(), port), port);
 }
 
+GANGSCHED_INLINE bool port_column::is_used(row_t row, host_port port) const noexcept {
+  const std::span<const host_port> all = (*this)[row];
+  return std::binary_search(all.begin(), all.end(), port);
+}
+
 GANGSCHED_INLINE void port_column::erase(row_t row, host_port port) noexcept {
   ports& all = data_[row];
   all.erase(std::lower_bound(all.begin(), all.end(), port));

@@ -73,6 +73,28 @@ TEST_CASE("a reservation's devices are its owners', and it has again what they l
   CHECK(w.run(true) == words{"bind last n"});
 }
 
+TEST_CASE("who ignores reservations takes no devices from them", "[engine][reservations][devices]") {
+  world w;
+  node_spec machine = a_node{"n"}.cpu(8).gpus(2);
+  machine.devices = gpu_devices(2);
+  const node_id n = w.add(machine);
+  pod_spec held = a_pod{"r"}.cpu(6).gpus(2);
+  held.reservation = reservation_spec{.owners = {{.labels = app("a")}}};
+  held.node = n;
+  w.add(held);
+  pod_spec greedy = a_pod{"wants-a-gpu"}.cpu(1).gpus(1);
+  greedy.ignores_reservations = true;
+  w.add(greedy);
+  CHECK(w.run(true) == words{"reject wants-a-gpu"});
+  pod_spec plain = a_pod{"plain"}.cpu(4);
+  plain.ignores_reservations = true;
+  w.add(plain);
+  CHECK(w.run(true) == words{"bind plain n"});
+  w.remove(w.pod("r"));
+  w.now = 60s;
+  CHECK(w.run(true) == words{"bind wants-a-gpu n"});
+}
+
 TEST_CASE("a reservation for once that is allocated around a pod holds the devices beside it, and then all",
           "[engine][reservations][devices]") {
   world w;

@@ -234,6 +234,32 @@ TEST_CASE("who ignores reservations takes what they hold if nothing else is free
   CHECK(w.cluster.requested(m, "cpu") == 3000);
 }
 
+TEST_CASE("who takes an owner's place may have its port, and that of its reservation", "[engine][reservations]") {
+  for (const bool once : {true, false}) {
+    world w{profiles::kube_default(),
+            {.ties = tie_rule::lowest_row},
+            {.semantics = once ? kube_semantics{} : kube_semantics{}.without(quirk::trials_know_ports_once)}};
+    const node_id n = w.add(a_node{"n"}.cpu(4));
+    const auto with_port = [](pod_spec made) {
+      made.containers[0].ports.push_back({.host_port = 80});
+      return made;
+    };
+    pod_spec held = with_port(holder("r", 4));
+    held.node = n;
+    w.add(held);
+    w.add(with_port(owner("one", 3)));
+    CHECK(w.run(true) == words{"bind one n"});
+    pod_spec more = with_port(owner("more", 3));
+    more.priority = 10;
+    w.add(more);
+    CHECK(sorted(w.run(true)) == words{"evict one n", "nominate more n"});
+    w.remove(w.pod("one"));
+    w.now = 60s;
+    CHECK(w.run(true) == words{"bind more n"});
+    CHECK(w.scheduler.verify());
+  }
+}
+
 TEST_CASE("a reservation that comes, grows, or gets room back wakes whom it is for", "[engine][reservations][wake]") {
   const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
   world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .wake = rule}};

@@ -45,6 +45,9 @@ TEST_CASE("a port column keeps one sorted entry for every use", "[model][port_co
   column.remove(1, a);
   column.remove(1, c);
   CHECK(column[1].empty());
+  column.remove(1, c);  // it is gone with another pod
+  column.remove(7, c);
+  CHECK(column[1].empty());
   CHECK(undo.size() == 0);
 }
 

@@ -212,18 +212,24 @@ void host::check_place(const known_pod& pod, const decision& one) const {
   for (std::size_t i = 0; i < resources.size(); ++i) {
     if (pod.needs[i] == 0 || (resources[i].starts_with("nvidia.com/") && !pod.spec.devices.empty())) continue;
     // (What is left of room that is held for it the pod does not ask for; the host may hold more than there is.)
-    std::int64_t own = 0;
+    std::int64_t own = 0, ignoring = 0, ignored = 0;
     for (const auto& [room, parts] : known_.rooms)
       own += pod.spec.held_room == room_name(room) ? known_.left(room, pod.node)[i] : 0;
     for (const auto& [at, other] : known_.pods) {
       const bool lets = other.node == pod.node && other.spec.reservation && &other != &pod &&
                         (pod.spec.ignores_reservations || cluster_.reservation_of(pod.id) == other.id);
       if (lets) own += left_of(other)[i];
+      if (other.node == pod.node && &other != &pod && other.spec.ignores_reservations) ignoring += other.needs[i];
+      if (other.node == pod.node && other.spec.reservation) ignored += left_of(other)[i];
       if (pod.spec.reservation && other.spec.ignores_reservations && other.node == pod.node) own += other.needs[i];
     }
     if (pod.spec.reservation && pod.spec.reservation->pre_allocation != pre_allocation::none) continue;
+    // (Those who came after it in the same call, and pass over what is reserved.)
+    if (!pod.spec.ignores_reservations) own += std::min(ignoring, ignored);
     if (cluster_.requested(node.id, resources[i]) - own > node.allocatable[i])
-      wrong("a node gets more than it has", std::string{resources[i]} + ": " + where);
+      wrong("a node gets more than it has", std::string{resources[i]} + ": " + where + ", where " +
+                                                std::to_string(cluster_.requested(node.id, resources[i])) +
+                                                " are requested, " + std::to_string(own) + " of it its own");
   }
   const std::set<std::int32_t> ports = ports_of(pod.spec);
   for (const auto& [at, other] : known_.pods) {

@@ -60,8 +60,10 @@ class without_reservations {
 /// nothing where that would be more than 100 (Koordinator's ScoreReservation).
 [[nodiscard]] GANGSCHED_API std::int64_t score_reservation(const model::cluster_state& state, row_t reservation,
                                                            const pod_class& cls);
-/// Those of a node that hold something.
-[[nodiscard]] GANGSCHED_API std::vector<row_t> reservations_on(const model::cluster_state& state, row_t node);
+/// Those of a node that hold something which pods of @p cls, who ignore reservations, may take: nobody takes devices from them. O(pods of
+/// the node).
+[[nodiscard]] GANGSCHED_API std::vector<row_t> reservations_to_pass_over(const model::cluster_state& state, row_t node,
+                                                                         const pod_class& cls);
 
 /// The best of the reservations that the pod may use on the node (no_row: on any) with which filters let it in, or no_row.
 /// O(reservations there · hooks).

@@ -23,10 +23,13 @@ class GANGSCHED_API port_column final : public column_base {
     insert(row, port);
     if (undo_->recording()) undo_->save(*this, row, added, pack(port));
   }
+  /// Nothing if it is in no use there: in a trial of Kubernetes' it may be gone with another pod (quirk::trials_know_ports_once).
   void remove(row_t row, host_port port) {
+    if (!is_used(row, port)) return;
     if (undo_->recording()) undo_->save(*this, row, removed, pack(port));
     erase(row, port);
   }
+  [[nodiscard]] bool is_used(row_t row, host_port port) const noexcept;
 
   void restore(row_t row, std::uint32_t what, std::uint64_t word) noexcept override {
     if (what == added)
