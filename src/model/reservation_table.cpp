@@ -200,7 +200,10 @@ GANGSCHED_INLINE bool reservation_table::renew(row_t pod, row_t node) {
   const row_t row = row_of(pod);
   if (was_used_up) used_up_.set(row, true);
   if (held != nullptr) devices_.set(row, std::move(held));
-  for (const owner& other : drawing) choose(other.pod, pod, other.there), draw(row, other.pod, node, +1);
+  for (const owner& other : drawing) {
+    choose(other.pod, pod, other.there), draw(row, other.pod, node, +1);
+    if (pods_.state[other.pod] == pod_state::bound) runs(other.pod);  // it may be for once from now on
+  }
   return last || first;
 }
 

@@ -73,6 +73,24 @@ TEST_CASE("a reservation's devices are its owners', and it has again what they l
   CHECK(w.run(true) == words{"bind last n"});
 }
 
+TEST_CASE("a reservation that is for once from now on is over if an owner of it runs", "[engine][reservations]") {
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(8));
+  pod_spec held = holder("r", 4);
+  held.node = n;
+  const pod_id r = w.add(held);
+  w.add(owner("one", 1));
+  CHECK(w.run(true) == words{"bind one n"});
+  CHECK(w.cluster.left_of(r, "cpu") == 3000);
+  held.reservation->once = true;
+  w.must(w.cluster.update_pod(r, held));
+  CHECK(w.cluster.left_of(r, "cpu") == 0);
+  w.remove(w.pod("one"));
+  CHECK(w.cluster.left_of(r, "cpu") == 0);
+  w.now = 1s;
+  CHECK(w.run() == words{"evict r n"});
+}
+
 TEST_CASE("who ignores reservations takes no devices from them", "[engine][reservations][devices]") {
   world w;
   node_spec machine = a_node{"n"}.cpu(8).gpus(2);
