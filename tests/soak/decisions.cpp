@@ -236,7 +236,8 @@ void host::check_place(const known_pod& pod, const decision& one) const {
     if (&other == &pod || other.node == nobody) continue;
     const bool off = (other.spec.reservation && other.node == pod.node &&
                       (pod.spec.ignores_reservations || cluster_.reservation_of(pod.id) == other.id)) ||
-                     cluster_.reservation_of(other.id) == pod.id;
+                     cluster_.reservation_of(other.id) == pod.id ||
+                     (pod.spec.reservation && other.spec.ignores_reservations && other.node == pod.node);
     if (off) continue;  // it was judged as if that were not there
     const known_node& there = known_.nodes.at(other.node);
     if (other.node == pod.node && !ports.empty()) {
