@@ -61,11 +61,11 @@ func TestASimulationSaysWhoGoesWhere(t *testing.T) {
 }
 
 func TestMistakesOfASimulationAreAllSaid(t *testing.T) {
-	bad := gangsched.Source{Name: "bad.yaml", Text: []byte("{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: 7}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: y}, spec: {containers: 7}}\n")}
+	bad := gangsched.Source{Name: "bad.yaml", Text: []byte("{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: 7}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: z}, spec: {containers: 7}}\n")}
 	made, _, _, err := simulate(t, gangsched.SimulationOptions{}, bad)
 	want(t, errors.Is(err, gangsched.ErrMalformed), true)
 	want(t, len(made.Errors), 2)
-	want(t, made.Errors[1].Object, "bad.yaml:3: Pod default/y")
+	want(t, made.Errors[1].Object, "bad.yaml:3: Pod default/z")
 
 	late := gangsched.SimulationOptions{Arrivals: []gangsched.Arrival{{Name: "small", Runs: -time.Second}}}
 	_, _, _, err = simulate(t, late, gangsched.Source{Name: "pods.yaml", Text: []byte(simulatedPods)})

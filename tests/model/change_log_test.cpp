@@ -92,6 +92,20 @@ TEST_CASE("a log is not trimmed while somebody holds it, but when the last one l
   CHECK(log.end() == 20);
 }
 
+TEST_CASE("a log is cut off at the same places, whether its records were held or not", "[model][change_log]") {
+  for (std::size_t bound = 0; bound < 6; ++bound) {
+    for (int held = 1; held < 40; ++held) {
+      change_log one_by_one{bound}, at_once{bound};
+      for (int call = 0; call < 5; ++call) {
+        at_once.hold();
+        for (int i = 0; i < held; ++i) one_by_one.write({}), at_once.write({});
+        at_once.let_go();
+        CHECK(one_by_one.begin() == at_once.begin());
+      }
+    }
+  }
+}
+
 TEST_CASE("a truncated log goes on from where it was cut", "[model][change_log]") {
   change_log log{16};
   append(log, 0, 3);

@@ -257,7 +257,8 @@ TEST_CASE("a long transaction does not lose the log that it must give back", "[m
     trial.commit();
   }
   CHECK(inside(c).log.end() == end + 200);
-  CHECK(inside(c).log.end() - inside(c).log.begin() == 4);
+  const std::uint64_t kept = inside(c).log.end() - inside(c).log.begin();
+  CHECK((kept >= 4 && kept < 8));  // as many as if each record had been a call
 }
 
 TEST_CASE("a dry run may take running pods off their nodes and put some back", "[model][transaction]") {

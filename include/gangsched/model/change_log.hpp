@@ -133,8 +133,9 @@ class change_log {
   }
 
  private:
+  /// As far as if each record had been the last of a call, so that it does not matter which of them were held.
   [[gnu::noinline]] void cut_off() noexcept {
-    begin_ = end() - bound_;
+    begin_ = bound_ == 0 ? end() : begin_ + bound_ * ((end() - begin_) / bound_ - 1);
     if (begin_ > first_) {
       records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(begin_ - first_));
       first_ = begin_;
