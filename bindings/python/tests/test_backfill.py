@@ -110,8 +110,8 @@ def test_what_is_no_rule_and_no_time_is_refused():
 
 def test_who_has_to_start_first_goes_first():
     profile = gs.Profile.of_configuration(
-        """{profiles: [{plugins: {queueSort: {disabled: [{name: "*"}], enabled: [{name: LeastSlackSort}]},
-                                  multiPoint: {enabled: [{name: Deadline}]}}}]}"""
+        """{"profiles": [{"plugins": {"queueSort": {"disabled": [{"name": "*"}], "enabled": [{"name": "LeastSlackSort"}]},
+                                        "multiPoint": {"enabled": [{"name": "Deadline"}]}}}]}"""
     )
     cluster = gs.Cluster()
     cluster.add_node(gs.Node("n", cpu=8))
