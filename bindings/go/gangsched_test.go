@@ -254,8 +254,9 @@ func TestAPluginThatPanicsEndsItsCycle(t *testing.T) {
 	plugin := &byCookie{panic: true}
 	w := with(t, "ByCookie", plugin, gangsched.PluginOptions{}, 6)
 	w.pod("p", 1)
-	_, err := w.scheduler.Run(0)
+	decisions, err := w.scheduler.Run(0)
 	want(t, errors.Is(err, gangsched.ErrContract), true)
+	want(t, len(decisions) == 1 && decisions[0].Failed(), true)
 	want(t, strings.Contains(err.Error(), "on purpose"), true)
 	plugin.panic = false
 	want(t, w.run(int64(time.Minute)), "p bind n4")

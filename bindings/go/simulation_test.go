@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,26 @@ func TestASimulationSaysWhoGoesWhere(t *testing.T) {
 	want(t, made.Pods[0].PlacedSeconds, 60.0)
 	want(t, made.Diff != nil && len(made.Diff.Pods) == 1, true)
 	want(t, made.Diff.Pods[0].Now, "ended on a")
+}
+
+func TestSimulationsRunSideBySide(t *testing.T) {
+	files := []gangsched.Source{{Name: "node.yaml", Text: []byte(simulatedNode)}, {Name: "pods.yaml", Text: []byte(simulatedPods)}}
+	alone, _, err := gangsched.Simulate(files, gangsched.SimulationOptions{})
+	want(t, err, nil)
+	var all sync.WaitGroup
+	said := make([]string, 4)
+	for i := range said {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			text, _, _ := gangsched.Simulate(files, gangsched.SimulationOptions{})
+			said[i] = string(text)
+		}()
+	}
+	all.Wait()
+	for _, one := range said {
+		want(t, one, string(alone))
+	}
 }
 
 func TestMistakesOfASimulationAreAllSaid(t *testing.T) {

@@ -38,8 +38,6 @@ std::vector<pod_manifest> take(manifests& from, const auto& is) {
   return taken;
 }
 
-std::string full_name(const pod_manifest& pod) { return pod.spec.ns + "/" + pod.spec.name; }
-
 /// A name comes again only when its pod is gone.
 bool keeps_names(const pod_manifest& pod) {
   return pod.owner_kind == "StatefulSet" || pod.owner_kind == "DaemonSet" || pod.owner_kind == "LeaderWorkerSet";
@@ -90,6 +88,8 @@ scaled_workload take_scaled(manifests& what, const autoscaler_manifest& scaler) 
 }
 
 }  // namespace
+
+std::string full_name(const pod_manifest& pod) { return pod.spec.ns + "/" + pod.spec.name; }
 
 std::optional<instant> run_time_of(const pod_manifest& pod) {
   const auto said = pod.annotations.find("gangsched.dev/run-time");

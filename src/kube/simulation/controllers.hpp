@@ -42,6 +42,8 @@ struct live_controllers {
 [[nodiscard]] live_controllers take_over(manifests& what, std::int64_t start, instant until, std::size_t most_pods,
                                          std::vector<warning>& warnings);
 
+/// "default/web-1"
+[[nodiscard]] std::string full_name(const pod_manifest& pod);
 /// How long a pod runs: its annotation gangsched.dev/run-time. Throws bad_input.
 [[nodiscard]] std::optional<instant> run_time_of(const pod_manifest& pod);
 

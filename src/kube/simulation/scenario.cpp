@@ -41,7 +41,7 @@ std::size_t find_pod(const manifests& among, const std::string& wanted) {
   std::vector<std::string> similar;
   for (std::size_t i = 0; i < among.pods.size(); ++i) {
     const pod_spec& pod = among.pods[i].spec;
-    const std::string full = pod.ns + "/" + pod.name;
+    const std::string full = full_name(among.pods[i]);
     if (full == wanted || pod.name == wanted)
       found.push_back(i);
     else if (full.starts_with(wanted) || pod.name.starts_with(wanted))
@@ -49,7 +49,7 @@ std::size_t find_pod(const manifests& among, const std::string& wanted) {
   }
   if (found.size() == 1) return found.front();
   std::string hint;
-  for (const std::size_t i : found) similar.push_back(among.pods[i].spec.ns + "/" + among.pods[i].spec.name);
+  for (const std::size_t i : found) similar.push_back(full_name(among.pods[i]));
   constexpr std::size_t most = 5;
   if (similar.size() > most) similar.resize(most), similar.emplace_back("…");
   if (!similar.empty()) hint = fmt::format("; {}: {}", found.empty() ? "similar" : "one of", fmt::join(similar, ", "));
@@ -174,8 +174,7 @@ std::map<std::string, lifetime> lifetimes_of(std::span<const arrival> from, cons
     const auto [first, last] = by_name.equal_range(one.name);
     if (first == last)
       throw bad_input{where, "name", fmt::format("\"{}\" is no pod, no controller and no group", one.name)};
-    for (auto pod = first; pod != last; ++pod)
-      all[pod->second->spec.ns + "/" + pod->second->spec.name] = {one.arrives, one.runs};
+    for (auto pod = first; pod != last; ++pod) all[full_name(*pod->second)] = {one.arrives, one.runs};
   }
   return all;
 }
@@ -185,7 +184,7 @@ std::vector<lifetime> by_pod(const std::map<std::string, lifetime>& from, const 
   std::vector<lifetime> all;
   if (from.empty()) return all;
   for (const pod_manifest& pod : what.pods) {
-    const auto found = from.find(pod.spec.ns + "/" + pod.spec.name);
+    const auto found = from.find(full_name(pod));
     all.push_back(found == from.end() ? lifetime{} : found->second);
   }
   return all;

@@ -140,9 +140,7 @@ GANGSCHED_INLINE void preemptor::collect_below(queue_index queue, std::int64_t p
   for (const application_index member : queues_->applications(queue))
     for (const ask_index one : queues_->of(member).allocations) {
       const ask& held = queues_->of_ask(one);
-      if (held.spec.on_required_node || held.spec.stays ||
-          (held.spec.request.types() & ask_->spec.request.types()) == 0)
-        continue;
+      if (!may_go(held.spec) || (held.spec.request.types() & ask_->spec.request.types()) == 0) continue;
       if (!all && held.spec.priority > priority) continue;
       const std::uint32_t reluctance = (held.spec.opted_out ? 2u : 0u) + (held.spec.originator ? 1u : 0u);
       victims_.push_back({one, queue, held.node, reluctance, held.spec.created});

@@ -100,7 +100,7 @@ inline void choose(const partition& queues, queue_index leaf, const resources& a
     for (const ask_index which : queues.of(application).allocations) {
       const ask& of = queues.of_ask(which);
       const std::uint32_t types = of.spec.request.types();
-      if ((types & amount.types()) == 0 || of.spec.on_required_node || of.spec.stays || of.preempted != 0) continue;
+      if ((types & amount.types()) == 0 || !may_go(of.spec) || of.preempted != 0) continue;
       quota_victim& one = sorted.emplace_back(quota_victim{which, &of});
       one.kind = turn_to_go(of.spec);
       one.matching = std::popcount(types & amount.types()) * 100 / std::popcount(types);

@@ -12,7 +12,7 @@ GANGSCHED_INLINE std::vector<ask_index> required_node_victims(const partition& q
   std::vector<ask_index> victims;
   for (const ask_index one : there) {
     const ask& its = queues.of_ask(one);
-    if (its.spec.on_required_node || its.spec.stays || its.spec.priority > wants.priority || its.preempted != 0 ||
+    if (!may_go(its.spec) || its.spec.priority > wants.priority || its.preempted != 0 ||
         (its.spec.request.types() & wants.request.types()) == 0)
       continue;
     victims.push_back(one);

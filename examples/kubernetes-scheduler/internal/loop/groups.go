@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,9 @@ import (
 // sayOfGroups writes of each PodGroup of Kubernetes whose members found no node in a turn that it is not scheduled, as kube-scheduler does: the condition
 // PodGroupScheduled. That it is scheduled is said when a member's bind is sent, and stays.
 func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
+	if !l.mirror.HasPodGroups() {
+		return
+	}
 	notes := map[gangsched.PodID]string{}
 	for i := range said.all {
 		if said.all[i].Reason == "FailedScheduling" {
@@ -66,9 +71,12 @@ func (l *Loop) sayScheduled(p *mirror.Pod) {
 
 // sayOfGroup writes whether a group is scheduled, unless it has said so last, or that it is.
 func (l *Loop) sayOfGroup(group *mirror.PodGroup, condition metav1.Condition) {
+	if group.Said != nil && group.Said.Status == metav1.ConditionTrue {
+		return
+	}
 	condition.Type, condition.ObservedGeneration = schedulingv1alpha2.PodGroupScheduled, group.Object.Generation
 	condition.LastTransitionTime = metav1.NewTime(l.clock.Wall())
-	all := append([]metav1.Condition(nil), group.Object.Status.Conditions...)
+	all := slices.Clone(group.Object.Status.Conditions)
 	if group.Said != nil {
 		meta.SetStatusCondition(&all, *group.Said)
 	}

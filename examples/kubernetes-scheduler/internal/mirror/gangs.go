@@ -58,6 +58,9 @@ func (m *Mirror) RemovePodGroup(group *schedulingv1alpha2.PodGroup) {
 	m.RemoveObject(group)
 }
 
+// HasPodGroups says whether there are any of Kubernetes.
+func (m *Mirror) HasPodGroups() bool { return len(m.groups) != 0 }
+
 // PodGroup is the one of Kubernetes that a pod is in; nil if there is none.
 func (m *Mirror) PodGroup(p *Pod) *PodGroup {
 	if group := p.Object.Spec.SchedulingGroup; group == nil || group.PodGroupName == nil {

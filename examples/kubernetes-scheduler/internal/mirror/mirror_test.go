@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -182,4 +183,37 @@ func TestWhatRunsCountsThoughItsClaimIsMissing(t *testing.T) {
 	if p := w.Find(nameOf(waiting)); p.ID != 0 || p.Refused == "" {
 		t.Errorf("a pod waits for nothing: %+v", p)
 	}
+}
+
+func TestAPodGroupIsReadAgainWhenItSaysSomethingElse(t *testing.T) {
+	w := newWorld(t)
+	group := &schedulingv1alpha2.PodGroup{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1alpha2", Kind: "PodGroup"},
+		ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "u"},
+	}
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}
+	w.SetPodGroup(group)
+	before := w.cluster.Digest()
+	for _, change := range []struct {
+		how  func(*schedulingv1alpha2.PodGroup)
+		read bool
+	}{
+		{func(g *schedulingv1alpha2.PodGroup) {
+			g.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled"}}
+		}, false},
+		{func(g *schedulingv1alpha2.PodGroup) {
+			g.Annotations = map[string]string{"gangsched.dev/queue": "other"}
+		}, true},
+		{func(g *schedulingv1alpha2.PodGroup) {
+			g.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 3}
+		}, true},
+	} {
+		group = group.DeepCopy()
+		change.how(group)
+		w.SetPodGroup(group)
+		w.want(w.cluster.Digest() != before, fmt.Sprint(change.read))
+		before = w.cluster.Digest()
+	}
+	w.RemovePodGroup(group)
+	w.want(w.HasPodGroups(), "false")
 }

@@ -61,6 +61,8 @@ struct ask_spec {
   bool stays = false;             ///< nobody evicts it
 };
 
+/// Whether others may have it evicted.
+[[nodiscard]] constexpr bool may_go(const ask_spec& of) noexcept { return !of.on_required_node && !of.stays; }
 /// Whose turn it is to go before others' (quota and required node preemption): 0 may go, 1 opted out, 2 leads its application.
 [[nodiscard]] constexpr int turn_to_go(const ask_spec& of) noexcept { return of.originator ? 2 : of.opted_out ? 1 : 0; }
 
