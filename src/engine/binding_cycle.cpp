@@ -52,9 +52,10 @@ GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_tabl
 
 /// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
-  waiting_pods::entry entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], score};
   const kernel_table& profile = entities_->profile_of(pod);
   const hook_range hooks = profile.hooks(point::permit);
+  if (hooks.empty()) return bind(pod, score, false), false;
+  waiting_pods::entry entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], score};
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const plugin_entry& plugin = hooks[i];
     const permit_verdict said = ask_permit_hook(profile, i, pod);
@@ -164,7 +165,7 @@ GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
 }
 
 GANGSCHED_INLINE void binding_cycle::expire_waits() {
-  ask_permit_again();  // one that may go does not time out
+  if (waiting_.has_changed_groups()) ask_permit_again();  // one that may go does not time out
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;
     if (const char* why = state_->pods.terminating[pod] ? "it is being deleted" : one.rejected; why != nullptr) {
@@ -191,8 +192,8 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
 /// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
 /// room, those that had let them go as well. Deadlines stay. Who is sent back is one member less: until nothing changes.
 GANGSCHED_INLINE void binding_cycle::ask_permit_again() {
-  for (std::vector<row_t> groups = waiting_.take_changed_groups(); !groups.empty();
-       groups = waiting_.take_changed_groups()) {
+  while (waiting_.has_changed_groups()) {
+    const std::vector<row_t> groups = waiting_.take_changed_groups();
     waiting_.each([&](waiting_pods::entry& one) {
       const row_t pod = one.pod.row;
       if (one.rejected != nullptr || state_->pods.terminating[pod]) return;

@@ -1,6 +1,7 @@
 #include "gangsched/engine/class_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -16,7 +17,12 @@ GANGSCHED_INLINE bool class_index::sync_some(std::size_t most) {
       *state_,
       [&](reads facets) {
         // A node that came or went matters even to a class that reads nothing.
-        return any(facets & plan_->cached_facets()) || facets == reads::everything;
+        if (facets == reads::everything) {
+          totals_hold_ = false;
+          return true;
+        }
+        if (totals_hold_ && any(facets & *plan_->cached.totals)) totals_hold_ = false;
+        return any(facets & plan_->cached_facets());
       },
       [&](row_t row) { prefetch(row); });
   // The first two parts are to get the memory.
@@ -59,6 +65,7 @@ GANGSCHED_INLINE void class_index::begin_build() {
   if (reasons_ != nullptr) reasons_->clear();
   whole_ = false;
   asked_upto_ = {};
+  totals_hold_ = false;
 }
 
 GANGSCHED_INLINE void class_index::build(std::size_t most) {
@@ -118,6 +125,11 @@ GANGSCHED_INLINE void class_index::replay() {
   const bool counts_capacity = counts_capacity_ && whole_;  // they are counted at the end of a build
   if (counts_capacity) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
+  const bool together =
+      stale_.size() > 1 && !counts_capacity && reasons_ == nullptr && rows_.remembers_nothing(*plan_, stale_.size());
+  std::array<row_t, row_scores::most_together> passing;
+  std::size_t count = 0;
+  reads dirty = reads::nothing;
   stale_.take([&](row_t row, reads facets) {
     if (row >= row_count_) return;
     if (rows_.verdict[row] == not_asked) {
@@ -127,6 +139,14 @@ GANGSCHED_INLINE void class_index::replay() {
       return;
     }
     ++statistics_->rows_evaluated;
+    if (together && rows_.verdict[row] == passes && facets != reads::everything) {
+      passing[count++] = row;
+      dirty |= facets;
+      if (count != passing.size()) return;
+      refresh_passing(passing, dirty);
+      count = 0;
+      return;
+    }
     amount_memory::answer* const known = refresh(row, facets);
     if (!counts_capacity) return;
     const std::int64_t now = capacity_now(row, known);
@@ -138,6 +158,7 @@ GANGSCHED_INLINE void class_index::replay() {
     capacity_total_ += now - capacity_[row];
     capacity_[row] = now;
   });
+  if (count != 0) refresh_passing({passing.data(), count}, dirty);
   if (whole_ && rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
 }
 
@@ -145,17 +166,32 @@ GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads di
   const std::uint8_t before = rows_.verdict[row];
   const std::uint32_t group = rows_.group[row];
   const std::int64_t score = rows_.score[row];
+  amount_memory::answer* const known = rows_.refresh(*state_, *plan_, row, dirty);
+  note_refreshed(row, before, group, score);
+  return known;
+}
+
+/// As `row_scores::refresh_passing`.
+GANGSCHED_INLINE void class_index::refresh_passing(std::span<const row_t> rows, reads dirty) {
+  std::array<std::uint32_t, row_scores::most_together> group;
+  std::array<std::int64_t, row_scores::most_together> score;
+  for (std::size_t i = 0; i < rows.size(); ++i) group[i] = rows_.group[rows[i]], score[i] = rows_.score[rows[i]];
+  rows_.refresh_passing(*state_, *plan_, rows, dirty);
+  for (std::size_t i = 0; i < rows.size(); ++i) note_refreshed(rows[i], passes, group[i], score[i]);
+}
+
+/// The row was asked again; the rest is what was said of it before.
+GANGSCHED_INLINE void class_index::note_refreshed(row_t row, std::uint8_t verdict, std::uint32_t group,
+                                                  std::int64_t score) {
   ++refreshes_;
   last_refreshed_ = row;
-  amount_memory::answer* const known = rows_.refresh(*state_, *plan_, row, dirty);
-  const std::uint8_t after = rows_.verdict[row];
-  if (before == passes && after == passes && rows_.group[row] == group && rows_.score[row] == score) return known;
-  --counts_[before];
-  ++counts_[after];
-  if (before == passes) unlink(row, group);
-  if (after == passes) link(row);
+  const std::uint8_t now = rows_.verdict[row];
+  if (verdict == passes && now == passes && rows_.group[row] == group && rows_.score[row] == score) return;
+  --counts_[verdict];
+  ++counts_[now];
+  if (verdict == passes) unlink(row, group);
+  if (now == passes) link(row);
   if (reasons_ != nullptr) learn_reasons(row);
-  return known;
 }
 
 /// The words of the filter that rejects it, as things stand.
@@ -217,6 +253,20 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
     }
   }
   return sums->by_domain;
+}
+
+GANGSCHED_INLINE const group_totals* class_index::totals() const noexcept {
+  const std::span<const std::uint32_t> now = groups_.population();
+  return totals_hold_ && std::equal(now.begin(), now.end(), totals_.population.begin(), totals_.population.end())
+             ? &totals_
+             : nullptr;
+}
+
+GANGSCHED_INLINE void class_index::keep_totals(const group_totals& said) {
+  totals_hold_ = false;
+  if (!plan_->cached.totals) return;
+  totals_ = said;
+  totals_hold_ = true;
 }
 
 GANGSCHED_INLINE void class_index::link(row_t row) {

@@ -105,6 +105,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
       plan.keyed_filters.push_back(hook);
       if (!hook.opaque) {
         plan.cached.filter_keys.push_back(hook);
+        plan.cached.totals.reset();
         plan.cached.keys |= kernel.facets;
       }
       break;
@@ -128,6 +129,10 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
       plan.keyed_scores.push_back(hook);
       if (!hook.opaque) {
         plan.cached.score_keys.push_back(hook);
+        if (!kernel.finish_reads)
+          plan.cached.totals.reset();
+        else if (plan.cached.totals)
+          *plan.cached.totals |= *kernel.finish_reads;
         plan.cached.keys |= kernel.facets;
       }
       break;

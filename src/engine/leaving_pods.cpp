@@ -7,7 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void leaving_pods::on_change(const change& record) {
+GANGSCHED_INLINE void leaving_pods::note(const change& record) {
   if (record.kind == change_kind::queue_changed) {
     const model::queue_table& queues = state_->queues;
     const bool now_drains = queues.alive(record.row) && queues.record[record.row]->spec.state == queue_state::drain;
@@ -84,8 +84,6 @@ GANGSCHED_INLINE void leaving_pods::look_at_all() {
 GANGSCHED_INLINE std::vector<row_t> leaving_pods::due(instant now) {
   std::vector<row_t> found;
   const bool expired = expires_next_ && *expires_next_ <= now;
-  const bool look = look_at_all_ || reservations_changed_ || expired || !changed_.empty() || (next_ && *next_ <= now);
-  if (!look) return found;
   if (look_at_all_) look_at_all();
   if (reservations_changed_ || expired) look_at_reservations(now);
   std::erase_if(told_, [&](const told_pod& one) { return !names(one) || !leaves(one.pod.row, now); });

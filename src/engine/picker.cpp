@@ -33,7 +33,9 @@ GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& 
 
 GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
   const kernel_table* table = profiles_->find(state_->classes[cls]);
-  return make_plan(table != nullptr ? *table : profiles_->front(), *state_, cls);
+  auto made = make_plan(table != nullptr ? *table : profiles_->front(), *state_, cls);
+  made->cached.by_answers = node_answers::serve(state_->classes[cls]) && node_answers::at_once(*made);
+  return made;
 }
 
 GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(class_id cls) {
@@ -44,10 +46,12 @@ GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(cl
 }
 
 GANGSCHED_INLINE picker::cached* picker::find_index(class_id cls) {
-  const auto found = std::find_if(indexes_.begin(), indexes_.end(), [&](const cached& one) {
-    return one.cls == cls && one.index->plan().holds(*state_);
-  });
-  return found != indexes_.end() ? &*found : nullptr;
+  if (last_picks_.size() <= cls) last_picks_.resize(state_->classes.size());
+  std::uint32_t& at = last_picks_[cls].index_at;
+  const auto is_it = [&](const cached& one) { return one.cls == cls && one.index->plan().holds(*state_); };
+  if (at >= indexes_.size() || !is_it(indexes_[at]))
+    at = static_cast<std::uint32_t>(std::find_if(indexes_.begin(), indexes_.end(), is_it) - indexes_.begin());
+  return at < indexes_.size() ? &indexes_[at] : nullptr;
 }
 
 GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
@@ -76,7 +80,9 @@ GANGSCHED_INLINE bool picker::pays_to_index(class_id cls) {
   const std::uint64_t now = state_->log.end();
   const bool seen = last.known && last.generation == state_->classes.generation(cls);
   const std::uint64_t changes = now > last.position ? now - last.position : 0;
-  last = {state_->classes.generation(cls), true, now};
+  last.generation = state_->classes.generation(cls);
+  last.known = true;
+  last.position = now;
   return seen && changes <= std::max<std::uint64_t>(16, state_->nodes.rows.count() / 16);
 }
 
@@ -85,6 +91,7 @@ GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::
   for (row_t row = 0; within == nullptr && row < state_->nodes.rows.count(); ++row) all.push_back(row);
   only_filter_ = true;
   buffers_.candidates.clear();
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   const picked said = pick_among(pod, within != nullptr ? within : &all, false);
   only_filter_ = false;
   if (said.said.code == code::error || !said.said.ok()) return {};
@@ -183,9 +190,7 @@ GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within
 
 GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within, bool sample) {
   const class_id cls = state_->class_of(pod);
-  const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
-  const std::shared_ptr<const class_plan> kept = shared_plan(cls);  // a trial may make another
-  const class_plan& plan = *kept;
+  const class_plan& plan = *shared_plan(cls);  // until a trial makes another
   picked result;
   if (watched_) reasons_.clear();
   if (watched_ && options_.check_hooks) {
@@ -212,16 +217,19 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     return its != nullptr && its->index->whole();
   };
   // (One node is asked about for who is nominated there: no index is built for that.)
-  if (plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed()))
-    return scan_few(plan, pod, within, sample);
-  const bool may_do_without = within == nullptr && !plan.opaque && !watched_ && !only_filter_ && !in_order(plan) &&
-                              node_answers::serve(state_->classes[cls]) && node_answers::at_once(plan);
-  if (may_do_without && !pays_to_index(cls)) return without_index(plan, pod);
+  const bool few = plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed());
+  const bool by_groups = within == nullptr && !plan.opaque && !in_order(plan);
+  const bool may_do_without = by_groups && !watched_ && !only_filter_ && plan.cached.by_answers;
+  const bool unindexed = may_do_without && !few && !pays_to_index(cls);
+  if (few || unindexed) {
+    const std::shared_ptr<const class_plan> kept = plans_[cls];
+    return few ? scan_few(plan, pod, within, sample) : without_index(plan, pod);
+  }
   class_index& index = index_of(cls);
   if (!may_do_without)
     index.sync();
   else if (!index.sync_some(std::max<std::size_t>(options_.indexed_at_once, 1)))
-    return without_index(plan, pod);
+    return without_index(index.plan(), pod);
   if (watched_ && options_.check_hooks) {
     if (const auto wrong = index.difference(new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;
@@ -236,9 +244,11 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     return result;
   }
   const row_scores& rows = index.rows();
+  const bool from_groups = by_groups && index.grouped();
+  const std::shared_ptr<const class_plan> kept = from_groups ? nullptr : plans_[cls];
   withhold(rows, pod, within, result);
   if (result.said.code == code::error) return result;
-  if (within == nullptr && !plan.opaque && index.grouped() && !in_order(plan)) {
+  if (from_groups) {
     index.hide(buffers_.withheld);
     result = from_index(index, pod, result);
     index.show(buffers_.withheld);
@@ -297,13 +307,13 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
   unindexed_.groups.number_values();
-  answers_.count_groups(unindexed_, buffers_.population);
+  answers_.count_groups(unindexed_, buffers_.totals.population);
   find_populated();
   judge_groups(plan, unindexed_, pod, result);
-  if (result.said.code == code::error || buffers_.open_groups.empty()) return result;
+  if (result.said.code == code::error || buffers_.totals.open_groups.empty()) return result;
   score_groups(plan, unindexed_, pod, result);
   if (result.said.code == code::error) return result;
-  const std::int64_t best = answers_.best(unindexed_, buffers_.open, buffers_.offset);
+  const std::int64_t best = answers_.best(unindexed_, buffers_.totals.open, buffers_.totals.offset);
   if (unindexed_.broken != nullptr) {
     go_back(before);
     result = {};
@@ -318,55 +328,6 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
     result.node = break_tie(
         options_.seed, decision, answers_.tied(), state_->nodes.rows.count(),
         [&](row_t row) { return answers_.is_tied(row); }, each, mixed_rows());
-  return result;
-}
-
-GANGSCHED_INLINE picked picker::from_index(const class_index& index, row_t pod, picked result) {
-  const class_plan& plan = index.plan();
-  const row_scores& rows = index.rows();
-  const grouped_rows& groups = index.groups();
-  for (const planned& hook : plan.local_filters) {
-    if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
-  }
-  const std::uint64_t decision = statistics_->decisions++;
-  buffers_.population.assign(groups.population().begin(), groups.population().end());
-  buffers_.populated.assign(groups.populated().begin(), groups.populated().end());
-  judge_groups(plan, rows, pod, result);
-  if (result.said.code == code::error) return result;
-  score_groups(plan, rows, pod, result);
-  if (result.said.code == code::error) return result;
-
-  std::int64_t best = -1;
-  std::uint64_t count = 0;
-  buffers_.winners.clear();
-  for (const std::uint32_t g : buffers_.open_groups) {
-    const std::int64_t total = buffers_.offset[g] + groups.best(g);
-    if (total < best) continue;
-    if (total > best) {
-      buffers_.winners.clear();
-      count = 0;
-    }
-    best = total;
-    count += groups.best_count(g);
-    buffers_.winners.push_back(g);
-  }
-  if (best < 0) return result;
-  const auto each = [&](auto&& visit) {
-    for (const std::uint32_t g : buffers_.winners) groups.each_best(g, visit);
-  };
-  result.score = best;
-  if (options_.ties == tie_rule::lowest_row) {
-    each([&](row_t row) { result.node = std::min(result.node, row); });
-  } else {
-    result.node = break_tie(
-        options_.seed, decision, count, state_->nodes.rows.count(),
-        [&](row_t row) {
-          return rows.verdict[row] == passes && buffers_.open[rows.group[row]] != 0 &&
-                 rows.score[row] + buffers_.offset[rows.group[row]] == best &&
-                 !std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
-        },
-        each, mixed_rows());
-  }
   return result;
 }
 
@@ -399,96 +360,12 @@ GANGSCHED_INLINE void picker::number_keys() {
   }
 }
 
-/// Who has somebody in it is open, as far as nobody has said otherwise.
-GANGSCHED_INLINE void picker::open_populated() {
-  buffers_.open.assign(buffers_.population.size(), 0);
-  for (const std::uint32_t group : buffers_.populated) buffers_.open[group] = 1;
-  buffers_.open_groups = buffers_.populated;
-}
-
 /// Which groups have somebody in them, of all.
 GANGSCHED_INLINE void picker::find_populated() {
   buffers_.populated.clear();
-  for (std::uint32_t group = 0; group < buffers_.population.size(); ++group) {
-    if (buffers_.population[group] != 0) buffers_.populated.push_back(group);
+  for (std::uint32_t group = 0; group < buffers_.totals.population.size(); ++group) {
+    if (buffers_.totals.population[group] != 0) buffers_.populated.push_back(group);
   }
-}
-
-/// Which of the populated groups the keyed filters leave open.
-GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  open_populated();
-  std::size_t which = 0;
-  bool rejected = false;
-  for (const planned& hook : plan.cached.filter_keys) {
-    const key_values& values = rows.groups.values(which++);
-    if (skipped(hook) || buffers_.populated.empty()) continue;
-    buffers_.sums.gather(values, buffers_.populated, buffers_.population, buffers_.filtered);
-    hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.filtered);
-    for (const std::uint32_t group : buffers_.populated) {
-      const status& said = buffers_.filtered[buffers_.sums.place(values.of_group[group])].verdict;
-      if (said.ok()) continue;
-      rejected = true;
-      if (watched_ && buffers_.open[group] != 0)
-        reasons_.add(hook.plugin->name, reason_text(state_->names, said), buffers_.population[group]);
-      buffers_.open[group] = 0;
-      result.rejectors |= plan.rejector(hook.mark);
-      if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
-    }
-  }
-  if (rejected) std::erase_if(buffers_.open_groups, [&](std::uint32_t group) { return buffers_.open[group] == 0; });
-}
-
-/// The weighted keyed scores of the groups that are open.
-GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  buffers_.offset.assign(buffers_.population.size(), 0);
-  const std::vector<std::uint32_t>& open = buffers_.open_groups;
-  if (open.empty()) return;
-  if (open.size() == 1) {
-    buffers_.offset[open.front()] = score_only_group(plan, rows, pod, open.front(), result);
-    return;
-  }
-  std::size_t which = plan.cached.filter_keys.size();
-  std::uint32_t nodes = 0;
-  for (const std::uint32_t group : open) nodes += buffers_.population[group];
-  std::int64_t alike = 0;  // what all have
-  for (const planned& hook : plan.cached.score_keys) {
-    const key_values& values = rows.groups.values(which++);
-    const bool all_alike = values.value.size() == 1;
-    if (all_alike)
-      buffers_.scored.assign(1, {values.value.front(), nodes});
-    else
-      buffers_.sums.gather(values, open, buffers_.population, buffers_.scored);
-    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code ==
-        code::skip)
-      continue;
-    check_range(*hook.plugin, buffers_.scored, result);
-    if (all_alike) {
-      alike += hook.plugin->weight * buffers_.scored.front().score;
-      continue;
-    }
-    for (const std::uint32_t group : open) {
-      buffers_.offset[group] +=
-          hook.plugin->weight * buffers_.scored[buffers_.sums.place(values.of_group[group])].score;
-    }
-  }
-  if (alike == 0) return;
-  for (const std::uint32_t group : open) buffers_.offset[group] += alike;
-}
-
-/// The same where there is nobody to compare with.
-GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
-                                                       std::uint32_t group, picked& result) {
-  std::int64_t sum = 0;
-  std::size_t which = plan.cached.filter_keys.size();
-  for (const planned& hook : plan.cached.score_keys) {
-    scored_group one{rows.groups.key(group, which++), buffers_.population[group]};
-    const std::span<scored_group> all{&one, 1};
-    if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), all).code == code::skip)
-      continue;
-    check_range(*hook.plugin, all, result);
-    sum += hook.plugin->weight * one.score;
-  }
-  return sum;
 }
 
 GANGSCHED_INLINE void picker::count_reasons(const class_plan& plan, const planned& hook, row_t pod, row_t node,
@@ -564,6 +441,8 @@ GANGSCHED_INLINE std::optional<std::string> picker::difference() {
     if (const auto wrong = plan_difference(one.index->plan(), *fresh))
       return "class " + std::to_string(one.cls) + ", " + *wrong;
     if (const auto wrong = one.index->difference(fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
+    if (picked said; one.index->totals() != nullptr && totals_of(*one.index, no_row, said, true) == nullptr)
+      return "class " + std::to_string(one.cls) + ", " + said.said.reason;
   }
   return std::nullopt;
 }

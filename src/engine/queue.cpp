@@ -337,7 +337,7 @@ GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(instant
                   [&](entity e) { return describe(e, *find(e)); }, now);
   early = !next;
   if (early) {
-    clean(backoff_, place::backoff);
+    if (!backoff_.empty()) clean(backoff_, place::backoff);
     if (!backoff_.empty()) next = active_queue::popped{backoff_.front().who, {}};
   }
   return next;
@@ -361,11 +361,6 @@ GANGSCHED_INLINE std::optional<queue::popped> queue::pop(instant now) {
     arm(timed_, e, it);
   }
   return std::nullopt;
-}
-
-GANGSCHED_INLINE void queue::flush_backoff(instant now) {
-  expire(backoff_, place::backoff, now);
-  expire(timed_, place::timed, now);
 }
 
 GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
@@ -401,8 +396,8 @@ GANGSCHED_INLINE bool queue::overdue(instant now) const noexcept {
 }
 
 GANGSCHED_INLINE void queue::tidy() {
-  clean(backoff_, place::backoff);
-  clean(timed_, place::timed);
+  if (!backoff_.empty()) clean(backoff_, place::backoff);
+  if (!timed_.empty()) clean(timed_, place::timed);
   while (!parked_.empty()) {
     const queue_entry& first = parked_.first();
     if (current(first.who, first.ticket, place::unschedulable)) break;

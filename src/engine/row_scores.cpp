@@ -1,5 +1,7 @@
 #include "gangsched/engine/row_scores.hpp"
 
+#include <array>
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void row_scores::run_filters(const model::cluster_state& state, const class_plan& plan,
@@ -57,6 +59,26 @@ GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const model::cluster
   if (!passed || any(dirty & plan.cached.scores)) rate(state, plan, row, known);
   if (!passed || any(dirty & plan.cached.keys)) run_keys(state, plan, row);
   return known;
+}
+
+GANGSCHED_INLINE void row_scores::refresh_passing(const model::cluster_state& state, const class_plan& plan,
+                                                  std::span<const row_t> rows, reads dirty) {
+  alike_.let_pass(rows.size());
+  for (const planned& hook : plan.local_filters) {
+    if (!any(hook.plugin->filter.facets & dirty)) continue;
+    if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(),
+                                  hook.mark)) {
+      broken = "a filter failed with an error";
+      broken_by = hook.plugin;
+    }
+  }
+  std::array<row_t, most_together> passing;
+  std::size_t count = 0;
+  for (const row_t row : rows)
+    if (verdict[row] == passes) passing[count++] = row;
+  if (any(dirty & plan.cached.scores)) run_scores(state, plan, {passing.data(), count});
+  if (!any(dirty & plan.cached.keys)) return;
+  for (std::size_t i = 0; i < count; ++i) run_keys(state, plan, passing[i]);
 }
 
 /// The filters in order up to the first that rejects.

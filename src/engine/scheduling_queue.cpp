@@ -37,7 +37,7 @@ GANGSCHED_INLINE void scheduling_queue::set_order(entity e, std::int32_t priorit
   if (item.priority == priority && item.arrival == arrival && !state_->pods.have_limits) return;
   item.priority = priority;
   item.arrival = arrival;
-  queue_.reorder(e);
+  if (item.where != place::none) queue_.reorder(e);
 }
 
 GANGSCHED_INLINE void scheduling_queue::gate_or_activate(entity e) {
@@ -426,8 +426,8 @@ GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, const queue_position&
   if (e.group) unschedulable_.backoff_changed(e.row);
 }
 
-GANGSCHED_INLINE void scheduling_queue::ask_dependents() {
-  ask_ratios();
+GANGSCHED_INLINE void scheduling_queue::ask_those_that_depend() {
+  release_by_ratios();
   dependents_.each_starting([&](row_t group) {
     entities_->each_member(group, [&](row_t pod) {
       const queue_item* item = queue_.find(entities_->entity_of(pod));
@@ -437,7 +437,7 @@ GANGSCHED_INLINE void scheduling_queue::ask_dependents() {
   });
 }
 
-GANGSCHED_INLINE void scheduling_queue::ask_ratios() {
+GANGSCHED_INLINE void scheduling_queue::release_by_ratios() {
   for (const row_t root : dependents_.take_released()) {
     queue_.wake({root, true}, *now_);
     requeue_group(root);

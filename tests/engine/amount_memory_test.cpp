@@ -1,6 +1,7 @@
 // Hooks that see nothing of a node but its amounts are asked once for nodes with the same amounts; the answers are those of asking all.
 #include <map>
 
+#include "support/dice.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::amount_memory_test {
@@ -143,6 +144,60 @@ TEST_CASE("Volume limits are seen beside amounts", "[engine][amounts]") {
   std::map<std::string, int> made = placed_on(w);
   CHECK(made["limited"] == 1);
   CHECK(made["plain"] == 5);
+}
+
+TEST_CASE("Rows that change between two picks of a class are asked about together as one by one",
+          "[engine][amounts][differential]") {
+  std::size_t evaluated = 0, placed = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    CAPTURE(seed);
+    dice any{seed};
+    world w;
+    const auto node = [&](const std::string& name) {
+      a_node made{name};
+      made.cpu_milli(any.between(500, 9000)).memory(std::to_string(any.between(700, 20000)) + "Mi");
+      if (any.percent(20)) made.zone(std::string(1, static_cast<char>('a' + any.below(3))));
+      if (any.percent(10)) made.taint("kept", "", taint_effect::no_schedule);
+      if (any.percent(10)) made.taint("busy", "", taint_effect::prefer_no_schedule);
+      return made;
+    };
+    std::vector<std::string> nodes;
+    for (int i = 0; i < 150; ++i) w.add(node(nodes.emplace_back("n" + std::to_string(i))));
+    std::vector<pod_id> running;
+    for (int step = 0; step < 60; ++step) {
+      for (int i = 0; i < 30; ++i) {
+        a_pod pod{"p" + std::to_string(step) + "-" + std::to_string(i)};
+        pod.cpu_milli(100 + 10 * (i % 10)).memory("150Mi");
+        if (i % 10 == 3) pod.prefer(2, "topology.kubernetes.io/zone", {"b"});
+        if (i % 10 == 4) pod.tolerate("kept");
+        if (i % 10 == 5) pod.port(80);
+        w.add(pod);
+      }
+      for (const char* change : {"node", "node", "gone"}) {
+        if (change[0] == 'n') {
+          const std::string name = any.of(nodes);
+          w.must(w.cluster.update_node(w.node(name), node(name)));
+        } else if (!running.empty()) {
+          const std::size_t at = any.below(running.size());
+          w.must(w.cluster.remove_pod(running[at]));
+          running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+        }
+      }
+      while (const cycle made = w.decide()) {
+        for (const decision& one : made) {
+          if (one.kind != decision_kind::bind) continue;
+          ++placed;
+          running.push_back(one.pod);
+          REQUIRE(w.scheduler.confirm(one.pod));
+        }
+        if (any.percent(10)) REQUIRE(w.scheduler.verify());
+      }
+      REQUIRE(w.scheduler.verify());
+    }
+    evaluated += w.scheduler.statistics().rows_evaluated;
+  }
+  CHECK(placed > 10'000);
+  CHECK(evaluated > 8 * placed);  // ten classes: several nodes have changed at most picks
 }
 
 }  // namespace gangsched::testing::amount_memory_test

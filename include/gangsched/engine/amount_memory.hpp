@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -55,6 +56,11 @@ class amount_memory {
     }
     return &answers_[place];
   }
+
+  /// Whether it rests for so many questions more.
+  [[nodiscard]] bool rests(std::size_t questions) const noexcept { return rest_ >= questions; }
+  /// They were asked elsewhere.
+  void let_pass(std::size_t questions) noexcept { rest_ -= std::min(rest_, questions); }
 
  private:
   static constexpr std::size_t places = 64;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gangsched/engine/domain_index.hpp"
+#include "gangsched/engine/group_totals.hpp"
 #include "gangsched/engine/grouped_rows.hpp"
 #include "gangsched/engine/node_answers.hpp"
 #include "gangsched/engine/row_reasons.hpp"
@@ -49,6 +50,10 @@ class GANGSCHED_API class_index {
   /// Whether rows are in their groups by score; if not (scores too wide, too many groups) a pick looks at every feasible row.
   [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   [[nodiscard]] const grouped_rows& groups() const noexcept { return groups_; }
+  /// What was said of the groups last, if the keyed hooks would say it again; else null. O(groups).
+  [[nodiscard]] const group_totals* totals() const noexcept;
+  /// That is what they say.
+  void keep_totals(const group_totals& said);
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
   [[nodiscard]] std::optional<std::string> difference(std::shared_ptr<const class_plan> fresh) const;
@@ -84,6 +89,8 @@ class GANGSCHED_API class_index {
   /// @p known: of nodes like it, if not null.
   [[nodiscard]] std::int64_t capacity_now(row_t row, amount_memory::answer* known) const;
   amount_memory::answer* refresh(row_t row, reads dirty);
+  void refresh_passing(std::span<const row_t> rows, reads dirty);
+  void note_refreshed(row_t row, std::uint8_t verdict, std::uint32_t group, std::int64_t score);
   void learn_reasons(row_t row);
   void prefetch(row_t row) const noexcept;
   void link(row_t row);
@@ -104,6 +111,8 @@ class GANGSCHED_API class_index {
   node_answers::progress asked_upto_;
   std::vector<std::uint32_t> counts_;
   bool grouped_ = true;
+  group_totals totals_;
+  bool totals_hold_ = false;  // nothing that they depend on has changed but the groups
   stale_rows stale_;
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row

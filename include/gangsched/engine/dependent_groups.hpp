@@ -15,6 +15,8 @@ class GANGSCHED_API dependent_groups {
   dependent_groups(const model::cluster_state& state, const entity_view& entities, const group_limits& limits) noexcept
       : state_(&state), entities_(&entities), limits_(&limits) {}
 
+  /// No group starts after others, and none is kept back.
+  [[nodiscard]] bool empty() const noexcept { return starting_.empty() && held_back_.empty(); }
   /// Nobody is kept back; who starts after others is as the cluster says. O(groups).
   void look_again();
   /// The group is there, or its spec has changed. O(groups that start after others).

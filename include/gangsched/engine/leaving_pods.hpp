@@ -18,7 +18,10 @@ class GANGSCHED_API leaving_pods {
 
   /// What happened may have somebody leave, or nobody any more: the next `recheck` looks. O(1), where a queue drains
   /// O(depth + log pods told).
-  void on_change(const change& record);
+  void on_change(const change& record) {
+    const bool any = any_ || expires_next_ || !told_.empty() || !state_->reserved.empty();
+    if (any || record.kind == change_kind::queue_changed) note(record);
+  }
   /// What happened is not known.
   void start_over() noexcept { look_at_all_ = reservations_changed_ = true; }
   /// Calls evict(pod, why) for those that run. A host that does not listen is told again, but no sooner than a second later. O(pods told)
@@ -26,6 +29,8 @@ class GANGSCHED_API leaving_pods {
   /// time is over; O(1) where no queue drains and there are no reservations.
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
+    const bool over = (expires_next_ && *expires_next_ <= now) || (next_ && *next_ <= now);
+    if (!over && !look_at_all_ && !reservations_changed_ && changed_.empty()) return;
     for (const row_t pod : due(now)) evict(pod, why(pod));
   }
   /// When somebody is to be told again.
@@ -54,6 +59,7 @@ class GANGSCHED_API leaving_pods {
     pod_id pod;
     instant at;
   };
+  void note(const change& record);
   [[nodiscard]] bool drains(row_t pod) const;
   [[nodiscard]] bool is_over(row_t pod, instant now) const;
   [[nodiscard]] bool leaves(row_t pod, instant now) const { return drains(pod) || is_over(pod, now); }

@@ -120,7 +120,8 @@ class GANGSCHED_API picker {
   [[nodiscard]] bool pays_to_index(class_id cls);
   picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
   picked without_index(const class_plan& plan, row_t pod);
-  picked from_index(const class_index& index, row_t pod, picked result);
+  picked from_index(class_index& index, row_t pod, picked result);
+  const group_totals* totals_of(class_index& index, row_t pod, picked& result, bool anew);
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
               bool sample);
   [[nodiscard]] bool remembers(const class_index& index, const std::vector<row_t>& within);
@@ -138,7 +139,6 @@ class GANGSCHED_API picker {
   void score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result);
   [[nodiscard]] std::int64_t score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
                                               std::uint32_t group, picked& result);
-  void open_populated();
   void find_populated();
   /// Whether the order in which nodes are examined matters.
   [[nodiscard]] bool in_order(const class_plan& plan) const noexcept;
@@ -163,11 +163,12 @@ class GANGSCHED_API picker {
   std::optional<instant> supposed_time_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
-  /// When a class was picked for last, as a position in the log.
+  /// When a class was picked for last, as a position in the log, and where its index was then among `indexes_`.
   struct last_pick {
     std::uint32_t generation = 0;
     bool known = false;
     std::uint64_t position = 0;
+    std::uint32_t index_at = 0;
   };
   std::vector<last_pick> last_picks_;  // by class
   node_answers answers_;
@@ -195,14 +196,11 @@ class GANGSCHED_API picker {
   struct buffers {
     std::vector<row_t> withheld;  ///< ascending
     std::vector<row_t> candidates;
-    std::vector<std::uint32_t> population;   ///< by group
-    std::vector<std::uint32_t> populated;    ///< the groups that some candidate is in, ascending
-    std::vector<std::uint8_t> open;          ///< by group: it is one of these, and no keyed filter rejects it
-    std::vector<std::uint32_t> open_groups;  ///< which those are, ascending
+    group_totals totals;
+    std::vector<std::uint32_t> populated;  ///< the groups that some candidate is in, ascending
     value_sums sums;
-    std::vector<std::int64_t> offset;  ///< by group: weighted keyed scores
-    std::vector<std::int64_t> keys;    ///< of candidates
-    std::vector<std::uint32_t> slot;   ///< by place in `keys`: which of `distinct` it is
+    std::vector<std::int64_t> keys;   ///< of candidates
+    std::vector<std::uint32_t> slot;  ///< by place in `keys`: which of `distinct` it is
     std::vector<filtered_group> filtered;
     std::vector<scored_group> scored;
     std::vector<std::int64_t> distinct;
@@ -221,6 +219,7 @@ class GANGSCHED_API picker {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/explain.cpp"
 #include "gangsched/src/engine/nominated_pass.cpp"
+#include "gangsched/src/engine/pick_by_groups.cpp"
 #include "gangsched/src/engine/picker.cpp"
 #include "gangsched/src/engine/reservation_pass.cpp"
 #include "gangsched/src/engine/scan.cpp"

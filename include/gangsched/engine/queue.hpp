@@ -127,7 +127,10 @@ class GANGSCHED_API queue {
   /// It says for the first time what the time is: who was there before enters now. O(entities log entities).
   void begin_time(instant now);
   /// Moves those whose backoff is over to active.
-  void flush_backoff(instant now);
+  void flush_backoff(instant now) {
+    if (!backoff_.empty()) expire(backoff_, place::backoff, now);
+    if (!timed_.empty()) expire(timed_, place::timed, now);
+  }
   /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them; and to active those for whom it has
   /// become too late to start, if a hook is to say that.
   void flush_unschedulable(instant now);

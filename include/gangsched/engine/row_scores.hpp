@@ -39,6 +39,15 @@ struct row_scores {
   /// a node like it. What is known of such nodes, or null.
   amount_memory::answer* refresh(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty);
 
+  /// Whether nothing would be remembered of so many rows (`amount_memory`), so that they may be asked about together.
+  [[nodiscard]] bool remembers_nothing(const class_plan& plan, std::size_t rows) const noexcept {
+    return plan.cached.by_amounts <= 1 || alike_.rests(rows);
+  }
+  static constexpr std::size_t most_together = 64;
+  /// So many rows at most, which pass, of which @p dirty changed, which is not everything: as one after the other. O(rows · hooks).
+  void refresh_passing(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows,
+                       reads dirty);
+
  private:
   void judge(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty,
              amount_memory::answer* known);

@@ -44,8 +44,12 @@ class GANGSCHED_API scheduling_queue {
   /// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
   void ask_gate_again(row_t group);
   /// Groups that start after others may do so now, or grow with them.
-  void ask_dependents();
-  void ask_ratios();
+  void ask_dependents() {
+    if (!dependents_.empty()) ask_those_that_depend();
+  }
+  void ask_ratios() {
+    if (!dependents_.empty()) release_by_ratios();
+  }
   /// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
   /// came later than that is still to be read.)
   void requeue_members(row_t group);
@@ -127,6 +131,8 @@ class GANGSCHED_API scheduling_queue {
                                              const past_objects& past);
 
  private:
+  void ask_those_that_depend();
+  void release_by_ratios();
   void give_up(const in_flight_pods::entry* tried);
   void gate_if_rejected(entity e);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);

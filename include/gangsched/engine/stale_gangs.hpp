@@ -20,6 +20,7 @@ class GANGSCHED_API stale_gangs {
   /// without end at one instant. O(members of groups that changed, and of those due).
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
+    if (changed_.empty() && all_.empty()) return;
     look_at_changed(now);
     for (const group_id gang : due(now)) {
       std::vector<row_t> members;

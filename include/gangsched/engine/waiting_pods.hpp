@@ -67,6 +67,7 @@ class GANGSCHED_API waiting_pods {
   void group_changed(row_t group);
   /// The log does not say any more whose changed.
   void all_groups_changed();
+  [[nodiscard]] bool has_changed_groups() const noexcept { return !changed_.empty(); }
   /// The groups since the last call of this.
   [[nodiscard]] std::vector<row_t> take_changed_groups() noexcept { return std::exchange(changed_, {}); }
 

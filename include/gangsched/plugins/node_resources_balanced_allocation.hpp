@@ -57,28 +57,37 @@ class node_resources_balanced_allocation {
   // A node is anything with allocatable(kind) and used(kind).
   template <class Node>
   [[nodiscard]] static std::int64_t score_of(const data& d, bool gains, const Node& node) {
-    if (!gains) return evenness(d, node, true);
-    return 50 + (50 + evenness(d, node, true) - evenness(d, node, false)) / 2;
-  }
-  template <class Node>
-  [[nodiscard]] static std::int64_t evenness(const data& d, const Node& node, bool with_pod) {
-    return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod)) * static_cast<double>(max_node_score));
-  }
-  template <class Node>
-  [[nodiscard]] static double deviation(const data& d, const Node& node, bool with_pod) {
-    double total = 0;
-    double last = 0, before_last = 0;
+    fractions with, without;
     int count = 0;
     for (const amount& one : d.requests) {
       if (node.allocatable(one.kind) == 0) continue;
-      before_last = last;
-      last = fraction(node, one, with_pod);
-      total += last;
+      with.add(fraction(node, one, true));
+      if (gains) without.add(fraction(node, one, false));
       ++count;
     }
+    const std::int64_t even = evenness(d, node, true, with, count);
+    return gains ? 50 + (50 + even - evenness(d, node, false, without, count)) / 2 : even;
+  }
+  struct fractions {
+    double total = 0, last = 0, before_last = 0;
+    void add(double next) noexcept {
+      before_last = last;
+      last = next;
+      total += next;
+    }
+  };
+  template <class Node>
+  [[nodiscard]] static std::int64_t evenness(const data& d, const Node& node, bool with_pod, const fractions& all,
+                                             int count) {
+    return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod, all, count)) *
+                                     static_cast<double>(max_node_score));
+  }
+  template <class Node>
+  [[nodiscard]] static double deviation(const data& d, const Node& node, bool with_pod, const fractions& all,
+                                        int count) {
     if (count < 2) return 0;
-    if (count == 2) return (before_last > last ? before_last - last : last - before_last) / 2;
-    const double mean = total / count;
+    if (count == 2) return (all.before_last > all.last ? all.before_last - all.last : all.last - all.before_last) / 2;
+    const double mean = all.total / count;
     double sum = 0;
     for (const amount& one : d.requests) {
       if (node.allocatable(one.kind) == 0) continue;

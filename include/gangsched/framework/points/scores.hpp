@@ -73,6 +73,8 @@ struct score_kernel {
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
   status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
+  /// What of any node `finish` reads, beside the groups and the pod's class. Nothing said: it may read whatever changes.
+  std::optional<reads> finish_reads = {};
 };
 
 namespace detail {
@@ -149,6 +151,16 @@ consteval bool score_block_ok() {
              covers(reads::allocatable | reads::usage, node_hook<P, decltype(&P::score), std::int64_t>::facets);
   }
   return !calls_score_block<P>;
+}
+
+/// `score_kernel::finish_reads`: by the signature, or as the plugin says.
+template <class P, class Hook>
+consteval std::optional<reads> finish_reads(Hook) {
+  using by_groups = pod_parameters<P, typename signature<Hook>::args, std::span<scored_group>>;
+  if (by_groups::info || has_cycle_data<P>) return std::nullopt;
+  if (by_groups::ok) return reads::nothing;
+  if constexpr (requires { reads{P::finish_reads}; }) return P::finish_reads;
+  return std::nullopt;
 }
 
 template <class P>
@@ -258,6 +270,7 @@ struct extension_point<point::score> {
       to.decided_by = decided_by<P, decltype(&P::score_key), std::int64_t>();
       to.opaque = hook::opaque;
       to.finish = from::finish_score;
+      to.finish_reads = finish_reads<P>(&P::finish_score);
     } else {
       using hook = node_hook<P, decltype(&P::score), std::int64_t>;
       to.facets = hook::facets;
@@ -266,6 +279,7 @@ struct extension_point<point::score> {
       if constexpr (calls_normalize_score<P>) {
         to.shape = shape::keyed;
         to.finish = from::finish_score;
+        to.finish_reads = finish_reads<P>(&P::normalize_score);
       } else {
         to.shape = hook::opaque ? shape::opaque : shape::local;
         to.rows = from::score_rows;

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "gangsched/core/config.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// What keyed hooks say of the groups of a class in one pick.
+struct group_totals {
+  std::vector<std::uint32_t> population;   ///< by group: how many candidates are in it
+  std::vector<std::uint8_t> open;          ///< by group: it has some, and no keyed filter rejects it
+  std::vector<std::uint32_t> open_groups;  ///< which those are, ascending
+  std::vector<std::int64_t> offset;        ///< by group: weighted keyed scores
+
+  /// Those that have candidates are open, as far as nobody has said otherwise.
+  void open_all(const std::vector<std::uint32_t>& populated) {
+    open.assign(population.size(), 0);
+    for (const std::uint32_t group : populated) open[group] = 1;
+    open_groups = populated;
+  }
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
