@@ -116,6 +116,7 @@ GANGSCHED_INLINE void add_bounds(model::cluster_state& state, const pod_spec& sp
 
 GANGSCHED_INLINE void add_reservation(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
   if (spec.room_in) made.room_in = std::make_shared<const reservation_affinity>(*spec.room_in);
+  made.exact_reservation = spec.exact_reservation;
   made.ignores_reservations = spec.ignores_reservations;
   if (!spec.reservation) {
     made.owned = state.reserved.owned_by(spec.ns, spec.name, spec.labels, spec.controller);

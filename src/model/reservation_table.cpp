@@ -67,6 +67,19 @@ struct labelled_reservation {
                      [&](const node_selector_term& term) { return gangsched::matches(term, one); });
 }
 
+/// Whether a reservation holds just what a pod of @p cls requests of the resources that it names for that. One that neither of them has
+/// ends the comparison, whatever is named after it (Koordinator 1.7.0, apis/extension/reservation.go, ExactMatchReservation).
+[[nodiscard]] GANGSCHED_INLINE bool holds_exactly(const model::resource_kinds& kinds, const pod_class& held,
+                                                  const pod_class& cls) {
+  for (const std::string& name : cls.exact_reservation) {
+    const std::optional<resource_kind> kind = kinds.find(name);
+    const std::int64_t there = kind ? held.request(*kind) : 0, wanted = kind ? cls.request(*kind) : 0;
+    if (there != wanted) return false;
+    if (wanted == 0) return true;
+  }
+  return true;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
 
 namespace gangsched::inline GANGSCHED_ABI::model {
@@ -254,7 +267,9 @@ GANGSCHED_INLINE std::int64_t reservation_table::left(row_t pod, resource_kind k
 
 GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t pod, const pod_class& cls,
                                               row_t node) const {
-  const reservation_spec& spec = classes_[pods_.cls[pod]].reserves->spec;
+  const pod_class& held = classes_[pods_.cls[pod]];
+  if (!detail::holds_exactly(state.kinds, held, cls)) return false;
+  const reservation_spec& spec = held.reserves->spec;
   const reservation_affinity* const affinity = cls.room_in.get();
   if (affinity != nullptr && !affinity->name.empty()) return affinity->name == pods_.record[pod]->name;
   if (spec.unschedulable) return false;

@@ -74,6 +74,7 @@ class spec_checker {
            (spec.held_room.empty() || dns_subdomain(spec.held_room, top("held_room"))) &&
            (!spec.reservation || reservation(spec, top("reservation"))) &&
            (!spec.room_in || reservation_affinity_(spec, top("room_in"))) &&
+           exact_reservation(spec, top("exact_reservation")) &&
            (!spec.ignores_reservations || !spec.reservation ||
             fail(errc::malformed, top("ignores_reservations"), "a reservation looks for room of its own"));
   }
@@ -482,11 +483,22 @@ class spec_checker {
            (pod.resource_claims.empty() || fail(errc::malformed, at, "shares no claims of devices"));
   }
 
+  /// A word on which reservations a pod may use.
+  bool may_draw(const pod_spec& pod, const spec_path& at) {
+    if (pod.reservation) return fail(errc::malformed, at, "a reservation looks for room of its own");
+    return !pod.ignores_reservations || fail(errc::malformed, at, "contradicts ignores_reservations");
+  }
+
+  bool exact_reservation(const pod_spec& pod, const spec_path& at) {
+    return pod.exact_reservation.empty() ||
+           (may_draw(pod, at) && each(pod.exact_reservation, at, [&](const std::string& name, const spec_path& where) {
+              return qualified(name, where);
+            }));
+  }
+
   bool reservation_affinity_(const pod_spec& pod, const spec_path& at) {
     const reservation_affinity& one = *pod.room_in;
-    if (pod.reservation) return fail(errc::malformed, at, "a reservation looks for room of its own");
-    if (pod.ignores_reservations) return fail(errc::malformed, at, "contradicts ignores_reservations");
-    return (one.name.empty() || dns_subdomain(one.name, at.field("name"))) &&
+    return may_draw(pod, at) && (one.name.empty() || dns_subdomain(one.name, at.field("name"))) &&
            labels(one.selector, at.field("selector")) && tolerations(one.tolerations, at.field("tolerations")) &&
            (!one.required ||
             each(*one.required, at.field("required"),

@@ -414,12 +414,13 @@ struct plain_rules {
     }
     return full > one.cpu ? 0 : 100 * full / one.cpu;
   }
-  /// The reservation that a pod of the app has to get, or null.
-  [[nodiscard]] const entry* best(const std::string& app, std::int64_t cpu) const {
+  /// The reservation that a pod of the app has to get, or null. @p exact: of its size only.
+  [[nodiscard]] const entry* best(const std::string& app, std::int64_t cpu, bool exact) const {
     const entry* found = nullptr;
     for (const entry& one : pods) {
       if (!one.holds || !runs(one) || one.app != app || (one.holds->once && left(one) == 0)) continue;
       if (one.holds->policy == allocate_policy::restricted && left(one) < cpu) continue;
+      if (exact && one.cpu != cpu) continue;
       if (free(on.node_of(one.id)) + left(one) * 1000 < cpu * 1000) continue;
       const auto rank = [&](const entry& of) { return std::pair{order(of), -score(of, cpu)}; };
       if (found == nullptr || rank(one) < rank(*found)) found = &one;
@@ -475,8 +476,10 @@ TEST_CASE("random pods get the reservation that they have to get, and usage is w
           spec.reservation->order = roll.between(0, 2);
           if (roll.percent(40)) spec.reservation->policy = allocate_policy::restricted;
         }
+        const bool exact = !holds && roll.percent(30);
+        if (exact) spec.exact_reservation = {"cpu"};
         const std::string its = holds || spec.labels.contains("app") ? app : "";
-        const plain_rules::entry* expected = holds || its.empty() ? nullptr : rules.best(its, cpu);
+        const plain_rules::entry* expected = holds || its.empty() ? nullptr : rules.best(its, cpu, exact);
         const pod_id wanted = expected == nullptr ? pod_id{} : expected->id;
         const bool fits = expected != nullptr || std::any_of(nodes.begin(), nodes.end(), [&](node_id node) {
                             return rules.free(node) >= cpu * 1000;

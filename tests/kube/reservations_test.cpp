@@ -115,4 +115,33 @@ TEST_CASE("pods say which reservations they use, and which they were allocated f
         "object, not a list");
 }
 
+TEST_CASE("pods say of which resources a reservation has to hold just what they request", "[kube][reservations]") {
+  const auto exact = [](const std::string& json) {
+    return "annotations: {scheduling.koordinator.sh/exact-match-reservation: '" + json + "'}";
+  };
+  const manifests all = fine(
+      node + reservation("", "owners: [{}], allocateOnce: false", "phase: Available, nodeName: n1") +
+      pod("p", exact("{\"resourceNames\": [\"memory\", \"cpu\"]}")) + pod("any", exact("{\"resourceNames\": []}")) +
+      pod("greedy", exact("{\"resourceNames\": [\"cpu\"]}") +
+                        ", labels: {scheduling.koordinator.sh/reservation-ignored: \"true\"}"));
+  CHECK(all.warnings.empty());
+  REQUIRE(all.pods.size() == 4);
+  CHECK(all.pods[1].spec.exact_reservation == std::vector<std::string>{"memory", "cpu"});
+  CHECK(all.pods[2].spec.exact_reservation.empty());
+  CHECK(all.pods[3].spec.exact_reservation.empty());  // it minds no reservation
+  cluster on;
+  REQUIRE(apply(on, all).has_value());
+
+  const std::string at = "Pod default/p: metadata.annotations[\"scheduling.koordinator.sh/exact-match-reservation\"]";
+  CHECK(reading_refusal(pod("p", exact("["))).starts_with("a.yaml:1: " + at + ": is neither JSON nor YAML: "));
+  CHECK(reading_refusal(pod("p", exact("[1]"))) == "a.yaml:1: " + at + ": has to be an object, not a list");
+  CHECK(reading_refusal(pod("p", exact("{\"resourceNames\": \"cpu\"}"))) ==
+        "a.yaml:1: " + at + ".resourceNames: has to be a list, not text");
+  const manifests shares =
+      fine(pod("p", exact("{\"resourceNames\": [\"koordinator.sh/gpu-core\", \"cpu\", \"koordinator.sh/rdma\"]}")));
+  CHECK(shares.pods[0].spec.exact_reservation == std::vector<std::string>{"cpu"});
+  REQUIRE(shares.warnings.size() == 2);
+  CHECK(shares.warnings[0].reason == "\"koordinator.sh/gpu-core\" is of devices here; it is not compared");
+}
+
 }  // namespace gangsched::testing::reservation_manifests_test

@@ -137,6 +137,28 @@ TEST_CASE("what the host did and nobody has read yet is read by the restored one
   check_alike(w);
 }
 
+TEST_CASE("who waits for a reservation of just its size waits on", "[record]") {
+  world w;
+  w.add(a_node("n").cpu(8));
+  pod_spec holds = a_pod("holds").cpu(4);
+  holds.reservation = reservation_spec{.owners = {{.pod = "guest"}}, .once = false};
+  holds.node = w.node("n");
+  w.add(holds);
+  pod_spec guest = a_pod("guest").cpu(3);
+  guest.room_in = reservation_affinity{.name = "holds"}, guest.exact_reservation = {"cpu", "memory"};
+  w.add(guest);
+  CHECK(w.run(true) == words{"reject guest"});
+  SECTION("as long as it does") {
+    check_alike(w, {.then = [](cluster& on, scheduler&) { on.add_node(a_node("m").cpu(8)).value(); }});
+    CHECK(!w.cluster.node_of(w.pod("guest")));
+  }
+  SECTION("until there is one") {
+    holds.containers[0].requests.insert_or_assign("cpu", quantity{3});
+    check_alike(w, {.then = [&](cluster& on, scheduler&) { on.update_pod(w.pod("holds"), holds).value(); }});
+    CHECK(w.cluster.reservation_of(w.pod("guest")) == w.pod("holds"));
+  }
+}
+
 TEST_CASE("gangs keep their reservations, their deadlines and their trees", "[record]") {
   world w;
   fill(w);

@@ -209,6 +209,14 @@ void host::check_place(const known_pod& pod, const decision& one) const {
   if (!admits(node.spec, pod.spec)) wrong("a pod is put where taints, labels or the switch forbid it", where);
   if (!pod.spec.required_node.empty() && pod.spec.required_node != node.spec.name)
     wrong("a pod is not put on the node it names", where);
+  if (const pod_id drawn = cluster_.reservation_of(pod.id)) {
+    const amounts holds = needs_of(known_.pods.at(number_of(drawn)).spec), wanted = needs_of(pod.spec);
+    for (const std::string& name : pod.spec.exact_reservation) {
+      const auto i = static_cast<std::size_t>(std::find(resources.begin(), resources.end(), name) - resources.begin());
+      if (holds[i] != wanted[i]) wrong("a reservation does not hold just what its owner needs", where);
+      if (wanted[i] == 0) break;
+    }
+  }
   for (std::size_t i = 0; i < resources.size(); ++i) {
     if (pod.needs[i] == 0 || (resources[i].starts_with("nvidia.com/") && !pod.spec.devices.empty())) continue;
     // (What is left of room that is held for it the pod does not ask for; the host may hold more than there is.)

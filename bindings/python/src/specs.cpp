@@ -244,6 +244,7 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
     made.room_in = {.name = field<std::string>(room, "name"),
                     .selector = to_labels(room.attr("labels"), object, "room_in"),
                     .tolerations = to_tolerations(room.attr("tolerations"), made.name)};
+  made.exact_reservation = field<std::vector<std::string>>(from, "exact_reservation");
   made.ignores_reservations = field<bool>(from, "ignores_reservations");
   if (const auto drawn = field<std::optional<gangsched::pod_id>>(from, "draws_from")) made.draws_from = *drawn;
   if (const auto node = field<std::optional<node_ref>>(from, "node")) made.node = find(in, *node);

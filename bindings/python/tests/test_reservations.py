@@ -55,6 +55,19 @@ def test_who_ignores_reservations_takes_what_they_hold_and_owners_are_restricted
     assert cluster.reservation_of("large") is None
 
 
+def test_who_wants_a_reservation_of_its_size_takes_no_other(cluster):
+    cluster.add_pod(holding("held", 4, owners=[gs.ReservationOwner()], once=False))
+    scheduler = gs.Scheduler(cluster)
+    scheduler.run(0)
+    for name, cpu in (("smaller", 2), ("same", 4)):
+        cluster.add_pod(gs.Pod(name, cpu=cpu, exact_reservation=["cpu"]))
+    assert sorted(binds(scheduler.run(1))) == ["same", "smaller"]
+    assert cluster.reservation_of("smaller") is None and cluster.reservation_of("same") == cluster.find_pod("held")
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod(gs.Pod("wrong", cpu=1, exact_reservation=["no name"]))
+    assert refused.value.field == "exact_reservation[0]", refused.value
+
+
 def test_a_reservation_ends_at_its_time(cluster):
     cluster.add_pod(holding("held", 1, owners=[gs.ReservationOwner()], expires=100.0))
     scheduler = gs.Scheduler(cluster)

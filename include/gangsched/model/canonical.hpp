@@ -398,6 +398,7 @@ void put(Out& out, const pod_class& v) {
   if (v.of_daemon_set) put(out, v.of_daemon_set);
   if (v.reserves != nullptr) put(out, std::uint8_t{'r'}), put(out, v.reserves->spec);
   if (v.room_in != nullptr) put(out, std::uint8_t{'i'}), put(out, *v.room_in);
+  if (!v.exact_reservation.empty()) put(out, std::uint8_t{'e'}), put(out, v.exact_reservation);
   if (v.ignores_reservations) put(out, std::uint8_t{'n'});
 }
 

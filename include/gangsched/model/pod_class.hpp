@@ -197,6 +197,7 @@ struct pod_class {
   std::vector<topology_spread> spread;                  ///< match_label_keys are in the selectors
   std::shared_ptr<const reservation_terms> reserves;    ///< null: it is no reservation
   std::shared_ptr<const reservation_affinity> room_in;  ///< null: it need not be in one
+  std::vector<std::string> exact_reservation;           ///< resources, in its own order (reservation_table::lets)
   bool ignores_reservations = false;
   /// The sets of owners of reservations that it is in, ascending (reservation_table.hpp).
   std::vector<std::uint32_t> owned = {};

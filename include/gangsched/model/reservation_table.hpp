@@ -109,8 +109,8 @@ class GANGSCHED_API reservation_table {
   }
   /// The set of owners of the reservation that the pod is.
   [[nodiscard]] row_t set_of(row_t pod) const noexcept { return record_[row_of(pod)]->set; }
-  /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels and taints say. What it
-  /// has left is not looked at. O(what the pod asks of it).
+  /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels, taints and exact
+  /// amounts say. What it has left is not looked at. O(what the pod asks of it).
   [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
 
   // --- devices: what a reservation has of its node's as a whole, while others have some of it

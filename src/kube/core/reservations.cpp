@@ -29,6 +29,33 @@ bool read_annotation(reader& read, const place& of, const char* name, const Each
   return read_inside(read, find_spot(of, {"metadata", "annotations", name}), std::string{found->text}, each);
 }
 
+/// The same of one that names resources, in its only field @p key.
+bool read_resources(reader& read, const place& of, const char* name, std::string_view key,
+                    std::vector<std::string>& out) {
+  return read_annotation(read, of, name, [&](reader& inner, const place& at) {
+    return inner.fields(at, [&](std::string_view field, const place& v) {
+      return field == key ? inner.texts(v, out) : inner.ignore(field, v, {});
+    });
+  });
+}
+
+/// Whether a pod that requests it asks for devices instead (gpu_sharing.cpp).
+bool is_of_devices(std::string_view resource) {
+  return resource.starts_with("koordinator.sh/gpu") || resource == "koordinator.sh/rdma" ||
+         resource == "koordinator.sh/fpga";
+}
+
+bool read_exact_match(reader& read, const place& of, std::vector<std::string>& out) {
+  if (!read_resources(read, of, exact_annotation, "resourceNames", out)) return false;
+  for (const std::string& name : out) {
+    if (!is_of_devices(name)) continue;
+    const spot at = find_spot(of, {"metadata", "annotations", exact_annotation});
+    read.warn(at.line, at.path + ".resourceNames", "\"" + name + "\" is of devices here; it is not compared");
+  }
+  out.erase(std::remove_if(out.begin(), out.end(), is_of_devices), out.end());
+  return true;
+}
+
 bool read_owner(reader& read, const place& of, reservation_owner& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "labelSelector") return read_label_selector(read, v, out.labels.emplace());
@@ -118,7 +145,8 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   if (spec.owners.empty()) return read.fail(errc::malformed, of, "needs spec.owners");
   over = life.phase == "Succeeded" || life.phase == "Failed";
   out.spec.name = meta.name;
-  out.spec.room_in.reset(), out.spec.ignores_reservations = false, out.reservation.clear();  // of its template
+  out.spec.room_in.reset(), out.spec.exact_reservation.clear();  // of its template
+  out.spec.ignores_reservations = false, out.reservation.clear();
   for (const auto& [key, text] : meta.labels) out.spec.labels[key] = text;
   out.spec.terminating = meta.deleted.has_value();
   out.spec.required_node = std::exchange(out.node, life.phase == "Available" ? life.node : std::string{});
@@ -136,11 +164,7 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
     const bool one_at_least = required != out.spec.labels.end() && required->second == "true";
     spec.pre_allocation = one_at_least ? pre_allocation::required : pre_allocation::if_needed;
   }
-  const bool restricted = read_annotation(read, of, restricted_annotation, [&](reader& inner, const place& at) {
-    return inner.fields(at, [&](std::string_view key, const place& v) {
-      return key == "resources" ? inner.texts(v, spec.restricted) : inner.ignore(key, v, {});
-    });
-  });
+  const bool restricted = read_resources(read, of, restricted_annotation, "resources", spec.restricted);
   if (spec.policy != allocate_policy::restricted) spec.restricted.clear();
   return restricted;
 }
@@ -165,11 +189,8 @@ bool read_reservation_words(reader& read, const place& of, pod_manifest& out) {
       });
     });
   });
-  if (out.spec.ignores_reservations && out.spec.room_in) out.spec.room_in.reset();  // as Koordinator has it
-  const bool exact = read_annotation(read, of, exact_annotation, [&](reader&, const place& at) {
-    return read.warn(of, "reservations of just its size are not looked for (" + std::string{exact_annotation} + ")"),
-           at.at != nullptr;
-  });
+  const bool exact = read_exact_match(read, of, out.spec.exact_reservation);
+  if (out.spec.ignores_reservations) out.spec.room_in.reset(), out.spec.exact_reservation.clear();  // as Koordinator
   return fine && exact && read_annotation(read, of, allocated_annotation, [&](reader& inner, const place& at) {
            return inner.fields(at, [&](std::string_view key, const place& v) {
              return key == "name" ? inner.text(v, out.reservation) : inner.ignore(key, v, {"uid"});

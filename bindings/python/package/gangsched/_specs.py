@@ -151,6 +151,8 @@ class Pod:
     #: It is a reservation; it runs in one, or not at all; what reservations hold is free to it, and it draws from none.
     reservation: Optional[Reservation] = None
     room_in: Optional[RoomIn] = None
+    #: Resources of which its reservation has to hold just what it requests.
+    exact_reservation: Sequence[str] = ()
     ignores_reservations: bool = False
     #: With ``node``: the reservation there that it was allocated from.
     draws_from: Optional[PodId] = None
