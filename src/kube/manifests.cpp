@@ -334,15 +334,15 @@ class collector {
   bool checked(reader& read, const place& of, std::string_view kind, const Spec& spec) {
     const auto wrong = check(spec);
     if (!wrong) return true;
-    error told = in_manifest(*wrong, kind, read.file(), *of.at, read.object());
-    return read.fail(std::move(told));
+    return read.fail(in_manifest(*wrong, kind, read.file(), *of.at, read.object()));
   }
 
   bool add_node(reader& read, const place& of) {
     read.set_object(name_of_object(*of.at, "Node", false));
     node_manifest& made = made_.nodes.emplace_back();
     made.from = here(of);
-    return detail::read_node(read, of, made, *how_) && checked(read, of, "Node", made.spec);
+    return detail::read_node(read, of, made, *how_) && detail::read_node_load(read, of, made) &&
+           checked(read, of, "Node", made.spec);
   }
 
   /// Of the pod's spec that @p path leads to: that of a template, if it is longer than one word.

@@ -29,13 +29,13 @@ std::int64_t count_of(const cluster_questions& on, Object of, std::string_view c
 /// Of CPU and of memory.
 struct load_columns {
   const char* resource;
-  std::string_view capacity, reserved, used, system, reclaimable;
+  std::string_view capacity, reserved, used, system, reclaimable, elsewhere;
 };
 inline constexpr std::array<load_columns, 2> all_load_columns{
     load_columns{"cpu", node_load::cpu_capacity, node_load::cpu_reserved, node_load::cpu_used, node_load::cpu_system,
-                 node_load::cpu_reclaimable},
+                 node_load::cpu_reclaimable, node_load::cpu_batch_elsewhere},
     load_columns{"memory", node_load::memory_capacity, node_load::memory_reserved, node_load::memory_used,
-                 node_load::memory_system, node_load::memory_reclaimable}};
+                 node_load::memory_system, node_load::memory_reclaimable, node_load::memory_batch_elsewhere}};
 using both_loads = std::array<colocation_load, all_load_columns.size()>;
 
 /// Calls visit(pod) for those that run on the node, or will: what reservations hold nobody uses.
@@ -112,7 +112,8 @@ GANGSCHED_INLINE result<void> colocation::make_columns(cluster& on) {
   for (const std::string_view name : {node_load::measured, node_load::cpu_normalization})
     if (auto made = on.add_node_column(name); !made) return made;
   for (const detail::load_columns& one : detail::all_load_columns) {
-    for (const std::string_view name : {one.capacity, one.reserved, one.used, one.system, one.reclaimable})
+    for (const std::string_view name :
+         {one.capacity, one.reserved, one.used, one.system, one.reclaimable, one.elsewhere})
       if (auto made = on.add_node_column(name); !made) return made;
     if (auto made = on.add_pod_column(one.used); !made) return made;
   }
@@ -134,10 +135,13 @@ GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, node_id node, ins
     return saturating_cast(
         std::ceil(std::trunc(static_cast<double>(milli) * 1000.0 * detail::ratio_of(faster)) / 1000.0));
   };
+  const auto without_others = [&](std::size_t i, std::int64_t amount) {
+    return std::max<std::int64_t>(0, amount - detail::count_of(on, node, detail::all_load_columns[i].elsewhere));
+  };
   const band_resources batch = resources_of(priority_band::batch), mid = resources_of(priority_band::mid);
   const std::array<std::pair<std::string_view, std::int64_t>, 4> amounts{
-      {{batch.cpu, batch_cpu(batch_amount(cpu, load[0]))},
-       {batch.memory, batch_amount(strategy_.memory, load[1])},
+      {{batch.cpu, without_others(0, batch_cpu(batch_amount(cpu, load[0])))},
+       {batch.memory, without_others(1, batch_amount(strategy_.memory, load[1]))},
        {mid.cpu, mid_amount(strategy_.cpu, strategy_.mid_unallocated_percent, load[0])},
        {mid.memory, mid_amount(strategy_.memory, strategy_.mid_unallocated_percent, load[1])}}};
   told& last = told_[node.row];

@@ -5,6 +5,7 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/node_selector.hpp"
+#include "gangsched/model/service_class.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -180,6 +181,7 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   made.required_node = names.intern(spec.required_node);
   made.held_room = names.intern(spec.held_room);
   made.priority = priority;
+  made.band = band_of(spec, priority);
   made.preemption = preemption;
   made.requests = to_amounts(state, requests.requests);
   made.score_requests = to_amounts(state, requests.for_scoring);

@@ -87,7 +87,8 @@ GANGSCHED_INLINE qos_class qos_of(const cluster_questions& on, pod_id pod) {
 }
 GANGSCHED_INLINE priority_band band_of(const cluster_questions& on, pod_id pod) {
   if (!on.contains(pod)) return priority_band::none;
-  return detail::words_of(detail::inside(on), pod.row).band(on.priority_of(pod));
+  const model::cluster_state& state = detail::inside(on);
+  return state.classes[state.pods.cls[pod.row]].band;
 }
 
 namespace detail {

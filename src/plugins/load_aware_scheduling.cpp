@@ -12,12 +12,6 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-/// Those in no band, or free, are prod here.
-GANGSCHED_INLINE priority_band load_band_of(std::int32_t priority) noexcept {
-  const priority_band band = band_of(priority);
-  return band == priority_band::mid || band == priority_band::batch ? band : priority_band::prod;
-}
-
 /// Go's: "1h5m30s", to the second.
 GANGSCHED_INLINE std::optional<std::int64_t> seconds_of(std::string_view text) {
   std::int64_t sum = 0, number = 0;
@@ -49,6 +43,17 @@ struct load_aware_reader {
   bool percentages(const argument& value, const std::string& path, pair& out) {
     out = {};
     return amounts(value, path, 0, 100, out);
+  }
+  /// One that is not done if it is true.
+  bool never(const argument& value, const std::string& path) {
+    bool asked = false;
+    return flag(value, path, asked) && (!asked || read.fail(errc::unknown, path, "true is not done here"));
+  }
+  bool resources(const argument& value, const std::string& path) {
+    return read.items(value, path, [&](const argument& v, const std::string& at) {
+      std::string resource;
+      return read.word<std::string>(v, at, {{"cpu", "cpu"}, {"memory", "memory"}}, resource);
+    });
   }
   bool flag(const argument& value, const std::string& path, bool& out) {
     const bool* found = value.if_bool();
@@ -94,11 +99,16 @@ GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const
     if (key == "resourceWeights") return made.weights = {}, with.amounts(value, path, 0, 100, made.weights);
     if (key == "dominantResourceWeight") return with.read.number(value, path, 0, 100, made.dominant_weight);
     if (key == "nodeMetricExpirationSeconds") return with.seconds(value, path, made.expiration_seconds);
+    if (key == "filterExpiredNodeMetrics") return with.flag(value, path, made.filter_expired);
     if (key == "enableScheduleWhenNodeMetricsExpired") return with.flag(value, path, made.allow_expired);
     if (key == "scoreAccordingProdUsage") return with.flag(value, path, made.score_prod);
     if (key == "prodUsageIncludeSys") return with.flag(value, path, made.prod_with_system);
     if (key == "estimatedSecondsAfterPodScheduled") return with.seconds(value, path, made.settling_after_scheduled);
     if (key == "estimatedSecondsAfterInitialized") return with.seconds(value, path, made.settling_after_initialized);
+    if (key == "allowCustomizeEstimation") return with.never(value, path);
+    if (key == "supportedResources") return with.resources(value, path);
+    std::string only;
+    if (key == "estimator") return with.read.word<std::string>(value, path, {{"", ""}, {"defaultEstimator", ""}}, only);
     return with.read.unknown(path);
   });
   if (!fine) return std::move(with.read).failure();
@@ -135,7 +145,8 @@ GANGSCHED_INLINE void load_aware_scheduling::attach(column_maker& columns) {
 
 GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::estimate(const pod_view& pod) const {
   constexpr pair of_nothing{250, 200 << 20};
-  const priority_band band = detail::load_band_of(pod.priority());
+  const priority_band band = pod.spec().band;
+  if (band == priority_band::free) return {};  // it requests nothing that is counted
   const band_resources borrowed = resources_of(band);
   const std::array<std::string_view, 2> names = borrowed.cpu.empty() ? std::array<std::string_view, 2>{"cpu", "memory"}
                                                                      : std::array{borrowed.cpu, borrowed.memory};
@@ -187,7 +198,7 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::used(room no
     sum = words(used_);
   }
   node.each_pod([&](const pod_info& pod) {
-    if (what == by::prod && detail::load_band_of(pod.priority()) != priority_band::prod) return;
+    if (what == by::prod && pod.spec().band != priority_band::prod) return;
     const bool measured = (pod.own(pods_[0]) != 0 || pod.own(pods_[1]) != 0) && !estimates_alone &&
                           !(what == by::prod && pod.own(other_class_) != 0);
     const bool estimated = !measured || settling(pod, node);
@@ -212,7 +223,7 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
     for (std::size_t i = 0; i < of.size(); ++i) of[i] = node_load::count(node.own(columns[i])).value_or(of[i]);
     return of;
   };
-  const bool is_prod = detail::load_band_of(pod.priority()) == priority_band::prod;
+  const bool is_prod = pod.spec().band == priority_band::prod;
   by what = by::prod;
   pair thresholds = is_prod ? own(options_.prod_thresholds, prod_thresholds_) : pair{};
   if (thresholds == pair{} && options_.percentile_thresholds != pair{})
@@ -220,7 +231,7 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
   else if (thresholds == pair{})
     what = by::use, thresholds = own(options_.thresholds, thresholds_);
   if (thresholds == pair{}) return status::success();
-  if (expired(node)) {
+  if (options_.filter_expired && expired(node)) {
     return options_.allow_expired ? status::success() : status::unschedulable("node(s) nodeMetric expired");
   }
   if (node.own(used_[0]) == 0 && node.own(used_[1]) == 0) return status::success();
@@ -239,7 +250,7 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
 
 GANGSCHED_INLINE std::int64_t load_aware_scheduling::score(const pod_view& pod, room node) const {
   if (node.own(measured_) == 0 || expired(node) || (node.own(used_[0]) == 0 && node.own(used_[1]) == 0)) return 0;
-  const bool is_prod = detail::load_band_of(pod.priority()) == priority_band::prod;
+  const bool is_prod = pod.spec().band == priority_band::prod;
   const by what = options_.score_prod && is_prod ? by::prod : scored_.asked ? by::percentile : by::use;
   const pair sum = used(node, what, scored_, options_.scored), all = there(node), more = estimate(pod);
   std::int64_t total = 0, weights = options_.dominant_weight, least = max_node_score;

@@ -88,6 +88,13 @@ TEST_CASE("priority bands and classes of service are Koordinator's", "[colocatio
   CHECK(bands(a_pod{"8"}.cpu(1).priority(5000).label(band, "unknown")) ==
         std::pair{qos_class::ls, priority_band::prod});
   CHECK(bands(a_pod{"9"}.resource("kubernetes.io/batch-cpu", 100)) == std::pair{qos_class::be, priority_band::batch});
+  const auto relabelled = [&](a_pod spec) {  // of the pod "2"
+    w.must(w.cluster.update_pod(w.pod("2"), spec));
+    return band_of(w.cluster, w.pod("2"));
+  };
+  CHECK(relabelled(a_pod{"2"}.cpu(1).label(band, "koord-mid")) == priority_band::mid);
+  CHECK(relabelled(a_pod{"2"}.cpu(1).label(qos, "BE")) == priority_band::batch);
+  CHECK(relabelled(a_pod{"2"}.cpu(1)) == priority_band::prod);
   CHECK(qos_of(w.cluster, pod_id{}) == qos_class::none);
   CHECK(band_of(w.cluster, pod_id{}) == priority_band::none);
 }
@@ -227,6 +234,32 @@ TEST_CASE("what a node lends follows from its pods, as in Koordinator's tests", 
     w.refresh();
     CHECK(w.lent() == amounts{0, 0, 0, 0});
   }
+}
+
+TEST_CASE("what others have given away of what is lent to batch is not lent again (TestPrepareWithThirdParty)",
+          "[colocation]") {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  world w;
+  w.must(colocation::make_columns(w.cluster));
+  const node_id n = w.add(a_node{"test-node"}.cpu(100).memory("380Gi"));
+  const auto set = [&](std::string_view column, std::int64_t word) { w.must(w.cluster.set_column(n, column, word)); };
+  set(node_load::measured, node_load::word(w.now = std::chrono::hours{1}));
+  set(node_load::cpu_system, node_load::count_word(50'000)),
+      set(node_load::memory_system, node_load::count_word(260 * gib));
+  colocation shares{{.cpu = {.reclaim_percent = 100}, .memory = {.reclaim_percent = 100}}};
+  const auto lent = [&](std::int64_t cpu, std::int64_t memory_gib) {
+    set(node_load::cpu_batch_elsewhere, node_load::count_word(cpu));
+    set(node_load::memory_batch_elsewhere, node_load::count_word(memory_gib * gib));
+    w.must(shares.refresh(w.cluster, n, w.now));
+    return amounts{w.cluster.allocatable(n, "kubernetes.io/batch-cpu"),
+                   w.cluster.allocatable(n, "kubernetes.io/batch-memory") / gib};
+  };
+  CHECK(lent(0, 0) == amounts{50'000, 120});
+  CHECK(lent(10'000, 10) == amounts{40'000, 110});  // update batch resources with third party
+  CHECK(lent(60'000, 120) == amounts{0, 0});        // … max zero
+  CHECK(lent(10'000, 10) == amounts{40'000, 110});
+  w.now += std::chrono::hours{1};
+  CHECK(lent(10'000, 10) == amounts{0, 0});  // reset batch resources with third party allocation
 }
 
 TEST_CASE("small changes wait, large ones do not", "[colocation]") {

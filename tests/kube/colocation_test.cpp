@@ -232,4 +232,55 @@ TEST_CASE("measurements become columns, and nodes lend what follows", "[kube][co
   CHECK(refused(config("{}") + config("{}", "other")).code == errc::duplicate);
 }
 
+TEST_CASE("annotations of nodes say what counts beside what was measured", "[kube][colocation]") {
+  const auto annotated = [](const std::string& annotations) {
+    return node("n1", ", annotations: {" + annotations + "}");
+  };
+  const std::string thresholds = "scheduling.koordinator.sh/usage-thresholds: ",
+                    others = "node.koordinator.sh/thirdPartyAllocations: ";
+  const auto allocation = [](const std::string& band, const std::string& cpu, const std::string& memory) {
+    return R"({"name": "yarn", "priority": ")" + band + R"(", "resources": {"kubernetes.io/batch-cpu": ")" + cpu +
+           R"(", "kubernetes.io/batch-memory": ")" + memory + R"("}})";
+  };
+  const manifests all =
+      fine(annotated(thresholds +
+                     R"('{"usageThresholds": {"cpu": 70}, "prodUsageThresholds": {"memory": 80, "cpu": 55}}', )" +
+                     "node.koordinator.sh/raw-allocatable: '{\"cpu\": 5, \"memory\": \"50Gi\"}', " + others +
+                     R"('{"allocations": [)" + allocation("koord-batch", "1k", "9Gi") + ", " +
+                     allocation("koord-batch", "500", "1Gi") + ", " + allocation("koord-mid", "7", "1Gi") + "]}'") +
+           node("n2") + metric("n1", "nodeMetric: {nodeUsage: {resources: {cpu: 1, memory: 1Gi}}}") + metric("n2", "") +
+           config(R"({"enable": true, "cpuReclaimThresholdPercent": 100, "memoryReclaimThresholdPercent": 100})"));
+  CHECK(all.warnings.empty());
+  cluster on;
+  const auto done = apply(on, all);
+  INFO((done ? std::string{} : done.error().message()));
+  REQUIRE(done.has_value());
+  const auto count = [&](const char* name, std::string_view column) {
+    return node_load::count(on.column_of(*on.find_node(name), column).value());
+  };
+  CHECK(count("n1", node_load::cpu_threshold) == 70);
+  CHECK(count("n1", node_load::memory_threshold) == 0);  // Koordinator's plugin has none then, too
+  CHECK(count("n1", node_load::cpu_prod_threshold) == 55);
+  CHECK(count("n1", node_load::memory_prod_threshold) == 80);
+  CHECK(count("n1", node_load::cpu_raw) == 5000);
+  CHECK(count("n1", node_load::memory_raw) == std::int64_t{50} << 30);
+  CHECK(count("n1", node_load::cpu_batch_elsewhere) == 1500);
+  CHECK(count("n1", node_load::memory_batch_elsewhere) == std::int64_t{10} << 30);
+  CHECK(!count("n2", node_load::cpu_threshold));
+  CHECK(on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-cpu") == 8500);
+  CHECK(on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-memory") == std::int64_t{90} << 30);
+  CHECK(on.allocatable(*on.find_node("n2"), "kubernetes.io/batch-cpu") == 10'000);
+
+  const manifests more = fine(annotated(thresholds + R"('{"usageThresholds": {}, "aggregatedUsage": {}}')"));
+  CHECK(!more.nodes[0].thresholds.cpu);
+  REQUIRE(more.warnings.size() == 1);
+  CHECK(more.warnings[0].field ==
+        "metadata.annotations[\"scheduling.koordinator.sh/usage-thresholds\"].aggregatedUsage");
+  CHECK(refused(annotated(thresholds + "'[]'")).field ==
+        "metadata.annotations[\"scheduling.koordinator.sh/usage-thresholds\"]");
+  CHECK(refused(annotated(thresholds + R"('{"usageThresholds": {"cpu": -1}}')")).code == errc::out_of_range);
+  CHECK(refused(annotated(others + R"('{"allocations": {}}')")).field ==
+        "metadata.annotations[\"node.koordinator.sh/thirdPartyAllocations\"].allocations");
+}
+
 }  // namespace gangsched::testing::colocation_manifests_test

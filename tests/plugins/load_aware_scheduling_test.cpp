@@ -176,6 +176,47 @@ TEST_CASE("LoadAwareScheduling has thresholds for what production uses", "[plugi
   CHECK(on.scores(asks(15)) == scores{75});
 }
 
+TEST_CASE("LoadAwareScheduling goes by the class of priority that labels and the class of service say",
+          "[plugins][load]") {
+  koordlet on{options{.factors = {100, 100}, .prod_thresholds = {30, 0}, .weights = {1, 0}, .score_prod = true}};
+  on.use(60, 0);
+  on.uses(on.running("prod", std::chrono::seconds{900}), 15);
+  const std::string band = "koordinator.sh/priority-class", qos = "koordinator.sh/qosClass";
+  CHECK(on.fitting(asks(16)).empty());  // without a word it is of production
+  CHECK(on.scores(asks(15)) == scores{70});
+  CHECK(on.fitting(asks(16).label(band, "koord-batch")) == "n");
+  CHECK(on.fitting(asks(16).label(qos, "BE")) == "n");
+  CHECK(on.fitting(asks(16).label(qos, "LS")).empty());
+  CHECK(on.fitting(asks(16).label(qos, "BE").priority(9000)).empty());
+  CHECK(on.fitting(asks(16).priority(5500)) == "n");
+  CHECK(on.fitting(asks(16).priority(5500).label(band, "koord-prod")).empty());
+  CHECK(on.fitting(a_pod{"p"}.priority(3500)) == "n");
+  CHECK(on.scores(asks(10).priority(3500)) == scores{40});  // of free: of all that is used, and it adds nothing
+  // A pod that runs counts as production by its label, too.
+  on.set(node_load::cpu_prod_threshold, node_load::count_word(90));
+  pod_spec other = a_pod{"other"}.on(on.n).cpu(10).priority(9000);
+  other.start_time = measured_at - std::chrono::seconds{900};
+  on.uses(on.add(other), 10);
+  CHECK(on.scores(asks(15)) == scores{60});
+  other.labels = {{band, "koord-batch"}};
+  other.node = on.n;
+  REQUIRE(on.cluster.update_pod(on.cluster.find_pod("default", "other").value(), other));
+  CHECK(on.scores(asks(15)) == scores{70});
+}
+
+TEST_CASE("LoadAwareScheduling takes measurements however old they are if the filter does not mind",
+          "[plugins][load]") {
+  options how;
+  how.filter_expired = false;
+  koordlet on{how};
+  on.use(90, 0);
+  on.set(node_load::age, node_load::count_word(180));
+  CHECK(on.verdicts(asks(1))["n"] == too_hot);
+  on.use(30, 0);
+  CHECK(on.fitting(asks(1)) == "n");
+  CHECK(on.scores(asks(1)) == scores{0});  // scores mind it always
+}
+
 TEST_CASE("LoadAwareScheduling turns away from measurements that are too old", "[plugins][load]") {
   options how;
   how.allow_expired = GENERATE(false, true);
@@ -219,7 +260,11 @@ TEST_CASE("LoadAwareScheduling takes Koordinator's arguments by name", "[plugins
   };
   CHECK(refused(fields{{"apiVersion", "kubescheduler.config.k8s.io/v1"},
                        {"nodeMetricExpirationSeconds", 300},
+                       {"filterExpiredNodeMetrics", false},
                        {"enableScheduleWhenNodeMetricsExpired", true},
+                       {"estimator", "defaultEstimator"},
+                       {"allowCustomizeEstimation", false},
+                       {"supportedResources", argument::list{argument{"cpu"}, argument{"memory"}}},
                        {"resourceWeights", fields{{"cpu", 2}, {"memory", 1}}},
                        {"dominantResourceWeight", 1},
                        {"usageThresholds", fields{{"cpu", 70}}},
@@ -246,6 +291,11 @@ TEST_CASE("LoadAwareScheduling takes Koordinator's arguments by name", "[plugins
     CHECK(refused(fields{{"aggregated", fields{{"usageAggregatedDuration", text}}}}) ==
           "args.aggregated.usageAggregatedDuration");
   CHECK(refused(fields{{"threshold", 1}}) == "args.threshold");
+  CHECK(refused(fields{{"filterExpiredNodeMetrics", "no"}}) == "args.filterExpiredNodeMetrics");
+  CHECK(refused(fields{{"estimator", "mine"}}) == "args.estimator");
+  CHECK(refused(fields{{"allowCustomizeEstimation", true}}) == "args.allowCustomizeEstimation");
+  CHECK(refused(fields{{"supportedResources", argument::list{argument{"nvidia.com/gpu"}}}}) ==
+        "args.supportedResources[0]");
 }
 
 }  // namespace gangsched::testing::load_aware_scheduling_test

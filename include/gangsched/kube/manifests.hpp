@@ -28,6 +28,11 @@ struct warning {
   [[nodiscard]] GANGSCHED_API std::string message() const;
 };
 
+/// Of CPU and of memory: thousandths and bytes, or whole percentages.
+struct load_amounts {
+  std::optional<std::int64_t> cpu = {}, memory = {};
+};
+
 struct node_manifest {
   node_spec spec;
   label_map annotations = {};  ///< those about devices
@@ -35,6 +40,10 @@ struct node_manifest {
   /// have any more unless the annotation is about CPUs only, and of what kubelet keeps the larger; and which CPUs.
   resource_list reserved = {};
   std::vector<std::uint32_t> reserved_cpus = {};
+  /// What its annotations say that counts beside a NodeMetric. node.koordinator.sh/raw-allocatable: what there is in truth, where
+  /// `spec.allocatable` says more. scheduling.koordinator.sh/usage-thresholds: percentages, for all that is used and for what production
+  /// uses. node.koordinator.sh/thirdPartyAllocations: what others have given away of what is lent to batch.
+  load_amounts raw = {}, thresholds = {}, prod_thresholds = {}, batch_elsewhere = {};
   /// Of its CSINode: the labels that say where volumes of a driver can be reached, by driver, and in-tree plugins whose work drivers do.
   sorted_map<std::vector<std::string>> topology_keys = {};
   std::vector<std::string> migrated_plugins = {};
@@ -145,10 +154,7 @@ struct resource_claim_manifest {
 
 /// What Koordinator's agent measured of a node: a NodeMetric.
 struct node_metric_manifest {
-  /// Thousandths of CPUs, bytes.
-  struct use {
-    std::optional<std::int64_t> cpu = {}, memory = {};
-  };
+  using use = load_amounts;  ///< thousandths, bytes
   struct pod_use {
     std::string ns, name;
     use used = {};

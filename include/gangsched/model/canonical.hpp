@@ -384,7 +384,8 @@ void put(Out& out, const reservation_affinity& v) {
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
 template <class Out>
 void put(Out& out, const pod_class& v) {
-  put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.preemption);
+  put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.band);
+  put(out, v.preemption);
   put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory),
       put(out, v.devices);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);

@@ -69,6 +69,9 @@ inline constexpr std::string_view memory_system = "load.memory.system";
 /// Of nodes: what pods of production have requested and are not expected to use (counts).
 inline constexpr std::string_view cpu_reclaimable = "load.cpu.reclaimable";
 inline constexpr std::string_view memory_reclaimable = "load.memory.reclaimable";
+/// Of nodes: what others than this cluster's schedulers, as YARN, have given away of what is lent to batch (counts).
+inline constexpr std::string_view cpu_batch_elsewhere = "load.cpu.batch.elsewhere";
+inline constexpr std::string_view memory_batch_elsewhere = "load.memory.batch.elsewhere";
 /// Of nodes: how much faster a CPU is than the one that requests are meant for (a count: percent).
 inline constexpr std::string_view cpu_normalization = "load.cpu.normalization";
 /// Of nodes: what there is in truth, where allocatable says more (counts).

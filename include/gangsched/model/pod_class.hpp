@@ -18,6 +18,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 struct reservation_affinity;
 struct reservation_terms;
+enum class priority_band : std::uint8_t;
 
 /// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first sight.
 using resource_kind = std::uint32_t;
@@ -162,6 +163,7 @@ struct pod_class {
   symbol held_room;      ///< whose owner it is (held_rooms.hpp)
   queue_id queue = {};   ///< that the pod is in
   std::int32_t priority = 0;
+  priority_band band{};  ///< Koordinator's class of priority, never none (service_class.hpp)
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
 
   std::vector<amount> requests;  ///< PodRequests (kube-framework 3.1) as integers, non-zero ones, by kind

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 ///
 /// What a pod will use is estimated, for CPU and memory: q = max(limit, request) of the resource of its priority class (prod: cpu,
 /// memory; batch, mid: kubernetes.io/batch-cpu, …), times a factor in percent, rounded, at most the limit; of no q 250m and 200 MiB, 0
-/// for mid.
+/// for mid. Pods of free are thought to use nothing.
 ///
 /// What a node uses is what was measured there, or a percentile, with max(0, estimate − measured) of those pods that were not measured,
 /// that started after the measurement before, or that are still settling down: the estimates of all pods alone if a percentile is asked
@@ -26,8 +26,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// with s = ⌊100·(there − used − estimate)/there⌋, or 0; 0 without measurements that count. "There" is what is allocatable, or the node's
 /// raw amount.
 ///
-/// Priority classes go by priority: batch 5000 – 5999, mid 7000 – 7999, all others prod. When a pod was scheduled is its start time;
-/// without one it is settling down. Columns: docs/load.md.
+/// The priority class is that of the pod's label, else of its priority, else of its class of service (band_of, service_class.hpp). When a
+/// pod was scheduled is its start time; without one it is settling down. Columns: docs/load.md.
 class load_aware_scheduling {
  public:
   static constexpr std::string_view name = "LoadAwareScheduling";
@@ -50,6 +50,7 @@ class load_aware_scheduling {
     pair weights{1, 1};                     ///< 0 to 100
     std::int64_t dominant_weight = 0;       ///< 0 to 100
     std::int64_t expiration_seconds = 180;  ///< 0: measurements do not get too old
+    bool filter_expired = true;             ///< the filter minds that; else it takes them as they are
     bool allow_expired = false;
     bool score_prod = false;        ///< pods of production are scored by what those use
     bool prod_with_system = false;  ///< what is no pod's is used for production
@@ -58,7 +59,8 @@ class load_aware_scheduling {
 
   load_aware_scheduling() = default;
   explicit load_aware_scheduling(options chosen) : options_(std::move(chosen)) {}
-  /// Arguments: Koordinator's LoadAwareSchedulingArgs. Resources are cpu and memory; durations are seconds, or texts like "5m0s".
+  /// Arguments: Koordinator's LoadAwareSchedulingArgs. Resources are cpu and memory; durations are seconds, or texts like "5m0s". Pods do
+  /// not say themselves how they are estimated: allowCustomizeEstimation is an error where it is true.
   [[nodiscard]] GANGSCHED_API static result<load_aware_scheduling> from(const argument& args);
 
   GANGSCHED_API void attach(column_maker& columns);

@@ -9,7 +9,7 @@
 #include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 
-// NodeMetric (slo.koordinator.sh/v1alpha1) and the ConfigMap slo-controller-config.
+// NodeMetric (slo.koordinator.sh/v1alpha1), what nodes' annotations say beside it, and the ConfigMap slo-controller-config.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
@@ -156,6 +156,15 @@ std::optional<error> set_counts(cluster& on, Object of, const use& amounts, std:
   return std::nullopt;
 }
 
+/// The same of columns that need not be there yet.
+std::optional<error> set_new_counts(cluster& on, node_id node, const use& amounts, std::string_view cpu,
+                                    std::string_view memory) {
+  if (!amounts.cpu && !amounts.memory) return std::nullopt;
+  for (const std::string_view column : {cpu, memory})
+    if (auto made = on.add_node_column(column); !made) return std::move(made).error();
+  return set_counts(on, node, amounts, cpu, memory);
+}
+
 /// Koordinator counts those that it measured and that are gone by what they used; here that is the system's.
 std::optional<error> set_pods(cluster& on, const node_metric_manifest& from, node_id node, use& system) {
   for (const node_metric_manifest::pod_use& one : from.pods) {
@@ -181,10 +190,7 @@ std::optional<error> set_node(cluster& on, const node_metric_manifest& from, nod
   if (auto wrong = set_counts(on, node, from.reclaimable, node_load::cpu_reclaimable, node_load::memory_reclaimable))
     return wrong;
   for (const auto& [how, amounts] : from.aggregated) {
-    const std::string cpu = "load.cpu." + how, memory = "load.memory." + how;
-    for (const std::string& column : {cpu, memory})
-      if (auto made = on.add_node_column(column); !made) return std::move(made).error();
-    if (auto wrong = set_counts(on, node, amounts, cpu, memory)) return wrong;
+    if (auto wrong = set_new_counts(on, node, amounts, "load.cpu." + how, "load.memory." + how)) return wrong;
   }
   std::vector<std::pair<std::string_view, std::int64_t>> words;
   if (from.interval_seconds) words.emplace_back(node_load::interval, node_load::count_word(*from.interval_seconds));
@@ -194,8 +200,15 @@ std::optional<error> set_node(cluster& on, const node_metric_manifest& from, nod
   return std::nullopt;
 }
 
-/// With kubelet's part; and what is reserved.
+/// With kubelet's part, in truth; what is reserved, or elsewhere; and the thresholds.
 std::optional<error> set_capacity(cluster& on, const node_manifest& from, node_id node) {
+  using namespace node_load;
+  if (auto wrong = set_new_counts(on, node, from.raw, cpu_raw, memory_raw)) return wrong;
+  if (auto wrong = set_new_counts(on, node, from.thresholds, cpu_threshold, memory_threshold)) return wrong;
+  if (auto wrong = set_new_counts(on, node, from.prod_thresholds, cpu_prod_threshold, memory_prod_threshold))
+    return wrong;
+  if (auto wrong = set_counts(on, node, from.batch_elsewhere, cpu_batch_elsewhere, memory_batch_elsewhere))
+    return wrong;
   if (auto wrong =
           set_counts(on, node, use_of(from.spec.capacity), node_load::cpu_capacity, node_load::memory_capacity))
     return wrong;
@@ -219,6 +232,53 @@ std::optional<error> lend(cluster& on, const colocation_manifest& by, const node
 }
 
 }  // namespace
+
+bool read_node_load(reader& read, const place& of, node_manifest& out) {
+  // What is named replaces what the plugin has for all nodes; of a resource that is not there is none then.
+  const auto percentages = [](reader& in, const place& v, load_amounts& to) {
+    return in.fields(v, [&](std::string_view key, const place& w) {
+      if (!to.cpu) to = {0, 0};
+      if (key != "cpu" && key != "memory") return in.ignore(key, w, {});
+      return in.integer(w, key == "cpu" ? *to.cpu : *to.memory, 0, std::int64_t{1'000'000});
+    });
+  };
+  const auto thresholds = [&](reader& in, const place& root) {
+    return in.fields(root, [&](std::string_view key, const place& v) {
+      if (key == "usageThresholds") return percentages(in, v, out.thresholds);
+      return key == "prodUsageThresholds" ? percentages(in, v, out.prod_thresholds) : in.ignore(key, v, {});
+    });
+  };
+  const auto raw = [&](reader& in, const place& root) {
+    resource_list amounts;
+    return in.amounts(root, amounts) && (out.raw = use_of(amounts), true);
+  };
+  const auto allocation = [&](reader& in, const place& item) {
+    std::string band;
+    resource_list amounts;
+    const bool fine = in.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "priority") return in.text(v, band);
+      return key == "resources" ? in.amounts(v, amounts) : in.ignore(key, v, {"name"});
+    });
+    const band_resources names = resources_of(priority_band::batch);
+    for (const auto& [name, to] :
+         {std::pair{names.cpu, &out.batch_elsewhere.cpu}, std::pair{names.memory, &out.batch_elsewhere.memory}}) {
+      std::int64_t units = 0;
+      const auto found = amounts.find(name);
+      if (band_of(band) == priority_band::batch && found != amounts.end() && found->second.value(units))
+        add(*to, units);
+    }
+    return fine;
+  };
+  const auto elsewhere = [&](reader& in, const place& root) {
+    return in.fields(root, [&](std::string_view key, const place& v) {
+      if (key != "allocations") return in.ignore(key, v, {});
+      return in.items(v, [&](const place& item) { return allocation(in, item); });
+    });
+  };
+  return read_annotation(read, of, "scheduling.koordinator.sh/usage-thresholds", thresholds) &&
+         read_annotation(read, of, "node.koordinator.sh/raw-allocatable", raw) &&
+         read_annotation(read, of, "node.koordinator.sh/thirdPartyAllocations", elsewhere);
+}
 
 bool read_node_metric(reader& read, const place& of, node_metric_manifest& out) {
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {

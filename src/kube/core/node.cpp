@@ -46,25 +46,21 @@ bool read_node_amounts(reader& read, const place& of, resource_list& out) {
 /// What Koordinator keeps for others than pods (apis/extension/node_reservation.go, 1.7.0): its scheduler takes it off what is allocatable,
 /// but for what is lent to batch, which its controller has without.
 static bool read_node_reservation(reader& read, const place& of, node_manifest& out) {
-  constexpr const char* key = "node.koordinator.sh/reservation";
-  const auto text = out.annotations.find(key);
-  if (text == out.annotations.end() || text->second.empty()) return true;
   bool amounts_count = true;
   std::string cpus;
-  const bool fine = read_inside(
-      read, find_spot(of, {"metadata", "annotations", key}), text->second, [&](reader& in, const place& root) {
-        return in.fields(root, [&](std::string_view field, const place& v) {
-          if (field == "resources") return in.amounts(v, out.reserved);
-          if (field == "applyPolicy")
-            return in.word(v, amounts_count, {{"", true}, {"Default", true}, {"ReservedCPUsOnly", false}});
-          if (field != "reservedCPUs") return in.ignore(field, v, {});
-          if (!in.text(v, cpus)) return false;
-          const auto list = parse_cpu_list(cpus);
-          if (!list) return in.fail(errc::malformed, v, fmt::format("\"{}\" is no list of CPUs like 0-3,8", cpus));
-          out.reserved_cpus = *list;
-          return true;
-        });
-      });
+  const bool fine = read_annotation(read, of, "node.koordinator.sh/reservation", [&](reader& in, const place& root) {
+    return in.fields(root, [&](std::string_view field, const place& v) {
+      if (field == "resources") return in.amounts(v, out.reserved);
+      if (field == "applyPolicy")
+        return in.word(v, amounts_count, {{"", true}, {"Default", true}, {"ReservedCPUsOnly", false}});
+      if (field != "reservedCPUs") return in.ignore(field, v, {});
+      if (!in.text(v, cpus)) return false;
+      const auto list = parse_cpu_list(cpus);
+      if (!list) return in.fail(errc::malformed, v, fmt::format("\"{}\" is no list of CPUs like 0-3,8", cpus));
+      out.reserved_cpus = *list;
+      return true;
+    });
+  });
   if (!fine) return false;
   if (!cpus.empty()) out.reserved["cpu"] = quantity{static_cast<std::int64_t>(out.reserved_cpus.size())};
   for (auto& [name, has] : out.spec.allocatable) {

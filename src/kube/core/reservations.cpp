@@ -19,16 +19,6 @@ constexpr const char* allocated_annotation = "scheduling.koordinator.sh/reservat
 constexpr const char* restricted_annotation = "scheduling.koordinator.sh/reservation-restricted-options";
 constexpr const char* exact_annotation = "scheduling.koordinator.sh/exact-match-reservation";
 
-/// Calls each(reader, place) with what an annotation of the object at @p of has, if it has it.
-template <class Each>
-bool read_annotation(reader& read, const place& of, const char* name, const Each& each) {
-  const value* const meta = of.at->find("metadata");
-  const value* const all = meta == nullptr ? nullptr : meta->find("annotations");
-  const value* const found = all == nullptr ? nullptr : all->find(name);
-  if (found == nullptr || found->kind != value_kind::text || found->text.empty()) return true;
-  return read_inside(read, find_spot(of, {"metadata", "annotations", name}), std::string{found->text}, each);
-}
-
 /// The same of one that names resources, in its only field @p key.
 bool read_resources(reader& read, const place& of, const char* name, std::string_view key,
                     std::vector<std::string>& out) {

@@ -46,4 +46,14 @@ bool read_inside(reader& read, const spot& at, const std::string& text, const Ea
   return true;
 }
 
+/// Calls each(reader, place) with what an annotation of the object at @p of has, if it has it.
+template <class Each>
+bool read_annotation(reader& read, const place& of, const char* name, const Each& each) {
+  const value* const meta = of.at->find("metadata");
+  const value* const all = meta == nullptr ? nullptr : meta->find("annotations");
+  const value* const found = all == nullptr ? nullptr : all->find(name);
+  if (found == nullptr || found->kind != value_kind::text || found->text.empty()) return true;
+  return read_inside(read, find_spot(of, {"metadata", "annotations", name}), std::string{found->text}, each);
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
