@@ -47,6 +47,7 @@ func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
 	must(t, harness.WriteKubeconfig(file, w.plane.Server(), account))
 	configuration, err := os.ReadFile(deploy + "configuration.yaml")
 	must(t, err)
+	all := w.installReservations()
 	w.scheduler, err = w.plane.Scheduler(w.ctx, *scheduler, string(configuration), file)
 	must(t, err)
 	w.classes(1, 100)
@@ -68,6 +69,10 @@ func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
 	w.cards("m0", "card")
 	w.add(ours(priority(w.storing("stores"), 100), priority(w.claiming("claims"), 100))...)
 	w.bound("stores", "claims")
+	w.make(`{apiVersion: scheduling.koordinator.sh/v1alpha1, kind: Reservation, metadata: {name: closed}, spec: {ttl: 0s, owners: [{labelSelector: {}}],
+  template: {spec: {schedulerName: gangsched, nodeSelector: {of: nobody}, containers: [{name: held}]}}}}`)
+	w.unreserved(all, "closed", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. "+
+		"preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.")
 	group, name := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "group", Namespace: w.namespace}}, "group"
 	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 1}
 	_, err = w.client.SchedulingV1alpha2().PodGroups(w.namespace).Create(w.ctx, group, metav1.CreateOptions{})

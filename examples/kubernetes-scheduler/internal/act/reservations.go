@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/klog/v2"
 )
@@ -26,6 +27,7 @@ func (w *Writer) Custom(client dynamic.Interface) { w.custom = client }
 // there. It says so only when it is known.
 func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(error)) {
 	w.binds.add(func(ctx context.Context) {
+		w.refusals.settle(keyOf(of)) // one that is placed must not be called unschedulable after it
 		status := map[string]any{
 			"phase": "Available", "nodeName": node,
 			"conditions": []any{reservationCondition("Scheduled", "True", "Scheduled"), reservationCondition("Ready", "True", "Available")},
@@ -74,6 +76,59 @@ func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node 
 		sleep(ctx, pause)
 	}
 	return false, nil
+}
+
+// refusal is why a reservation finds no node.
+type refusal struct {
+	of  types.UID
+	why string
+}
+
+func keyOf(of *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Name: of.GetName()}
+}
+
+// Refuse writes why a reservation finds no node, as Koordinator's scheduler does: its phase stays.
+func (w *Writer) Refuse(of *unstructured.Unstructured, why string) {
+	w.refusals.set(keyOf(of), refusal{of.GetUID(), why})
+}
+
+func (w *Writer) writeRefusal(ctx context.Context, name types.NamespacedName, what refusal) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		limited, cancel := context.WithTimeout(ctx, w.timeout)
+		defer cancel()
+		now, err := w.custom.Resource(Reservations).Get(limited, name.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		at, _, _ := unstructured.NestedString(now.Object, "status", "nodeName")
+		conditions, news := refuse(now, what.why)
+		if now.GetUID() != what.of || at != "" || !news {
+			return nil
+		}
+		return w.setReservation(ctx, now, now.GetResourceVersion(), map[string]any{"conditions": conditions})
+	})
+}
+
+// refuse returns a reservation's conditions with that it finds no node; false if they say so already.
+func refuse(of *unstructured.Unstructured, why string) (conditions []any, news bool) {
+	made := reservationCondition("Scheduled", "False", "Unschedulable")
+	made["message"] = why
+	all, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
+	for _, one := range all {
+		had, _ := one.(map[string]any)
+		if had["type"] != made["type"] {
+			conditions = append(conditions, one)
+			continue
+		}
+		if had["status"] == made["status"] {
+			if had["reason"] == made["reason"] && had["message"] == why {
+				return all, false
+			}
+			made["lastTransitionTime"] = had["lastTransitionTime"]
+		}
+	}
+	return append(conditions, made), true
 }
 
 // Expire says of a reservation that it is over.

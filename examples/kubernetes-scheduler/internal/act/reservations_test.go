@@ -3,14 +3,17 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strconv"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -105,4 +108,70 @@ func TestAReservationHasOneNodeThoughAnswersAreLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A reservation that finds no node says why: over what others have written meanwhile, once, and not any more when it has a node.
+func TestAReservationThatFindsNoNodeSaysWhy(t *testing.T) {
+	of := &unstructured.Unstructured{Object: map[string]any{"apiVersion": Reservations.GroupVersion().String(), "kind": "Reservation"}}
+	of.SetName("r")
+	of.SetUID("r")
+	ready := map[string]any{"type": "Ready", "status": "False", "reason": "Other"}
+	_ = unstructured.SetNestedSlice(of.Object, []any{ready}, "status", "conditions")
+	custom := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{Reservations: "ReservationList"}, of)
+	patches, conflicts := 0, 1
+	custom.PrependReactor("patch", "reservations", func(clienttesting.Action) (bool, runtime.Object, error) {
+		patches++
+		conflicts--
+		return conflicts >= 0, nil, apierrors.NewConflict(Reservations.GroupResource(), "r", nil)
+	})
+	w := NewWriter(fake.NewClientset(), 1, time.Second)
+	w.Custom(custom)
+	say := func(why string, uid types.UID) {
+		t.Helper()
+		if err := w.writeRefusal(t.Context(), keyOf(of), refusal{uid, why}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := func() *unstructured.Unstructured {
+		t.Helper()
+		object, err := custom.Resource(Reservations).Get(t.Context(), "r", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	scheduled := func(number int) map[string]any {
+		t.Helper()
+		all, _, _ := unstructured.NestedSlice(now().Object, "status", "conditions")
+		if len(all) != 2 || !maps.Equal(all[0].(map[string]any), ready) || patches != number {
+			t.Fatalf("after %d requests the conditions are %v", patches, all)
+		}
+		return all[1].(map[string]any)
+	}
+	say("0/1 nodes", "r") // conflicts once
+	first := scheduled(2)
+	if first["type"] != "Scheduled" || first["status"] != "False" || first["reason"] != "Unschedulable" || first["message"] != "0/1 nodes" {
+		t.Error(first)
+	}
+	say("0/1 nodes", "r")
+	scheduled(2)
+	object := now()
+	first["lastTransitionTime"] = "2026-01-02T03:04:05Z"
+	_ = unstructured.SetNestedSlice(object.Object, []any{ready, first}, "status", "conditions")
+	if _, err := custom.Resource(Reservations).UpdateStatus(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	say("0/2 nodes", "r")
+	if second := scheduled(3); second["message"] != "0/2 nodes" || second["lastTransitionTime"] != first["lastTransitionTime"] {
+		t.Error(second)
+	}
+	say("0/3 nodes", "another one")
+	scheduled(3)
+	object = now()
+	_ = unstructured.SetNestedField(object.Object, "n", "status", "nodeName")
+	if _, err := custom.Resource(Reservations).UpdateStatus(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	say("0/3 nodes", "r")
+	scheduled(3)
 }

@@ -13,21 +13,22 @@ import (
 
 // Writer has the goroutines that write. What it is given is queued without bounds, so that deciding never waits for the API server.
 type Writer struct {
-	client  kubernetes.Interface
-	custom  dynamic.Interface // nil: nothing of it is written
-	timeout time.Duration
-	binds   *crew
-	status  *latest[Status]
-	groups  *latest[GroupCondition]
-	evicted *crew
-	events  *crew
+	client   kubernetes.Interface
+	custom   dynamic.Interface // nil: nothing of it is written
+	timeout  time.Duration
+	binds    *crew
+	status   *latest[Status]
+	groups   *latest[GroupCondition]
+	refusals *latest[refusal]
+	evicted  *crew
+	events   *crew
 
 	mu       sync.Mutex
 	claiming map[types.UID]chan struct{} // pods that claims are written for; closed when those are undone, or the pod is bound
 }
 
 // NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions of pods, as many deletions, and
-// an eighth as many events and conditions of groups.
+// an eighth as many events, conditions of groups, and of reservations.
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
 	w := &Writer{
 		client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8)),
@@ -38,6 +39,7 @@ func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration)
 		return err
 	})
 	w.groups = newLatest(max(1, parallel/8), w.writeGroup)
+	w.refusals = newLatest(max(1, parallel/8), w.writeRefusal)
 	return w
 }
 
@@ -47,7 +49,7 @@ func (w *Writer) Parallel() int { return w.binds.size }
 // Run works until the context ends.
 func (w *Writer) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.events.run, w.status.run, w.groups.run} {
+	for _, run := range []func(context.Context){w.binds.run, w.evicted.run, w.events.run, w.status.run, w.groups.run, w.refusals.run} {
 		all.Add(1)
 		go func() {
 			defer all.Done()

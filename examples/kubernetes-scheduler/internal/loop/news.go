@@ -37,12 +37,13 @@ func (l *Loop) listen() *news {
 func (l *Loop) publish(said *news) {
 	for i := range said.all {
 		one := &said.all[i]
-		p := l.mirror.Pod(one.About)
-		if p == nil {
-			continue
-		}
 		if one.Reason == "FailedScheduling" && l.mirror.Nodes() == 0 {
 			one.Note = noNodes
+		}
+		p := l.mirror.Pod(one.About)
+		if p == nil {
+			l.publishReservation(one)
+			continue
 		}
 		if one.Reason == "FailedScheduling" && p.Waits() {
 			nominated := p.Nominated
@@ -58,6 +59,18 @@ func (l *Loop) publish(said *news) {
 		}
 		l.recorder.Eventf(p.Object, nil, one.Type, one.Reason, one.Action, one.Note)
 	}
+}
+
+// publishReservation is publish for Koordinator's reservations.
+func (l *Loop) publishReservation(one *gangsched.PodEvent) {
+	r := l.mirror.Reservation(one.About)
+	if r == nil {
+		return
+	}
+	if one.Reason == "FailedScheduling" && r.Waits() {
+		l.writer.Refuse(r.Object, one.Note)
+	}
+	l.recorder.Eventf(r.Object, nil, one.Type, one.Reason, one.Action, one.Note)
 }
 
 // setStatus writes a condition unless the pod has it already.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
@@ -24,6 +25,11 @@ func (r *Reservation) said(path ...string) string {
 	return value
 }
 
+// Waits says whether it has no node, as far as we know.
+func (r *Reservation) Waits() bool {
+	return r.said("status", "nodeName") == "" && r.Attempt == 0 && r.Node == ""
+}
+
 // SetReservation says that a reservation came or changed. Those that name another scheduler, and where several replicas are active all, count where they
 // are placed, and are placed by others.
 func (m *Mirror) SetReservation(object *unstructured.Unstructured) {
@@ -36,11 +42,22 @@ func (m *Mirror) SetReservation(object *unstructured.Unstructured) {
 		r = &Reservation{}
 		m.reservations[object.GetName()] = r
 	}
+	before := r.Object
 	r.Object = object
 	if at := r.said("status", "nodeName"); at != "" && r.Attempt != 0 && at == r.Node {
 		m.Placed(r, nil) // before the answer, which may be lost
 	}
-	m.tellReservation(r)
+	if before == nil || r.ID == 0 || !sameReservation(before, object) {
+		m.tellReservation(r)
+	}
+}
+
+// sameReservation says whether two versions of a reservation are one for scheduling: conditions are not read.
+func sameReservation(a, b *unstructured.Unstructured) bool {
+	one, other := Reservation{Object: a}, Reservation{Object: b}
+	return a.GetGeneration() == b.GetGeneration() && b.GetGeneration() != 0 && (a.GetDeletionTimestamp() == nil) == (b.GetDeletionTimestamp() == nil) &&
+		one.said("status", "nodeName") == other.said("status", "nodeName") && one.said("status", "phase") == other.said("status", "phase") &&
+		maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations())
 }
 
 func (m *Mirror) tellReservation(r *Reservation) {
@@ -71,7 +88,7 @@ func (m *Mirror) tellReservation(r *Reservation) {
 // lookUp finds out what the library calls it now.
 func (r *Reservation) lookUp(m *Mirror) {
 	delete(m.reserved, r.ID)
-	if r.ID = m.cluster.FindPod("", r.Object.GetName()); r.ID != 0 {
+	if r.ID = m.cluster.FindPod(r.said("spec", "template", "metadata", "namespace"), r.Object.GetName()); r.ID != 0 {
 		m.reserved[r.ID] = r
 	}
 }
