@@ -122,31 +122,65 @@ func TestAPodGroupOfKubernetesRunsAsAWhole(t *testing.T) {
 	_, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Create(w.ctx, group, metav1.CreateOptions{})
 	must(t, err)
 	w.unschedulable("p-0")
-	w.groupCondition("train", metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable)
+	w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable)
 	must(t, w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, "alone", metav1.DeleteOptions{}))
 	w.bound(names(pods)...)
-	w.groupCondition("train", metav1.ConditionTrue, "Scheduled")
+	w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionTrue, "Scheduled")
 	must(t, w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, "p-0", metav1.DeleteOptions{}))
 	again := w.pod("p-4", "cpu", "4") // it finds no node, and the group was scheduled all the same
 	again.Spec.SchedulingGroup = pods[0].Spec.SchedulingGroup
 	w.add(again)
 	w.unschedulable("p-4")
-	w.groupCondition("train", metav1.ConditionTrue, "Scheduled")
+	w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionTrue, "Scheduled")
 	w.sound()
 }
 
-// groupCondition waits until a PodGroup's condition PodGroupScheduled is so.
-func (w *world) groupCondition(name string, status metav1.ConditionStatus, reason string) {
+// groupCondition waits until a PodGroup's condition of such a type is so, and returns its message.
+func (w *world) groupCondition(name, kind string, status metav1.ConditionStatus, reason string) (message string) {
 	w.Helper()
 	w.eventually(func() string {
 		group, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
 		must(w.T, err)
-		found := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled)
+		found := apimeta.FindStatusCondition(group.Status.Conditions, kind)
 		if found != nil && found.Status == status && found.Reason == reason && found.ObservedGeneration == group.Generation {
+			message = found.Message
 			return ""
 		}
-		return fmt.Sprintf("the PodGroup %s has not %s, %s, but %v", name, status, reason, group.Status.Conditions)
+		return fmt.Sprintf("the PodGroup %s has not %s %s, %s, but %v", name, kind, status, reason, group.Status.Conditions)
 	})
+	return message
+}
+
+func TestAPodGroupThatIsEvictedAsAWholeSaysSo(t *testing.T) {
+	w := newPlane(t, harness.Options{Gates: ",WorkloadAwarePreemption=true"})
+	w.classes(1, 100)
+	must(t, harness.AddNodes(w.ctx, w.client, nodes("n", 2, "cpu", "4")...))
+	w.start("")
+	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: w.namespace}}
+	mode := schedulingv1alpha2.DisruptionModePodGroup
+	group.Spec.DisruptionMode, group.Spec.PriorityClassName = &mode, "p1"
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}
+	_, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Create(w.ctx, group, metav1.CreateOptions{})
+	must(t, err)
+	member := func(name string) *corev1.Pod {
+		pod := priority(w.pod(name, "cpu", "4"), 1)
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group.Name}
+		return pod
+	}
+	w.add(member("a"), member("b"))
+	w.bound("a", "b")
+	w.add(priority(w.pod("urgent", "cpu", "4"), 100)) // the room of one of them would do
+	w.bound("urgent")
+	said := w.groupCondition("train", schedulingv1alpha2.DisruptionTarget, metav1.ConditionTrue, schedulingv1alpha2.PodGroupReasonPreemptionByScheduler)
+	if want := "default-scheduler: preempting to accommodate a higher priority pod"; said != want {
+		t.Errorf("%q is not %q", said, want)
+	}
+	w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionTrue, "Scheduled")
+	w.remove("urgent")
+	w.add(member("c"), member("d"))
+	w.bound("c", "d")
+	w.groupCondition("train", schedulingv1alpha2.DisruptionTarget, metav1.ConditionFalse, "Scheduled")
+	w.sound()
 }
 
 func priority(pod *corev1.Pod, value int32) *corev1.Pod {

@@ -81,7 +81,7 @@ func TestTheRulesOfTheManifestsAreEnough(t *testing.T) {
 	member.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 	w.remove("c")
 	w.add(ours(priority(member, 1))...)
-	w.groupCondition(name, metav1.ConditionTrue, "Scheduled")
+	w.groupCondition(name, schedulingv1alpha2.PodGroupScheduled, metav1.ConditionTrue, "Scheduled")
 	w.scheduler.Terminate()
 	w.apply(deploy + "active-active.yaml")
 	replica, err := w.plane.Replica(w.ctx, "replica", *scheduler, string(configuration)+"gangsched: {replicas: active-active}\n", file)

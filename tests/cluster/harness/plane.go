@@ -29,6 +29,8 @@ type Options struct {
 	Durable bool
 	// Members of etcd; 0 is one. They are etcd-0, etcd-1 and so on.
 	Members int
+	// Gates are feature gates of the API server beside those of groups: ",WorkloadAwarePreemption=true".
+	Gates string
 	// Users beside the administrator, by name; each one's token is its name.
 	Users []string
 }
@@ -78,7 +80,7 @@ func (p *Plane) start(ctx context.Context) error {
 		"--service-account-key-file", p.path("accounts.key"), "--service-account-signing-key-file", p.path("accounts.key"),
 		"--token-auth-file", p.path("tokens.csv"), "--authorization-mode", "RBAC",
 		"--disable-admission-plugins", "ServiceAccount", // pods need no account
-		"--feature-gates", "GenericWorkload=true,GangScheduling=true", "--runtime-config", "scheduling.k8s.io/v1alpha2=true",
+		"--feature-gates", "GenericWorkload=true,GangScheduling=true"+p.Gates, "--runtime-config", "scheduling.k8s.io/v1alpha2=true",
 		"--max-requests-inflight", "3000", "--max-mutating-requests-inflight", "1000"); err != nil {
 		return err
 	}

@@ -149,21 +149,21 @@ func (s *latest[Status]) one(ctx context.Context) bool {
 	return true
 }
 
-// GroupCondition is a condition of a PodGroup.
-type GroupCondition struct {
-	UID       types.UID
-	Condition metav1.Condition
+// GroupConditions are those of a PodGroup that are to be so; others of it stay.
+type GroupConditions struct {
+	UID        types.UID
+	Conditions []metav1.Condition
 }
 
-// SetGroupCondition writes a condition of a PodGroup of Kubernetes, as SetStatus does.
-func (w *Writer) SetGroupCondition(group types.NamespacedName, what GroupCondition) {
+// SetGroupConditions writes conditions of a PodGroup of Kubernetes, as SetStatus does: in place of what was given before and is not written yet.
+func (w *Writer) SetGroupConditions(group types.NamespacedName, what GroupConditions) {
 	w.groups.set(group, what)
 }
 
-func (w *Writer) writeGroup(ctx context.Context, group types.NamespacedName, what GroupCondition) error {
+func (w *Writer) writeGroup(ctx context.Context, group types.NamespacedName, what GroupConditions) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": what.UID},
-		"status":   map[string]any{"conditions": []metav1.Condition{what.Condition}}, // merged by type
+		"status":   map[string]any{"conditions": what.Conditions}, // merged by type
 	})
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ type Writer struct {
 	timeout  time.Duration
 	binds    *crew
 	status   *latest[Status]
-	groups   *latest[GroupCondition]
+	groups   *latest[GroupConditions]
 	refusals *latest[refusal]
 	evicted  *crew
 	events   *crew

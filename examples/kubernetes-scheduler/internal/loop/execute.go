@@ -271,6 +271,7 @@ func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
 	if by != nil {
 		message = fmt.Sprintf("%s: %s", by.Object.Spec.SchedulerName, message)
 	}
+	l.sayDisrupted(victim, message)
 	l.writer.Evict(act.Victim{Pod: victim.Name, UID: victim.Object.UID, Condition: corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
 		ObservedGeneration: victim.Object.Generation, LastTransitionTime: metav1.NewTime(l.clock.Wall()),

@@ -41,7 +41,9 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
 			continue
 		}
 		known, some := conditions[group]
-		condition := metav1.Condition{Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: notes[d.Pod]}
+		condition := metav1.Condition{
+			Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: notes[d.Pod],
+		}
 		switch {
 		case d.Failed():
 			condition.Reason, condition.Message = schedulingv1alpha2.PodGroupReasonSchedulerError, d.Reason()
@@ -62,28 +64,44 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
 	}
 }
 
-// sayScheduled says it of the PodGroup of a pod whose bind is sent.
+// sayScheduled says it of the PodGroup of a pod whose bind is sent. One that was evicted runs again.
 func (l *Loop) sayScheduled(p *mirror.Pod) {
-	if group := l.mirror.PodGroup(p); group != nil {
-		l.sayOfGroup(group, metav1.Condition{Status: metav1.ConditionTrue, Reason: "Scheduled"})
+	group := l.mirror.PodGroup(p)
+	if group == nil {
+		return
 	}
+	if now := group.Condition(schedulingv1alpha2.DisruptionTarget); now != nil && now.Status == metav1.ConditionTrue {
+		l.sayOfGroup(group, metav1.Condition{Type: schedulingv1alpha2.DisruptionTarget, Status: metav1.ConditionFalse, Reason: "Scheduled"})
+	}
+	l.sayOfGroup(group, metav1.Condition{Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled"})
 }
 
-// sayOfGroup writes whether a group is scheduled, unless it has said so last, or that it is.
+// sayDisrupted writes of the PodGroup of a victim, if it is disrupted as a whole, what its pods are told: the condition DisruptionTarget.
+func (l *Loop) sayDisrupted(victim *mirror.Pod, message string) {
+	group := l.mirror.PodGroup(victim)
+	if group == nil || group.Object.Spec.DisruptionMode == nil || *group.Object.Spec.DisruptionMode != schedulingv1alpha2.DisruptionModePodGroup {
+		return
+	}
+	l.sayOfGroup(group, metav1.Condition{
+		Type: schedulingv1alpha2.DisruptionTarget, Status: metav1.ConditionTrue, Reason: schedulingv1alpha2.PodGroupReasonPreemptionByScheduler, Message: message,
+	})
+}
+
+// sayOfGroup writes a condition of a group, unless it is so already. That it is scheduled stays.
 func (l *Loop) sayOfGroup(group *mirror.PodGroup, condition metav1.Condition) {
-	if group.Said != nil && group.Said.Status == metav1.ConditionTrue {
+	now := group.Condition(condition.Type)
+	if now != nil && now.Status == metav1.ConditionTrue && condition.Type == schedulingv1alpha2.PodGroupScheduled {
 		return
 	}
-	condition.Type, condition.ObservedGeneration = schedulingv1alpha2.PodGroupScheduled, group.Object.Generation
-	condition.LastTransitionTime = metav1.NewTime(l.clock.Wall())
-	all := slices.Clone(group.Object.Status.Conditions)
-	if group.Said != nil {
-		meta.SetStatusCondition(&all, *group.Said)
+	condition.ObservedGeneration, condition.LastTransitionTime = group.Object.Generation, metav1.NewTime(l.clock.Wall())
+	var made []metav1.Condition
+	if now != nil {
+		made = append(made, *now)
 	}
-	if meta.IsStatusConditionTrue(all, condition.Type) && condition.Status != metav1.ConditionTrue || !meta.SetStatusCondition(&all, condition) {
+	if !meta.SetStatusCondition(&made, condition) {
 		return
 	}
-	group.Said = meta.FindStatusCondition(all, condition.Type).DeepCopy()
+	meta.SetStatusCondition(&group.Said, made[0])
 	name := types.NamespacedName{Namespace: group.Object.Namespace, Name: group.Object.Name}
-	l.writer.SetGroupCondition(name, act.GroupCondition{UID: group.Object.UID, Condition: *group.Said})
+	l.writer.SetGroupConditions(name, act.GroupConditions{UID: group.Object.UID, Conditions: slices.Clone(group.Said)})
 }

@@ -1,10 +1,13 @@
 package loop
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -16,9 +19,13 @@ func TestAGroupThatIsScheduledStaysSo(t *testing.T) {
 	// Nobody writes here: what the watch says of the group is behind what was said.
 	l := &Loop{writer: act.NewWriter(fake.NewClientset(), 8, time.Second), clock: machineClock{time.Now()}}
 	group := &mirror.PodGroup{Object: &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "u"}}}
-	last := func() string { return string(group.Said.Status) + " " + group.Said.Reason + " " + group.Said.Message }
+	const kind = schedulingv1alpha2.PodGroupScheduled
+	last := func() string {
+		now := group.Condition(kind)
+		return string(now.Status) + " " + now.Reason + " " + now.Message
+	}
 	refused := func(message string) {
-		l.sayOfGroup(group, metav1.Condition{Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: message})
+		l.sayOfGroup(group, metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: message})
 	}
 	want := func(expected string) {
 		t.Helper()
@@ -28,22 +35,85 @@ func TestAGroupThatIsScheduledStaysSo(t *testing.T) {
 	}
 	refused("one")
 	want("False Unschedulable one")
-	since := group.Said.LastTransitionTime
+	since := group.Condition(kind).LastTransitionTime
 	l.clock = &steppedClock{start: time.Now(), off: time.Hour}
 	refused("two")
 	want("False Unschedulable two")
-	if group.Said.LastTransitionTime != since {
+	if group.Condition(kind).LastTransitionTime != since {
 		t.Error("the status has not changed, and the time has")
 	}
-	l.sayOfGroup(group, metav1.Condition{Status: metav1.ConditionTrue, Reason: "Scheduled"})
+	l.sayOfGroup(group, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Scheduled"})
 	want("True Scheduled ")
 	refused("three")
 	want("True Scheduled ")
 
-	group.Object.Status.Conditions = []metav1.Condition{*group.Said} // a scheduler that starts anew knows that from the API server
+	group.Object.Status.Conditions = group.Said // a scheduler that starts anew knows that from the API server
 	group.Said = nil
 	refused("four")
 	if group.Said != nil {
 		t.Error("said", last())
+	}
+}
+
+// group makes a gang of two called g; member has a pod be in it, and says waits for one of its conditions: status, reason and message.
+func (w *world) group(change func(*schedulingv1alpha2.PodGroupSpec)) (member func(*corev1.Pod), says func(kind, want string)) {
+	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "g"}}
+	group.TypeMeta = metav1.TypeMeta{APIVersion: schedulingv1alpha2.SchemeGroupVersion.String(), Kind: "PodGroup"}
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}
+	change(&group.Spec)
+	must(w.T, w.client.Tracker().Add(group))
+	w.box.Put(func() { w.mirror.SetPodGroup(group) })
+	member = func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group.Name}
+	}
+	return member, func(kind, want string) {
+		w.Helper()
+		w.eventually(kind+": "+want, func() bool {
+			now, err := w.client.SchedulingV1alpha2().PodGroups("default").Get(w.Context(), "g", metav1.GetOptions{})
+			must(w.T, err)
+			said := "none"
+			if one := meta.FindStatusCondition(now.Status.Conditions, kind); one != nil {
+				said = fmt.Sprintf("%s %s %s", one.Status, one.Reason, one.Message)
+			}
+			return said == want
+		})
+	}
+}
+
+func TestAPodGroupThatIsEvictedAsAWholeSaysSo(t *testing.T) {
+	for _, mode := range []schedulingv1alpha2.DisruptionMode{schedulingv1alpha2.DisruptionModePodGroup, schedulingv1alpha2.DisruptionModePod} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := newWorld(t)
+			w.node("n", "2")
+			member, says := w.group(func(spec *schedulingv1alpha2.PodGroupSpec) { spec.DisruptionMode = &mode })
+			both := []*corev1.Pod{w.pod("a", "1", member), w.pod("b", "1", member)}
+			w.eventually("the gang runs", func() bool { return w.on("a") == "n" && w.on("b") == "n" })
+			says(schedulingv1alpha2.PodGroupScheduled, "True Scheduled ")
+			says(schedulingv1alpha2.DisruptionTarget, "none")
+			urgent := w.pod("urgent", "2", priority(100))
+			w.eventually("both are evicted", func() bool {
+				list, err := w.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+				must(t, err)
+				return len(list.Items) == 1
+			})
+			want, after := "True PreemptionByScheduler default-scheduler: preempting to accommodate a higher priority pod", "False Scheduled "
+			if mode == schedulingv1alpha2.DisruptionModePod {
+				want, after = "none", "none"
+			}
+			says(schedulingv1alpha2.DisruptionTarget, want)
+			w.box.Put(func() {
+				for _, pod := range both {
+					w.mirror.RemovePod(pod)
+				}
+			})
+			w.eventually("urgent runs", func() bool { return w.on("urgent") == "n" })
+			says(schedulingv1alpha2.DisruptionTarget, want)
+			w.box.Put(func() { w.mirror.RemovePod(urgent) })
+			w.pod("c", "1", member)
+			w.pod("d", "1", member)
+			w.eventually("the gang runs again", func() bool { return w.on("c") == "n" && w.on("d") == "n" })
+			says(schedulingv1alpha2.DisruptionTarget, after)
+			says(schedulingv1alpha2.PodGroupScheduled, "True Scheduled ")
+		})
 	}
 }

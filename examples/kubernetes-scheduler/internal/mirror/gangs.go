@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,7 +33,15 @@ func groupOf(pod *corev1.Pod) string {
 // PodGroup is one of Kubernetes.
 type PodGroup struct {
 	Object *schedulingv1alpha2.PodGroup
-	Said   *metav1.Condition // what was written last of whether it is scheduled; the watch may not know of it yet
+	Said   []metav1.Condition // what was written last, by type; the watch may not know of it yet
+}
+
+// Condition is the group's of such a type, as it was written or read last; nil if it has none.
+func (g *PodGroup) Condition(kind string) *metav1.Condition {
+	if said := meta.FindStatusCondition(g.Said, kind); said != nil {
+		return said
+	}
+	return meta.FindStatusCondition(g.Object.Status.Conditions, kind)
 }
 
 // SetPodGroup says that a PodGroup is as it is. A change of its status alone is nothing to the library.
