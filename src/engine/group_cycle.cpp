@@ -42,7 +42,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   }
   if (!outcome.verdict.ok()) {
     const bool error = outcome.verdict.code == code::error;
-    note(members, outcome.verdict, search_->lack());
+    note_attempt(members, outcome.verdict);
     if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
     // (Age decides who takes the room of pods that wait, and how long they run for whom reserved nodes have room.)
@@ -74,7 +74,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   for (const row_t pod : members) {
     if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
     left = true;
-    note({&pod, 1}, {}, search_->lack());
+    note_attempt({&pod, 1}, {});
     with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
   }
   if (left && kept && !with_.entities.members_enter_singly())
@@ -115,6 +115,18 @@ GANGSCHED_INLINE void group_cycle::note(std::span<const row_t> members, const st
     words = std::make_shared<const rejection_words>(std::move(whole));
   }
   for (const row_t pod : members) notes.keep(pod, why, why.code == code::error ? 0 : lack.plugins, words);
+}
+
+/// After the search: whom the group did without is told what it lacks itself.
+GANGSCHED_INLINE void group_cycle::note_attempt(std::span<const row_t> members, const status& why) {
+  std::vector<row_t> others;
+  for (const row_t pod : members) {
+    if (const group_lack* const own = search_->own_lack(pod))
+      with_.decisions.rejections().keep(pod, {}, own->plugins, own->words);
+    else
+      others.push_back(pod);
+  }
+  if (!others.empty()) note(others, why, search_->lack());
 }
 
 GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const status& why) {

@@ -21,14 +21,20 @@ GANGSCHED_INLINE status group_search::ask_pre_filters(row_t group) const {
 
 GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete) {
   std::uint64_t budget = budget_;
-  return place(whole, search_effort{complete ? &budget : nullptr});
+  tells_each_ = true;
+  group_placement made = place(whole, search_effort{complete ? &budget : nullptr});
+  tells_each_ = false;
+  return made;
 }
 
 GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, const search_effort& how) {
   group_placement made{{}, nobody()};
   lack_ = {};
+  own_lacks_.clear();
   if (evictions_ != nullptr) evictions_->begin();
   static_cast<group_outcome&>(made) = choose(whole, nullptr, made.members, how);
+  if (made.verdict.code == code::error || (!made.verdict.ok() && !is_basic(whole.group)))
+    own_lacks_.clear();  // it could not do without them
   if (made.verdict.ok() && made.members.empty()) made.verdict = status::unschedulable("no pods were schedulable");
   return made;
 }
@@ -251,6 +257,7 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
   if (!spec.topology.spread_key.empty())
     limit.emplace(*state_, candidates_.domains().of(spec.topology.spread_key), what.group, spec.topology.spread_most);
   const kernel_table& profile = entities_->profile_of_group(what.group);
+  const bool basic = is_basic(what.group) && !what.is_slice();
   const auto verdict = [&] {
     if (!what.is_slice()) return engine::feasible(*state_, profile, what.group, progress.now());
     return progress.failed() ? status::unschedulable("a slice does not fit") : status::success();
@@ -263,8 +270,13 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
     out.rejectors |= found.node == no_row ? found.rejectors : 0;
     status said = found.said.code == code::error ? found.said : status{};
     const bool has_node = found.node != no_row && placed.place(pod, found, said);
-    if (!has_node && (lack_.member == no_row || placed.size() > lack_.placed))
-      note_lack(pod, found, said, limit ? &limit->open(within) : within, placed.size());
+    const bool worst = lack_.member == no_row || placed.size() > lack_.placed;
+    const bool spare = tells_each_ && (basic || out.verdict.ok());
+    if (!has_node && (worst || spare)) {
+      const group_lack lack = lack_of(pod, found, said, limit ? &limit->open(within) : within);
+      if (spare) own_lacks_[pod] = lack;
+      if (worst) lack_ = lack, lack_.member = pod, lack_.placed = placed.size();
+    }
     if (said.code == code::error) {
       out.verdict = said;
       break;
@@ -279,19 +291,20 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
 }
 
 /// (A node that its victims leave it is not looked for again.)
-GANGSCHED_INLINE void group_search::note_lack(row_t pod, const picked& found, const status& said,
-                                              const std::vector<row_t>* within, std::size_t placed) {
-  lack_ = {pod, placed, 0, nullptr};
+GANGSCHED_INLINE group_lack group_search::lack_of(row_t pod, const picked& found, const status& said,
+                                                  const std::vector<row_t>* within) const {
+  group_lack made;
   const plugin_entry* const by = said.ok() ? nullptr : reserved_->refused_by();
   if (found.node == no_row) {
-    lack_.plugins = picks_->rejectors_of(pod, found);
-    lack_.words = picks_->words(pod, found, within);
+    made.plugins = picks_->rejectors_of(pod, found);
+    made.words = picks_->words(pod, found, within);
   } else if (by != nullptr) {
-    lack_.plugins = plugin_bit(entities_->profile_of(pod), *by);
+    made.plugins = plugin_bit(entities_->profile_of(pod), *by);
     if (picks_->counts_reasons())
-      lack_.words =
+      made.words =
           std::make_shared<const rejection_words>(rejection_words{{{by->name, reason_text(state_->names, said), 0}}});
   }
+  return made;
 }
 
 /// The parts in order: groups below a composite one, or a group's slices, whose members count one by one.

@@ -122,7 +122,10 @@ func TestAPodGroupOfKubernetesRunsAsAWhole(t *testing.T) {
 	_, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Create(w.ctx, group, metav1.CreateOptions{})
 	must(t, err)
 	w.unschedulable("p-0")
-	w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable)
+	said := w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable)
+	if want := "pod group is unschedulable"; said != want {
+		t.Errorf("%q is not %q", said, want)
+	}
 	must(t, w.client.CoreV1().Pods(w.namespace).Delete(w.ctx, "alone", metav1.DeleteOptions{}))
 	w.bound(names(pods)...)
 	w.groupCondition("train", schedulingv1alpha2.PodGroupScheduled, metav1.ConditionTrue, "Scheduled")

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -256,22 +257,18 @@ func (w *world) look(now *step) (words []string, err error) {
 			return nil, fmt.Errorf("%s is still there", name)
 		}
 	}
-	for name, reason := range now.Groups {
+	for _, name := range slices.Sorted(maps.Keys(now.Groups)) {
 		group, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
-		found := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled)
+		found, reason := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled), now.Groups[name]
 		if found == nil || found.Reason != reason || (found.Status == metav1.ConditionTrue) != (reason == "Scheduled") || found.ObservedGeneration != group.Generation {
 			return nil, fmt.Errorf("the PodGroup %s should be %s and has conditions %v", name, reason, group.Status.Conditions)
 		}
+		words = append(words, fmt.Sprintf("PodGroup %s: %s: %q", name, reason, found.Message))
 	}
-	names := make([]string, 0, len(now.Want))
-	for name := range now.Want {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(now.Want)) {
 		pod, wanted := pods[name], now.Want[name]
 		if pod == nil {
 			return nil, fmt.Errorf("there is no %s", name)
@@ -281,7 +278,7 @@ func (w *world) look(now *step) (words []string, err error) {
 		case len(wanted) == 0 && (pod.Spec.NodeName != "" || scheduled.Status != corev1.ConditionFalse || scheduled.Message == ""):
 			return nil, fmt.Errorf("%s is on %q, condition %v, and should find no node", name, pod.Spec.NodeName, scheduled)
 		case len(wanted) == 0:
-			words = append(words, name+": "+scheduled.Reason+": "+strings.Replace(scheduled.Message, noClaims, "", 1))
+			words = append(words, name+": "+scheduled.Reason+": "+wordsOf(pod, scheduled.Message))
 		case !slices.Contains(wanted, pod.Spec.NodeName):
 			return nil, fmt.Errorf("%s is on %q, not one of %v: %s", name, pod.Spec.NodeName, wanted, scheduled.Message)
 		}
@@ -289,8 +286,14 @@ func (w *world) look(now *step) (words []string, err error) {
 	return words, nil
 }
 
-// noClaims is what kube-scheduler says of every pod, also of one that claims nothing.
-const noClaims = " no new claims to deallocate,"
+// wordsOf is what both schedulers have to say of who finds no node. kube-scheduler speaks of claims to deallocate to a pod that claims nothing, too, and
+// lets members of a group preempt one by one, where here the group does.
+func wordsOf(pod *corev1.Pod, message string) string {
+	if pod.Spec.SchedulingGroup != nil {
+		message, _, _ = strings.Cut(message, " preemption: ")
+	}
+	return strings.Replace(message, " no new claims to deallocate,", "", 1)
+}
 
 // clear leaves an empty cluster for the next case.
 func (w *world) clear() {

@@ -205,6 +205,45 @@ TEST_CASE("a gang's rejection names the member that found no node, who rejected 
   CHECK(world::must(w.scheduler.explain(w.pod("m1"))).lacks.size() == 1);
 }
 
+TEST_CASE("whom a group does without is told what it lacks itself", "[engine][why][group]") {
+  const bool gang_of_two = GENERATE(false, true);
+  world w{profiles::kube_default(), counting()};
+  w.add(a_node{"n"}.cpu(3));
+  a_gang made{"g", 2};
+  if (!gang_of_two) made.spec.policy = basic{};
+  const group_id group = w.add(made);
+  for (const char* name : {"a", "b"}) w.add(a_pod{name}.cpu(1).in(group));
+  w.add(a_pod{"large"}.cpu(2).in(group));
+  w.add(a_pod{"picky"}.cpu(1).select("disk", "ssd").in(group));
+  const auto own = [&] {
+    CHECK(text(w, "large") == "0/1 nodes are available: 1 Insufficient cpu.");
+    CHECK(plugins(w, "large") == words{"NodeResourcesFit"});
+    CHECK(text(w, "picky") == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
+    CHECK(plugins(w, "picky") == words{"NodeAffinity"});
+    CHECK_FALSE(world::must(w.scheduler.why(w.pod("picky"))).member);
+  };
+  const cycle first = w.decide();
+  CHECK(w.said(first.decisions()) == words{"bind a n", "bind b n", "reject large", "reject picky"});
+  own();
+  for (const char* name : {"a", "b"}) w.confirm(w.pod(name));
+  w.run();  // no member finds a node
+  own();
+}
+
+TEST_CASE("of a basic group of whom nobody finds a node each is told what it lacks itself", "[engine][why][group]") {
+  world w{profiles::kube_default(), counting()};
+  w.add(a_node{"n"}.cpu(1));
+  a_gang made{"g"};
+  made.spec.policy = basic{};
+  const group_id group = w.add(made);
+  w.add(a_pod{"large"}.cpu(2).in(group));
+  w.add(a_pod{"picky"}.cpu(1).select("disk", "ssd").in(group));
+  CHECK(w.run() == words{"reject large", "reject picky"});
+  CHECK(text(w, "large") == "0/1 nodes are available: 1 Insufficient cpu.");
+  CHECK(text(w, "picky") == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
+  CHECK(plugins(w, "picky") == words{"NodeAffinity"});
+}
+
 TEST_CASE("what a text was put together from may change: whoever waits keeps its words", "[engine][why]") {
   world w{with_licences(), counting()};
   w.add(a_node{"n1"}.cpu(8));

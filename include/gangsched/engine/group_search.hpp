@@ -1,4 +1,5 @@
 #pragma once
+#include <unordered_map>
 #include <vector>
 
 #include "gangsched/engine/placement_candidates.hpp"
@@ -83,6 +84,11 @@ class GANGSCHED_API group_search {
   [[nodiscard]] group_placement place_members(const group_part& whole);
   /// Of the attempts since `place` was called last.
   [[nodiscard]] const group_lack& lack() const noexcept { return lack_; }
+  /// What a member lacks itself that its group did without; null if it is not such a one, or was not tried. Good until `place` is called.
+  [[nodiscard]] const group_lack* own_lack(row_t pod) const {
+    const auto found = own_lacks_.find(pod);
+    return found != own_lacks_.end() ? &found->second : nullptr;
+  }
   /// An empty list, for who places members one by one.
   [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
   /// When it is, to hooks that ask.
@@ -102,9 +108,12 @@ class GANGSCHED_API group_search {
   group_outcome try_members(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   group_outcome try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   [[nodiscard]] status ask_pre_filters(row_t group) const;
+  [[nodiscard]] bool is_basic(row_t group) const {
+    return !std::holds_alternative<gang>(state_->groups.record[group]->spec.policy);
+  }
   [[nodiscard]] status feasible(row_t group, const group_progress& progress) const;
-  void note_lack(row_t pod, const picked& found, const status& said, const std::vector<row_t>* within,
-                 std::size_t placed);
+  [[nodiscard]] group_lack lack_of(row_t pod, const picked& found, const status& said,
+                                   const std::vector<row_t>* within) const;
   // group_search_planned.cpp
   group_outcome place_planned(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
   // group_search_ranks.cpp
@@ -127,6 +136,8 @@ class GANGSCHED_API group_search {
   member_preemption* evictions_ = nullptr;
   placement_candidates candidates_;
   group_lack lack_;
+  std::unordered_map<row_t, group_lack> own_lacks_;
+  bool tells_each_ = false;  ///< and is no trial, of which there may be many
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

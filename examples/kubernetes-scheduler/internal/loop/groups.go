@@ -13,17 +13,18 @@ import (
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
 
+// What kube-scheduler says of a PodGroup, in the condition PodGroupScheduled; what its members lack is in theirs.
+const (
+	groupUnschedulable = "pod group is unschedulable"
+	groupPreempts      = groupUnschedulable + ", pod group is waiting for preemption to complete"
+	memberFailed       = "failed to schedule other pod from a pod group: "
+)
+
 // sayOfGroups writes of each PodGroup of Kubernetes whose members found no node in a turn that it is not scheduled, as kube-scheduler does: the condition
 // PodGroupScheduled. That it is scheduled is said when a member's bind is sent, and stays.
-func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
+func (l *Loop) sayOfGroups(decisions []gangsched.Decision) {
 	if !l.mirror.HasPodGroups() {
 		return
-	}
-	notes := map[gangsched.PodID]string{}
-	for i := range said.all {
-		if said.all[i].Reason == "FailedScheduling" {
-			notes[said.all[i].About] = said.all[i].Note
-		}
 	}
 	var tried []*mirror.PodGroup
 	conditions := map[*mirror.PodGroup]metav1.Condition{}
@@ -42,15 +43,15 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision, said *news) {
 		}
 		known, some := conditions[group]
 		condition := metav1.Condition{
-			Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: notes[d.Pod],
+			Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionFalse, Reason: schedulingv1alpha2.PodGroupReasonUnschedulable, Message: groupUnschedulable,
 		}
 		switch {
 		case d.Failed():
-			condition.Reason, condition.Message = schedulingv1alpha2.PodGroupReasonSchedulerError, d.Reason()
+			condition.Reason, condition.Message = schedulingv1alpha2.PodGroupReasonSchedulerError, memberFailed+d.Reason()
 		case some && known.Reason == schedulingv1alpha2.PodGroupReasonSchedulerError:
 			continue
 		case d.Kind == gangsched.Nominate:
-			condition.Message = "pod group is waiting for preemption to complete"
+			condition.Message = groupPreempts
 		case some:
 			continue
 		}

@@ -9,8 +9,10 @@ import (
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"gangsched"
 	"gangsched/examples/kubernetes-scheduler/internal/act"
 	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
@@ -78,6 +80,32 @@ func (w *world) group(change func(*schedulingv1alpha2.PodGroupSpec)) (member fun
 			return said == want
 		})
 	}
+}
+
+func TestAPodGroupIsSpokenOfInKubeSchedulersWords(t *testing.T) {
+	w := newWorld(t)
+	w.node("n", "2")
+	w.pod("other", "1")
+	w.eventually("other runs", func() bool { return w.on("other") == "n" })
+	high := int32(100)
+	member, says := w.group(func(spec *schedulingv1alpha2.PodGroupSpec) { spec.Priority = &high })
+	large := w.pod("large", "3", priority(high), member)
+	w.pod("small", "1", priority(high), member)
+	says(schedulingv1alpha2.PodGroupScheduled, "False Unschedulable pod group is unschedulable")
+	w.box.Put(func() {
+		w.mirror.RemovePod(large)
+		must(t, w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "large"))
+	})
+	w.pod("second", "1", priority(high), member)
+	says(schedulingv1alpha2.PodGroupScheduled, "False Unschedulable pod group is unschedulable, pod group is waiting for preemption to complete")
+	w.box.Put(func() {
+		failed := gangsched.Decision{Kind: gangsched.Reject, Pod: w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "small"}).ID}
+		for !failed.Failed() {
+			failed.Code++
+		}
+		w.sayOfGroups([]gangsched.Decision{failed})
+	})
+	says(schedulingv1alpha2.PodGroupScheduled, "False SchedulerError failed to schedule other pod from a pod group: ")
 }
 
 func TestAPodGroupThatIsEvictedAsAWholeSaysSo(t *testing.T) {

@@ -159,7 +159,7 @@ func (l *Loop) turn() {
 	}
 	l.propose()
 	l.publish(said)
-	l.sayOfGroups(decisions, said)
+	l.sayOfGroups(decisions)
 	l.complain()
 }
 
