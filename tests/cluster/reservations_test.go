@@ -104,6 +104,17 @@ func TestAReservationThatFindsNoNodeSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAKindThatIsInstalledLaterIsFollowed(t *testing.T) {
+	w := newWorld(t, "", nodes("n", 1, "cpu", "8")...)
+	all := w.installReservations()
+	w.make(`{apiVersion: scheduling.koordinator.sh/v1alpha1, kind: Reservation, metadata: {name: nightly}, spec: {ttl: 0s, owners: [{labelSelector: {}}],
+  template: {spec: {containers: [{name: held, resources: {requests: {cpu: "6"}}}]}}}}`)
+	w.reserved(all, "nightly", "n0")
+	if said, err := w.scheduler.Get(w.ctx, "/debug/snapshot"); err != nil || !strings.Contains(said, `"nightly"`) {
+		t.Errorf("it is not in the snapshot: %v", err)
+	}
+}
+
 func TestAReservationHoldsRoomForItsOwners(t *testing.T) {
 	w := newPlane(t, harness.Options{})
 	all := w.installReservations()

@@ -12,7 +12,10 @@ import (
 
 // Snapshot is what the API server has said by now, as kubectl writes a list of it: gangsched-simulate reads it.
 func (w *Watcher) Snapshot() ([]byte, error) {
-	return listed(w.stores)
+	w.mu.Lock()
+	stores := slices.Clone(w.stores)
+	w.mu.Unlock()
+	return listed(stores)
 }
 
 func listed(stores []cache.Store) ([]byte, error) {

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,12 +39,18 @@ type Watcher struct {
 	pods    *stream
 	shared  informers.SharedInformerFactory // nil: no other replica is active
 	dynamic dynamicinformer.DynamicSharedInformerFactory
-	synced  []cache.InformerSynced
-	stores  []cache.Store
 	box     *inbox.Inbox
 	mirror  *mirror.Mirror
 	wrong   error
+	synced  []cache.InformerSynced
+	absent  map[schema.GroupVersionResource]func() // what the server had not when it was asked last, and how it is followed
+
+	mu     sync.Mutex
+	stores []cache.Store
 }
+
+// askAgain is how long it is between questions which kinds the server has.
+const askAgain = 15 * time.Second
 
 // New prepares informers for all kinds that the server has. With queues also for the queue objects that are installed.
 func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interface, queues bool, box *inbox.Inbox, m *mirror.Mirror) (*Watcher, error) {
@@ -54,22 +61,11 @@ func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interf
 		box:     box,
 		mirror:  m,
 	}
-	served, err := served(ctx, client.Discovery())
-	if err != nil {
-		return nil, err
-	}
 	w.core()
 	w.storage()
-	if served[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")] {
-		w.devices()
-	}
-	w.groups(served)
-	if queues {
-		for _, kind := range queueKinds {
-			if served[kind] {
-				follow(w, w.dynamic.ForResource(kind).Informer(), m.SetQueue, m.RemoveQueue)
-			}
-		}
+	w.optional(queues)
+	if _, err := w.ask(ctx); err != nil {
+		return nil, err
 	}
 	return w, w.wrong
 }
@@ -94,6 +90,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), w.synced...) {
 		return errors.New("the API server has not said yet what there is")
 	}
+	go w.askOn(ctx)
 	return nil
 }
 
@@ -133,7 +130,14 @@ func follow[T any](w *Watcher, from cache.SharedIndexInformer, set, remove func(
 		return
 	}
 	w.synced = append(w.synced, registered.HasSynced)
-	w.stores = append(w.stores, from.GetStore())
+	w.keep(from.GetStore())
+}
+
+// keep has a store be part of snapshots.
+func (w *Watcher) keep(store cache.Store) {
+	w.mu.Lock()
+	w.stores = append(w.stores, store)
+	w.mu.Unlock()
 }
 
 // also is follow for functions that are told with a flag that an object is gone.
@@ -159,7 +163,8 @@ func (w *Watcher) core() {
 	v1, m := w.typed.Core().V1(), w.mirror
 	follow(w, v1.Nodes().Informer(), m.SetNode, func(one *corev1.Node) { m.RemoveNode(one.Name) })
 	w.pods = newStream(w.box, m.SetPod, m.RemovePod, m.SawPods)
-	w.synced, w.stores = append(w.synced, w.pods.HasSynced), append(w.stores, w.pods.Store)
+	w.synced = append(w.synced, w.pods.HasSynced)
+	w.keep(w.pods.Store)
 	also(w, v1.Namespaces().Informer(), m.SetNamespace)
 	also(w, w.typed.Scheduling().V1().PriorityClasses().Informer(), m.SetPriorityClass)
 	objects[*policyv1.PodDisruptionBudget](w, w.typed.Policy().V1().PodDisruptionBudgets().Informer())
@@ -230,23 +235,62 @@ var (
 	}
 )
 
-func (w *Watcher) groups(served map[schema.GroupVersionResource]bool) {
-	if served[act.Reservations] {
-		follow(w, w.dynamic.ForResource(act.Reservations).Informer(), w.mirror.SetReservation, w.mirror.RemoveReservation)
+// optional says how kinds are followed that a server need not have.
+func (w *Watcher) optional(queues bool) {
+	m := w.mirror
+	w.absent = map[schema.GroupVersionResource]func(){
+		resourcev1.SchemeGroupVersion.WithResource("resourceclaims"): w.devices,
+		schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups"): func() {
+			follow(w, w.typed.Scheduling().V1alpha2().PodGroups().Informer(),
+				func(one *schedulingv1alpha2.PodGroup) { m.SetPodGroup(named(one).(*schedulingv1alpha2.PodGroup)) },
+				func(one *schedulingv1alpha2.PodGroup) { m.RemovePodGroup(named(one).(*schedulingv1alpha2.PodGroup)) })
+		},
 	}
-	if served[schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups")] {
-		follow(w, w.typed.Scheduling().V1alpha2().PodGroups().Informer(),
-			func(one *schedulingv1alpha2.PodGroup) {
-				w.mirror.SetPodGroup(named(one).(*schedulingv1alpha2.PodGroup))
-			},
-			func(one *schedulingv1alpha2.PodGroup) {
-				w.mirror.RemovePodGroup(named(one).(*schedulingv1alpha2.PodGroup))
-			})
+	custom := func(kind schema.GroupVersionResource, set, remove func(*unstructured.Unstructured)) {
+		w.absent[kind] = func() { follow(w, w.dynamic.ForResource(kind).Informer(), set, remove) }
 	}
+	custom(act.Reservations, m.SetReservation, m.RemoveReservation)
 	for _, kind := range groupKinds {
+		custom(kind, func(one *unstructured.Unstructured) { m.SetObject(one) }, func(one *unstructured.Unstructured) { m.RemoveObject(one) })
+	}
+	if queues {
+		for _, kind := range queueKinds {
+			custom(kind, m.SetQueue, m.RemoveQueue)
+		}
+	}
+}
+
+// ask prepares informers for what the server has by now, and says whether that is anything new.
+func (w *Watcher) ask(ctx context.Context) (news bool, err error) {
+	served, err := served(ctx, w.client.Discovery())
+	if err != nil {
+		return false, err
+	}
+	for kind, begin := range w.absent {
 		if served[kind] {
-			follow(w, w.dynamic.ForResource(kind).Informer(),
-				func(one *unstructured.Unstructured) { w.mirror.SetObject(one) }, func(one *unstructured.Unstructured) { w.mirror.RemoveObject(one) })
+			begin()
+			delete(w.absent, kind)
+			news = true
+		}
+	}
+	return news, w.wrong
+}
+
+// askOn follows what is installed later, until nothing is absent or the context ends.
+func (w *Watcher) askOn(ctx context.Context) {
+	for len(w.absent) != 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(askAgain):
+		}
+		news, err := w.ask(ctx)
+		if err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "what was installed cannot be followed")
+		}
+		if news {
+			w.typed.Start(ctx.Done())
+			w.dynamic.Start(ctx.Done())
 		}
 	}
 }
