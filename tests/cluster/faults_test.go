@@ -34,7 +34,13 @@ func (w *world) proxy() (*harness.Proxy, string) {
 	w.Helper()
 	proxy, err := harness.NewProxy(w.plane.Server(), 1500*time.Millisecond)
 	must(w.T, err)
-	w.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
+	w.Cleanup(func() { // who is still there comes back at once, and Close waits for it
+		if w.scheduler != nil {
+			w.scheduler.Kill()
+		}
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
 	file := filepath.Join(w.plane.Folder, "proxied")
 	must(w.T, harness.WriteKubeconfig(file, proxy.URL, "administrator"))
 	return proxy, file
