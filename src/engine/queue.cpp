@@ -152,10 +152,12 @@ GANGSCHED_INLINE instant queue::too_late_from(entity e) const {
 GANGSCHED_INLINE void queue::note_late_start(entity e, const queue_item& it) {
   if (entities_ == nullptr || !state_->pods.have_limits) return;
   const instant when = waits(e) ? too_late_from(e) : instant::max();
-  if (when != instant::max() && when > it.since)
+  if (when == instant::max())
+    late_.erase(e);
+  else if (when > it.since)
     late_.set(e, when);
   else
-    late_.erase(e);
+    late_.set_told(e);
 }
 
 GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
@@ -296,7 +298,8 @@ GANGSCHED_INLINE void queue::take_out(entity e) {
 
 GANGSCHED_INLINE void queue::reorder(entity e, bool smaller) {
   queue_item& it = item(e);
-  if (!smaller) note_late_start(e, it);  // else `flush_unschedulable` finds out
+  // A smaller group has as much time as before or more: `flush_unschedulable` finds out, but of one that has been told.
+  if (!smaller || late_.is_told(e)) note_late_start(e, it);
   if (it.where != place::active && it.where != place::backoff) return;
   const place where = it.where;
   take_out(e);

@@ -309,6 +309,29 @@ TEST_CASE("Deadline: whom it becomes too late for while he waits is told at that
   }
 }
 
+TEST_CASE("Deadline: a group that was too late for a member that has left is told again when it is for the others",
+          "[deadline]") {
+  scheduler_options options = world::lowest_first();
+  options.wake = wake_rule::hints;
+  options.unschedulable_timeout = 100h;
+  world w{by_slack(), options};
+  const group_id gang = w.add(a_gang{"g", 1});
+  w.add(job{.name = "urgent", .runs = 5min, .deadline = 10min, .group = gang});
+  w.add(job{.name = "relaxed", .runs = 10min, .deadline = 60min, .group = gang});
+  w.now = 6min;
+  CHECK(w.run() == words{"reject urgent", "reject relaxed"});
+  CHECK(reason_of(w, "relaxed") == "Deadline");
+  w.must(w.cluster.remove_pod(w.pod("urgent")));
+  w.now = 7min;
+  w.run();
+  const std::optional<instant> next = w.scheduler.next_deadline();
+  REQUIRE(next);
+  CHECK(*next <= instant{50min} + instant{1});
+  w.now = instant{50min} + instant{1};
+  CHECK(w.run() == words{"reject relaxed"});
+  CHECK(reason_of(w, "relaxed") == "Deadline");
+}
+
 TEST_CASE("without a plugin that goes by time nobody is looked at because of a deadline", "[deadline]") {
   world w{profile{least_slack_sort{}, node_resources_fit{}, gang_scheduling{}}.table()};
   w.add(a_node{"n"}.cpu(1));

@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// From when on it is too late to start, for those who wait: each at most once. Knows times, nothing of why.
+/// From when on it is too late to start, for those who wait: each at most once; and who has been told that it is. Knows times, nothing of why.
 class late_starts {
  public:
   [[nodiscard]] bool empty() const noexcept { return order_.empty(); }
@@ -32,6 +32,15 @@ class late_starts {
       throw;
     }
   }
+  /// It has been told: there is no time at which to look at it. O(log n).
+  void set_told(entity e) {
+    erase(e);
+    when_.emplace(key{e.row, e.group}, told);
+  }
+  [[nodiscard]] bool is_told(entity e) const {
+    const auto found = when_.find(key{e.row, e.group});
+    return found != when_.end() && found->second == told;
+  }
   /// O(log n).
   void erase(entity e) {
     const auto found = when_.find(key{e.row, e.group});
@@ -43,6 +52,7 @@ class late_starts {
 
  private:
   using key = std::pair<row_t, bool>;
+  static constexpr instant told = instant::max();  // (who is never too late is not here)
   std::map<key, instant> when_;
   std::set<std::pair<instant, key>> order_;
 };
