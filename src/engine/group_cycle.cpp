@@ -31,18 +31,19 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     return with_.queue.unschedulable().pass_on_group(group);
   }
   std::uint64_t from = with_.state.log.end();
-  group_placement outcome = search_->place(whole);
+  const auto place = [&] { return search_->place(whole, true, true); };
+  group_placement outcome = place();
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.holdings.take_back(group, {group, true})) {
     from = with_.state.log.end();  // others hear of what was taken back
-    outcome = search_->place(whole);
+    outcome = place();
   }
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.backfilling.make_way({group, true})) {
     from = with_.state.log.end();
-    outcome = search_->place(whole);
+    outcome = place();
   }
   if (!outcome.verdict.ok()) {
     const bool error = outcome.verdict.code == code::error;
-    note_attempt(members, outcome.verdict);
+    note_attempt(members, outcome, outcome.verdict);
     if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
     // (Age decides who takes the room of pods that wait, and how long they run for whom reserved nodes have room.)
@@ -74,7 +75,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   for (const row_t pod : members) {
     if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
     left = true;
-    note_attempt({&pod, 1}, {});
+    note_attempt({&pod, 1}, outcome, {});
     with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
   }
   if (left && kept && !with_.entities.members_enter_singly())
@@ -118,15 +119,16 @@ GANGSCHED_INLINE void group_cycle::note(std::span<const row_t> members, const st
 }
 
 /// After the search: whom the group did without is told what it lacks itself.
-GANGSCHED_INLINE void group_cycle::note_attempt(std::span<const row_t> members, const status& why) {
+GANGSCHED_INLINE void group_cycle::note_attempt(std::span<const row_t> members, const group_placement& tried,
+                                                const status& why) {
   std::vector<row_t> others;
   for (const row_t pod : members) {
-    if (const group_lack* const own = search_->own_lack(pod))
-      with_.decisions.rejections().keep(pod, {}, own->plugins, own->words);
+    if (const auto own = tried.own_lacks.find(pod); own != tried.own_lacks.end())
+      with_.decisions.rejections().keep(pod, {}, own->second.plugins, own->second.words);
     else
       others.push_back(pod);
   }
-  if (!others.empty()) note(others, why, search_->lack());
+  if (!others.empty()) note(others, why, tried.lack);
 }
 
 GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const status& why) {

@@ -19,22 +19,21 @@ GANGSCHED_INLINE status group_search::ask_pre_filters(row_t group) const {
   return {};
 }
 
-GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete) {
+GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete, bool own_lacks) {
   std::uint64_t budget = budget_;
-  tells_each_ = true;
-  group_placement made = place(whole, search_effort{complete ? &budget : nullptr});
-  tells_each_ = false;
-  return made;
+  return place(whole, search_effort{complete ? &budget : nullptr, 0, own_lacks});
 }
 
 GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, const search_effort& how) {
   group_placement made{{}, nobody()};
   lack_ = {};
   own_lacks_.clear();
+  asks_own_lacks_ = how.own_lacks;
   if (evictions_ != nullptr) evictions_->begin();
   static_cast<group_outcome&>(made) = choose(whole, nullptr, made.members, how);
-  if (made.verdict.code == code::error || (!made.verdict.ok() && !is_basic(whole.group)))
-    own_lacks_.clear();  // it could not do without them
+  made.lack = std::move(lack_);
+  const bool refused = made.verdict.code == code::error || (!made.verdict.ok() && !is_basic(whole.group));
+  if (!refused) made.own_lacks = std::move(own_lacks_);  // else it could not do without them
   if (made.verdict.ok() && made.members.empty()) made.verdict = status::unschedulable("no pods were schedulable");
   return made;
 }
@@ -42,6 +41,7 @@ GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, co
 GANGSCHED_INLINE group_placement group_search::place_within(const group_part& whole, const std::vector<row_t>& rows,
                                                             const search_effort& how) {
   group_placement made{{}, nobody()};
+  asks_own_lacks_ = how.own_lacks;
   group_outcome& outcome = made;
   outcome.verdict = ask_pre_filters(whole.group);
   std::vector<row_t> beside;
@@ -77,6 +77,7 @@ group_outcome group_search::enough(const search_effort& how, placed_members& pla
 
 GANGSCHED_INLINE group_placement group_search::place_members(const group_part& whole) {
   group_placement made{{}, nobody()};
+  asks_own_lacks_ = false;
   static_cast<group_outcome&>(made) = try_members(whole, nullptr, made.members);
   return made;
 }
@@ -257,7 +258,6 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
   if (!spec.topology.spread_key.empty())
     limit.emplace(*state_, candidates_.domains().of(spec.topology.spread_key), what.group, spec.topology.spread_most);
   const kernel_table& profile = entities_->profile_of_group(what.group);
-  const bool basic = is_basic(what.group) && !what.is_slice();
   const auto verdict = [&] {
     if (!what.is_slice()) return engine::feasible(*state_, profile, what.group, progress.now());
     return progress.failed() ? status::unschedulable("a slice does not fit") : status::success();
@@ -271,11 +271,14 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
     status said = found.said.code == code::error ? found.said : status{};
     const bool has_node = found.node != no_row && placed.place(pod, found, said);
     const bool worst = lack_.member == no_row || placed.size() > lack_.placed;
-    const bool spare = tells_each_ && (basic || out.verdict.ok());
-    if (!has_node && (worst || spare)) {
+    if (!has_node && (worst || asks_own_lacks_)) {
       const group_lack lack = lack_of(pod, found, said, limit ? &limit->open(within) : within);
-      if (spare) own_lacks_[pod] = lack;
-      if (worst) lack_ = lack, lack_.member = pod, lack_.placed = placed.size();
+      if (asks_own_lacks_) own_lacks_[pod] = lack;
+      if (worst) {
+        lack_ = lack;
+        lack_.member = pod;
+        lack_.placed = placed.size();
+      }
     }
     if (said.code == code::error) {
       out.verdict = said;

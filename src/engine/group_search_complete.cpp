@@ -53,6 +53,7 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
   *how.budget = search.left();
   picks_->go_back(first);
   if (found && !placed.empty()) {
+    own_lacks_.clear();  // they are those of the greedy attempt
     refused.verdict = order_all_by_rank(plain, placed);
     if (refused.verdict.ok())
       trial.commit();

@@ -230,6 +230,20 @@ TEST_CASE("whom a group does without is told what it lacks itself", "[engine][wh
   own();
 }
 
+TEST_CASE("a member that is tried before its gang has its minimum is told what it lacks itself, too",
+          "[engine][why][group]") {
+  world w{profiles::kube_default(), counting()};
+  w.add(a_node{"n"}.cpu(3));
+  const group_id group = w.add(a_gang{"g", 2});
+  w.add(a_pod{"large"}.cpu(4).in(group));
+  w.add(a_pod{"picky"}.cpu(1).select("disk", "ssd").in(group));
+  for (const char* name : {"a", "b"}) w.add(a_pod{name}.cpu(1).in(group));
+  const cycle first = w.decide();
+  CHECK(w.said(first.decisions()) == words{"bind a n", "bind b n", "reject large", "reject picky"});
+  CHECK(text(w, "large") == "0/1 nodes are available: 1 Insufficient cpu.");
+  CHECK(text(w, "picky") == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
+}
+
 TEST_CASE("of a basic group of whom nobody finds a node each is told what it lacks itself", "[engine][why][group]") {
   world w{profiles::kube_default(), counting()};
   w.add(a_node{"n"}.cpu(1));

@@ -14,7 +14,7 @@ class GANGSCHED_API group_cycle {
 
  private:
   void note(std::span<const row_t> members, const status& why, const group_lack& lack);
-  void note_attempt(std::span<const row_t> members, const status& why);
+  void note_attempt(std::span<const row_t> members, const group_placement& tried, const status& why);
   void tell(std::span<const row_t> members, const status& why);
   void tell(std::span<const row_t> members, const refusal& why);
   bool preempt_for(row_t group, status& broken);

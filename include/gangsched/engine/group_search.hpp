@@ -46,12 +46,16 @@ struct group_lack {
 /// The same with the members that were placed, up to reserve, inside the caller's transaction.
 struct group_placement : group_outcome {
   placed_members members;
+  group_lack lack = {};
+  /// What each lacks that found no node though the group did without it, if that was asked for.
+  std::unordered_map<row_t, group_lack> own_lacks = {};
 };
 
 /// How far a search goes beyond greedy placing.
 struct search_effort {
   std::uint64_t* budget = nullptr;  ///< steps of complete searches, of which what is used is taken; null: none
   std::size_t members = 0;          ///< of a group of pods so many have to find a place, also if its minimum is less
+  bool own_lacks = false;           ///< each member that finds none is to hear why, which takes its words
 };
 
 /// Finding places for a group (kube-workloads 4, 7): for each part the placements inside those of the part above it; in each the members
@@ -73,7 +77,7 @@ class GANGSCHED_API group_search {
 
   /// In the best placement. Nobody is placed if the verdict is not success. @p complete: what greedy placing refuses is searched in full,
   /// within the budget.
-  [[nodiscard]] group_placement place(const group_part& whole, bool complete = true);
+  [[nodiscard]] group_placement place(const group_part& whole, bool complete = true, bool own_lacks = false);
   [[nodiscard]] group_placement place(const group_part& whole, const search_effort& how);
   /// Among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success.
   [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows,
@@ -82,13 +86,6 @@ class GANGSCHED_API group_search {
   [[nodiscard]] std::uint64_t budget() const noexcept { return budget_; }
   /// Its members one after another on any nodes, also if they are too few.
   [[nodiscard]] group_placement place_members(const group_part& whole);
-  /// Of the attempts since `place` was called last.
-  [[nodiscard]] const group_lack& lack() const noexcept { return lack_; }
-  /// What a member lacks itself that its group did without; null if it is not such a one, or was not tried. Good until `place` is called.
-  [[nodiscard]] const group_lack* own_lack(row_t pod) const {
-    const auto found = own_lacks_.find(pod);
-    return found != own_lacks_.end() ? &found->second : nullptr;
-  }
   /// An empty list, for who places members one by one.
   [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
   /// When it is, to hooks that ask.
@@ -135,9 +132,10 @@ class GANGSCHED_API group_search {
   engine_statistics* statistics_;
   member_preemption* evictions_ = nullptr;
   placement_candidates candidates_;
+  // Of the attempt under way: the last word about each member counts.
   group_lack lack_;
   std::unordered_map<row_t, group_lack> own_lacks_;
-  bool tells_each_ = false;  ///< and is no trial, of which there may be many
+  bool asks_own_lacks_ = false;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine
