@@ -18,10 +18,10 @@ GANGSCHED_INLINE bool class_index::sync_some(std::size_t most) {
       [&](reads facets) {
         // A node that came or went matters even to a class that reads nothing.
         if (facets == reads::everything) {
-          totals_hold_ = false;
+          group_scores_hold_ = false;
           return true;
         }
-        if (totals_hold_ && any(facets & *plan_->cached.totals)) totals_hold_ = false;
+        if (group_scores_hold_ && any(facets & *plan_->cached.finish_reads)) group_scores_hold_ = false;
         return any(facets & plan_->cached_facets());
       },
       [&](row_t row) { prefetch(row); });
@@ -65,7 +65,7 @@ GANGSCHED_INLINE void class_index::begin_build() {
   if (reasons_ != nullptr) reasons_->clear();
   whole_ = false;
   asked_upto_ = {};
-  totals_hold_ = false;
+  group_scores_hold_ = false;
 }
 
 GANGSCHED_INLINE void class_index::build(std::size_t most) {
@@ -145,6 +145,7 @@ GANGSCHED_INLINE void class_index::replay() {
       if (count != passing.size()) return;
       refresh_passing(passing, dirty);
       count = 0;
+      dirty = reads::nothing;
       return;
     }
     amount_memory::answer* const known = refresh(row, facets);
@@ -255,18 +256,19 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
   return sums->by_domain;
 }
 
-GANGSCHED_INLINE const group_totals* class_index::totals() const noexcept {
+GANGSCHED_INLINE const group_scores* class_index::known_group_scores() const noexcept {
   const std::span<const std::uint32_t> now = groups_.population();
-  return totals_hold_ && std::equal(now.begin(), now.end(), totals_.population.begin(), totals_.population.end())
-             ? &totals_
+  return group_scores_hold_ &&
+                 std::equal(now.begin(), now.end(), group_scores_.population.begin(), group_scores_.population.end())
+             ? &group_scores_
              : nullptr;
 }
 
-GANGSCHED_INLINE void class_index::keep_totals(const group_totals& said) {
-  totals_hold_ = false;
-  if (!plan_->cached.totals) return;
-  totals_ = said;
-  totals_hold_ = true;
+GANGSCHED_INLINE void class_index::remember_group_scores(const group_scores& said) {
+  group_scores_hold_ = false;
+  if (!plan_->cached.finish_reads) return;
+  group_scores_ = said;
+  group_scores_hold_ = true;
 }
 
 GANGSCHED_INLINE void class_index::link(row_t row) {

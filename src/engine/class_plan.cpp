@@ -105,7 +105,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
       plan.keyed_filters.push_back(hook);
       if (!hook.opaque) {
         plan.cached.filter_keys.push_back(hook);
-        plan.cached.totals.reset();
+        plan.cached.finish_reads.reset();
         plan.cached.keys |= kernel.facets;
       }
       break;
@@ -130,9 +130,9 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
       if (!hook.opaque) {
         plan.cached.score_keys.push_back(hook);
         if (!kernel.finish_reads)
-          plan.cached.totals.reset();
-        else if (plan.cached.totals)
-          *plan.cached.totals |= *kernel.finish_reads;
+          plan.cached.finish_reads.reset();
+        else if (plan.cached.finish_reads)
+          *plan.cached.finish_reads |= *kernel.finish_reads;
         plan.cached.keys |= kernel.facets;
       }
       break;

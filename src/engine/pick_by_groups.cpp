@@ -6,41 +6,42 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Which of the populated groups the keyed filters leave open.
 GANGSCHED_INLINE void picker::judge_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  buffers_.totals.open_all(buffers_.populated);
+  buffers_.of_groups.open_all(buffers_.populated);
   std::size_t which = 0;
   bool rejected = false;
   for (const planned& hook : plan.cached.filter_keys) {
     const key_values& values = rows.groups.values(which++);
     if (skipped(hook) || buffers_.populated.empty()) continue;
-    buffers_.sums.gather(values, buffers_.populated, buffers_.totals.population, buffers_.filtered);
+    buffers_.sums.gather(values, buffers_.populated, buffers_.of_groups.population, buffers_.filtered);
     hook.plugin->filter.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.filtered);
     for (const std::uint32_t group : buffers_.populated) {
       const status& said = buffers_.filtered[buffers_.sums.place(values.of_group[group])].verdict;
       if (said.ok()) continue;
       rejected = true;
-      if (watched_ && buffers_.totals.open[group] != 0)
-        reasons_.add(hook.plugin->name, reason_text(state_->names, said), buffers_.totals.population[group]);
-      buffers_.totals.open[group] = 0;
+      if (watched_ && buffers_.of_groups.open[group] != 0)
+        reasons_.add(hook.plugin->name, reason_text(state_->names, said), buffers_.of_groups.population[group]);
+      buffers_.of_groups.open[group] = 0;
       result.rejectors |= plan.rejector(hook.mark);
       if (said.code == code::error) result.said = broken(*hook.plugin, said.reason);
     }
   }
   if (rejected)
-    std::erase_if(buffers_.totals.open_groups, [&](std::uint32_t group) { return buffers_.totals.open[group] == 0; });
+    std::erase_if(buffers_.of_groups.open_groups,
+                  [&](std::uint32_t group) { return buffers_.of_groups.open[group] == 0; });
 }
 
 /// The weighted keyed scores of the groups that are open.
 GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_scores& rows, row_t pod, picked& result) {
-  buffers_.totals.offset.assign(buffers_.totals.population.size(), 0);
-  const std::vector<std::uint32_t>& open = buffers_.totals.open_groups;
+  buffers_.of_groups.offset.assign(buffers_.of_groups.population.size(), 0);
+  const std::vector<std::uint32_t>& open = buffers_.of_groups.open_groups;
   if (open.empty()) return;
   if (open.size() == 1) {
-    buffers_.totals.offset[open.front()] = score_only_group(plan, rows, pod, open.front(), result);
+    buffers_.of_groups.offset[open.front()] = score_only_group(plan, rows, pod, open.front(), result);
     return;
   }
   std::size_t which = plan.cached.filter_keys.size();
   std::uint32_t nodes = 0;
-  for (const std::uint32_t group : open) nodes += buffers_.totals.population[group];
+  for (const std::uint32_t group : open) nodes += buffers_.of_groups.population[group];
   std::int64_t alike = 0;  // what all have
   for (const planned& hook : plan.cached.score_keys) {
     const key_values& values = rows.groups.values(which++);
@@ -48,7 +49,7 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
     if (all_alike)
       buffers_.scored.assign(1, {values.value.front(), nodes});
     else
-      buffers_.sums.gather(values, open, buffers_.totals.population, buffers_.scored);
+      buffers_.sums.gather(values, open, buffers_.of_groups.population, buffers_.scored);
     if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), buffers_.scored).code ==
         code::skip)
       continue;
@@ -58,12 +59,12 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
       continue;
     }
     for (const std::uint32_t group : open) {
-      buffers_.totals.offset[group] +=
+      buffers_.of_groups.offset[group] +=
           hook.plugin->weight * buffers_.scored[buffers_.sums.place(values.of_group[group])].score;
     }
   }
   if (alike == 0) return;
-  for (const std::uint32_t group : open) buffers_.totals.offset[group] += alike;
+  for (const std::uint32_t group : open) buffers_.of_groups.offset[group] += alike;
 }
 
 /// The same where there is nobody to compare with.
@@ -72,7 +73,7 @@ GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, c
   std::int64_t sum = 0;
   std::size_t which = plan.cached.filter_keys.size();
   for (const planned& hook : plan.cached.score_keys) {
-    scored_group one{rows.groups.key(group, which++), buffers_.totals.population[group]};
+    scored_group one{rows.groups.key(group, which++), buffers_.of_groups.population[group]};
     const std::span<scored_group> all{&one, 1};
     if (hook.plugin->score.finish(hook.plugin->self.get(), plan.context(*state_, hook, pod), all).code == code::skip)
       continue;
@@ -84,11 +85,11 @@ GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, c
 
 /// What the keyed hooks say of an index's groups, as it remembers that; or asked now, and compared with that, if @p anew. Null: there is an
 /// error.
-GANGSCHED_INLINE const group_totals* picker::totals_of(class_index& index, row_t pod, picked& result, bool anew) {
-  const group_totals* const known = index.totals();
+GANGSCHED_INLINE const group_scores* picker::group_scores_of(class_index& index, row_t pod, picked& result, bool anew) {
+  const group_scores* const known = index.known_group_scores();
   if (known != nullptr && !anew) return known;
   const grouped_rows& groups = index.groups();
-  group_totals& said = buffers_.totals;
+  group_scores& said = buffers_.of_groups;
   said.population.assign(groups.population().begin(), groups.population().end());
   buffers_.populated.assign(groups.populated().begin(), groups.populated().end());
   judge_groups(index.plan(), index.rows(), pod, result);
@@ -96,9 +97,10 @@ GANGSCHED_INLINE const group_totals* picker::totals_of(class_index& index, row_t
   score_groups(index.plan(), index.rows(), pod, result);
   if (result.said.code == code::error) return nullptr;
   if (known == nullptr) {
-    index.keep_totals(said);
+    index.remember_group_scores(said);
   } else if (known->offset != said.offset) {
-    broken_ = "a hook read more than its signature says: what scores say of the same groups";
+    broken_ = "a hook read more than its signature says: the score of groups by one of";
+    for (const planned& hook : index.plan().cached.score_keys) (broken_ += ' ') += hook.plugin->name;
     result.said = status::error(broken_.c_str());
     index.forget();
     return nullptr;
@@ -114,14 +116,14 @@ GANGSCHED_INLINE picked picker::from_index(class_index& index, row_t pod, picked
     if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
   }
   const std::uint64_t decision = statistics_->decisions++;
-  const group_totals* const totals = totals_of(index, pod, result, watched_ && options_.check_hooks);
-  if (totals == nullptr) return result;
+  const group_scores* const scores = group_scores_of(index, pod, result, options_.check_hooks);
+  if (scores == nullptr) return result;
 
   std::int64_t best = -1;
   std::uint64_t count = 0;
   buffers_.winners.clear();
-  for (const std::uint32_t g : totals->open_groups) {
-    const std::int64_t total = totals->offset[g] + groups.best(g);
+  for (const std::uint32_t g : scores->open_groups) {
+    const std::int64_t total = scores->offset[g] + groups.best(g);
     if (total < best) continue;
     if (total > best) {
       buffers_.winners.clear();
@@ -142,8 +144,8 @@ GANGSCHED_INLINE picked picker::from_index(class_index& index, row_t pod, picked
     result.node = break_tie(
         options_.seed, decision, count, state_->nodes.rows.count(),
         [&](row_t row) {
-          return rows.verdict[row] == passes && totals->open[rows.group[row]] != 0 &&
-                 rows.score[row] + totals->offset[rows.group[row]] == best &&
+          return rows.verdict[row] == passes && scores->open[rows.group[row]] != 0 &&
+                 rows.score[row] + scores->offset[rows.group[row]] == best &&
                  !std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
         },
         each, mixed_rows());

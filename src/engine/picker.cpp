@@ -34,7 +34,7 @@ GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& 
 GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) const {
   const kernel_table* table = profiles_->find(state_->classes[cls]);
   auto made = make_plan(table != nullptr ? *table : profiles_->front(), *state_, cls);
-  made->cached.by_answers = node_answers::serve(state_->classes[cls]) && node_answers::at_once(*made);
+  made->cached.served_by_answers = node_answers::serve(state_->classes[cls]) && node_answers::at_once(*made);
   return made;
 }
 
@@ -46,8 +46,8 @@ GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(cl
 }
 
 GANGSCHED_INLINE picker::cached* picker::find_index(class_id cls) {
-  if (last_picks_.size() <= cls) last_picks_.resize(state_->classes.size());
-  std::uint32_t& at = last_picks_[cls].index_at;
+  if (seen_classes_.size() <= cls) seen_classes_.resize(state_->classes.size());
+  std::uint32_t& at = seen_classes_[cls].index_at;
   const auto is_it = [&](const cached& one) { return one.cls == cls && one.index->plan().holds(*state_); };
   if (at >= indexes_.size() || !is_it(indexes_[at]))
     at = static_cast<std::uint32_t>(std::find_if(indexes_.begin(), indexes_.end(), is_it) - indexes_.begin());
@@ -75,8 +75,8 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
 /// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes
 /// at once. (A class that nobody has seen since is picked for without an index: it may not come again.)
 GANGSCHED_INLINE bool picker::pays_to_index(class_id cls) {
-  if (last_picks_.size() <= cls) last_picks_.resize(state_->classes.size());
-  last_pick& last = last_picks_[cls];
+  if (seen_classes_.size() <= cls) seen_classes_.resize(state_->classes.size());
+  seen_class& last = seen_classes_[cls];
   const std::uint64_t now = state_->log.end();
   const bool seen = last.known && last.generation == state_->classes.generation(cls);
   const std::uint64_t changes = now > last.position ? now - last.position : 0;
@@ -219,7 +219,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   // (One node is asked about for who is nominated there: no index is built for that.)
   const bool few = plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed());
   const bool by_groups = within == nullptr && !plan.opaque && !in_order(plan);
-  const bool may_do_without = by_groups && !watched_ && !only_filter_ && plan.cached.by_answers;
+  const bool may_do_without = by_groups && !watched_ && !only_filter_ && plan.cached.served_by_answers;
   const bool unindexed = may_do_without && !few && !pays_to_index(cls);
   if (few || unindexed) {
     const std::shared_ptr<const class_plan> kept = plans_[cls];
@@ -245,6 +245,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   }
   const row_scores& rows = index.rows();
   const bool from_groups = by_groups && index.grouped();
+  // (`withhold` tries, so that `plan` may be another after it: below it is this one, or the index's own.)
   const std::shared_ptr<const class_plan> kept = from_groups ? nullptr : plans_[cls];
   withhold(rows, pod, within, result);
   if (result.said.code == code::error) return result;
@@ -307,13 +308,13 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
   ++statistics_->scans;
   const std::uint64_t decision = statistics_->decisions++;
   unindexed_.groups.number_values();
-  answers_.count_groups(unindexed_, buffers_.totals.population);
+  answers_.count_groups(unindexed_, buffers_.of_groups.population);
   find_populated();
   judge_groups(plan, unindexed_, pod, result);
-  if (result.said.code == code::error || buffers_.totals.open_groups.empty()) return result;
+  if (result.said.code == code::error || buffers_.of_groups.open_groups.empty()) return result;
   score_groups(plan, unindexed_, pod, result);
   if (result.said.code == code::error) return result;
-  const std::int64_t best = answers_.best(unindexed_, buffers_.totals.open, buffers_.totals.offset);
+  const std::int64_t best = answers_.best(unindexed_, buffers_.of_groups.open, buffers_.of_groups.offset);
   if (unindexed_.broken != nullptr) {
     go_back(before);
     result = {};
@@ -363,8 +364,8 @@ GANGSCHED_INLINE void picker::number_keys() {
 /// Which groups have somebody in them, of all.
 GANGSCHED_INLINE void picker::find_populated() {
   buffers_.populated.clear();
-  for (std::uint32_t group = 0; group < buffers_.totals.population.size(); ++group) {
-    if (buffers_.totals.population[group] != 0) buffers_.populated.push_back(group);
+  for (std::uint32_t group = 0; group < buffers_.of_groups.population.size(); ++group) {
+    if (buffers_.of_groups.population[group] != 0) buffers_.populated.push_back(group);
   }
 }
 
@@ -441,7 +442,8 @@ GANGSCHED_INLINE std::optional<std::string> picker::difference() {
     if (const auto wrong = plan_difference(one.index->plan(), *fresh))
       return "class " + std::to_string(one.cls) + ", " + *wrong;
     if (const auto wrong = one.index->difference(fresh)) return "class " + std::to_string(one.cls) + ", " + *wrong;
-    if (picked said; one.index->totals() != nullptr && totals_of(*one.index, no_row, said, true) == nullptr)
+    if (picked said;
+        one.index->known_group_scores() != nullptr && group_scores_of(*one.index, no_row, said, true) == nullptr)
       return "class " + std::to_string(one.cls) + ", " + said.said.reason;
   }
   return std::nullopt;

@@ -30,6 +30,8 @@ GANGSCHED_INLINE void profile_set::attach(model::cluster_state& state) {
         plugin.columns |= reads::queues;
       plugin.filter.facets = with_columns(plugin.filter.facets, plugin.columns);
       plugin.score.facets = with_columns(plugin.score.facets, plugin.columns);
+      if (plugin.score.finish_reads)
+        plugin.score.finish_reads = with_columns(*plugin.score.finish_reads, plugin.columns);
     }
   }
 }

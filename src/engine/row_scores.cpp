@@ -63,7 +63,7 @@ GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const model::cluster
 
 GANGSCHED_INLINE void row_scores::refresh_passing(const model::cluster_state& state, const class_plan& plan,
                                                   std::span<const row_t> rows, reads dirty) {
-  alike_.let_pass(rows.size());
+  alike_.asked_elsewhere(rows.size());
   for (const planned& hook : plan.local_filters) {
     if (!any(hook.plugin->filter.facets & dirty)) continue;
     if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(),

@@ -276,12 +276,12 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
   const row_scores& rows = index.rows();
   picked result;
   result.rejectors = last.rejectors;
-  buffers_.totals.population.assign(rows.groups.size(), 0);
-  buffers_.totals.population[last.group] = last.candidates;
+  buffers_.of_groups.population.assign(rows.groups.size(), 0);
+  buffers_.of_groups.population[last.group] = last.candidates;
   buffers_.populated.assign(1, last.group);
   if (!plan.cached.filter_keys.empty()) {
     judge_groups(plan, rows, pod, result);
-    if (result.said.code == code::error || buffers_.totals.open[last.group] == 0) return result;
+    if (result.said.code == code::error || buffers_.of_groups.open[last.group] == 0) return result;
   }
   const std::int64_t more = score_only_group(plan, rows, pod, last.group, result);
   if (result.said.code == code::error) return result;
@@ -295,14 +295,14 @@ GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row
                                        std::uint64_t rejectors) {
   const row_scores& rows = index.rows();
   const std::uint32_t group = rows.group[found.node];
-  if (buffers_.totals.population[group] != buffers_.candidates.size() || buffers_.populated.size() != 1) return;
+  if (buffers_.of_groups.population[group] != buffers_.candidates.size() || buffers_.populated.size() != 1) return;
   scanned_.index = &index;
   scanned_.refreshes = index.refreshes();
   scanned_.within = within;
   scanned_.tied = buffers_.tied;
-  scanned_.candidates = buffers_.totals.population[group];
+  scanned_.candidates = buffers_.of_groups.population[group];
   scanned_.group = group;
-  scanned_.best = found.score - buffers_.totals.offset[group];
+  scanned_.best = found.score - buffers_.of_groups.offset[group];
   scanned_.rejectors = rejectors;
 }
 
@@ -321,28 +321,28 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   }
 
   const auto populate = [&] {
-    buffers_.totals.population.assign(rows.groups.size(), 0);
+    buffers_.of_groups.population.assign(rows.groups.size(), 0);
     if (rows.groups.size() == 1)
-      buffers_.totals.population[0] = static_cast<std::uint32_t>(buffers_.candidates.size());
+      buffers_.of_groups.population[0] = static_cast<std::uint32_t>(buffers_.candidates.size());
     else
-      for (const row_t row : buffers_.candidates) ++buffers_.totals.population[rows.group[row]];
+      for (const row_t row : buffers_.candidates) ++buffers_.of_groups.population[rows.group[row]];
     find_populated();
   };
   populate();
   judge_groups(plan, rows, pod, result);
-  if (buffers_.totals.open_groups.size() != buffers_.populated.size())
-    std::erase_if(buffers_.candidates, [&](row_t row) { return buffers_.totals.open[rows.group[row]] == 0; });
+  if (buffers_.of_groups.open_groups.size() != buffers_.populated.size())
+    std::erase_if(buffers_.candidates, [&](row_t row) { return buffers_.of_groups.open[rows.group[row]] == 0; });
   if (result.said.code == code::error || only_filter_) return result;
   if (sample && in_order(plan)) {
     examine(plan, among);
     populate();
-    buffers_.totals.open_all(buffers_.populated);  // who was examined is in open groups
+    buffers_.of_groups.open_all(buffers_.populated);  // who was examined is in open groups
   }
   if (buffers_.candidates.empty()) return result;
   score_groups(plan, rows, pod, result);
   if (result.said.code == code::error) return result;
 
-  const auto cached_total = [&](row_t row) { return rows.score[row] + buffers_.totals.offset[rows.group[row]]; };
+  const auto cached_total = [&](row_t row) { return rows.score[row] + buffers_.of_groups.offset[rows.group[row]]; };
   const bool in_heap = options_.ties == tie_rule::kube_heap;
   if (!in_heap && !plan.opaque) {
     result.score = find_best(cached_total);

@@ -426,8 +426,8 @@ GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, const queue_position&
   if (e.group) unschedulable_.backoff_changed(e.row);
 }
 
-GANGSCHED_INLINE void scheduling_queue::ask_those_that_depend() {
-  release_by_ratios();
+GANGSCHED_INLINE void scheduling_queue::ask_all_dependents() {
+  ask_all_ratios();
   dependents_.each_starting([&](row_t group) {
     entities_->each_member(group, [&](row_t pod) {
       const queue_item* item = queue_.find(entities_->entity_of(pod));
@@ -437,7 +437,7 @@ GANGSCHED_INLINE void scheduling_queue::ask_those_that_depend() {
   });
 }
 
-GANGSCHED_INLINE void scheduling_queue::release_by_ratios() {
+GANGSCHED_INLINE void scheduling_queue::ask_all_ratios() {
   for (const row_t root : dependents_.take_released()) {
     queue_.wake({root, true}, *now_);
     requeue_group(root);

@@ -60,7 +60,7 @@ class amount_memory {
   /// Whether it rests for so many questions more.
   [[nodiscard]] bool rests(std::size_t questions) const noexcept { return rest_ >= questions; }
   /// They were asked elsewhere.
-  void let_pass(std::size_t questions) noexcept { rest_ -= std::min(rest_, questions); }
+  void asked_elsewhere(std::size_t questions) noexcept { rest_ -= std::min(rest_, questions); }
 
  private:
   static constexpr std::size_t places = 64;

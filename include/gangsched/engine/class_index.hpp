@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gangsched/engine/domain_index.hpp"
-#include "gangsched/engine/group_totals.hpp"
+#include "gangsched/engine/group_scores.hpp"
 #include "gangsched/engine/grouped_rows.hpp"
 #include "gangsched/engine/node_answers.hpp"
 #include "gangsched/engine/row_reasons.hpp"
@@ -51,9 +51,9 @@ class GANGSCHED_API class_index {
   [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   [[nodiscard]] const grouped_rows& groups() const noexcept { return groups_; }
   /// What was said of the groups last, if the keyed hooks would say it again; else null. O(groups).
-  [[nodiscard]] const group_totals* totals() const noexcept;
+  [[nodiscard]] const group_scores* known_group_scores() const noexcept;
   /// That is what they say.
-  void keep_totals(const group_totals& said);
+  void remember_group_scores(const group_scores& said);
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
   [[nodiscard]] std::optional<std::string> difference(std::shared_ptr<const class_plan> fresh) const;
@@ -111,8 +111,8 @@ class GANGSCHED_API class_index {
   node_answers::progress asked_upto_;
   std::vector<std::uint32_t> counts_;
   bool grouped_ = true;
-  group_totals totals_;
-  bool totals_hold_ = false;  // nothing that they depend on has changed but the groups
+  group_scores group_scores_;
+  bool group_scores_hold_ = false;  // nothing that they depend on has changed but the groups
   stale_rows stale_;
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row

@@ -121,7 +121,7 @@ class GANGSCHED_API picker {
   picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
   picked without_index(const class_plan& plan, row_t pod);
   picked from_index(class_index& index, row_t pod, picked result);
-  const group_totals* totals_of(class_index& index, row_t pod, picked& result, bool anew);
+  const group_scores* group_scores_of(class_index& index, row_t pod, picked& result, bool anew);
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
               bool sample);
   [[nodiscard]] bool remembers(const class_index& index, const std::vector<row_t>& within);
@@ -163,14 +163,14 @@ class GANGSCHED_API picker {
   std::optional<instant> supposed_time_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
-  /// When a class was picked for last, as a position in the log, and where its index was then among `indexes_`.
-  struct last_pick {
+  /// When a class was picked for last, as a position in the log; and where its index was found last among `indexes_`.
+  struct seen_class {
     std::uint32_t generation = 0;
     bool known = false;
     std::uint64_t position = 0;
     std::uint32_t index_at = 0;
   };
-  std::vector<last_pick> last_picks_;  // by class
+  std::vector<seen_class> seen_classes_;  // by class
   node_answers answers_;
   std::uint64_t clock_ = 0;   // of the least-recently-used rule; not time
   std::size_t start_ = 0;     // in the order of the snapshot: the node that the next pick examines first
@@ -196,7 +196,7 @@ class GANGSCHED_API picker {
   struct buffers {
     std::vector<row_t> withheld;  ///< ascending
     std::vector<row_t> candidates;
-    group_totals totals;
+    group_scores of_groups;
     std::vector<std::uint32_t> populated;  ///< the groups that some candidate is in, ascending
     value_sums sums;
     std::vector<std::int64_t> keys;   ///< of candidates

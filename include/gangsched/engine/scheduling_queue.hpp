@@ -45,10 +45,10 @@ class GANGSCHED_API scheduling_queue {
   void ask_gate_again(row_t group);
   /// Groups that start after others may do so now, or grow with them.
   void ask_dependents() {
-    if (!dependents_.empty()) ask_those_that_depend();
+    if (!dependents_.empty()) ask_all_dependents();
   }
   void ask_ratios() {
-    if (!dependents_.empty()) release_by_ratios();
+    if (!dependents_.empty()) ask_all_ratios();
   }
   /// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
   /// came later than that is still to be read.)
@@ -131,8 +131,8 @@ class GANGSCHED_API scheduling_queue {
                                              const past_objects& past);
 
  private:
-  void ask_those_that_depend();
-  void release_by_ratios();
+  void ask_all_dependents();
+  void ask_all_ratios();
   void give_up(const in_flight_pods::entry* tried);
   void gate_if_rejected(entity e);
   [[nodiscard]] bool can_come_back(const in_flight_pods::entry& tried);

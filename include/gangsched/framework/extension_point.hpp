@@ -18,7 +18,7 @@ struct hook_context {
 enum class shape : std::uint8_t {
   none,    ///< the plugin has no such hook
   local,   ///< cached per class and node; asked again when the node's columns it reads change
-  keyed,   ///< its key is cached like that; groups of equal keys are judged at every pick
+  keyed,   ///< its key is cached like that; groups of equal keys are judged at picks
   opaque,  ///< asked for every candidate every time
 };
 

@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// score = 100 · (sum clamped to [least, most] − least) / (most − least), least = 23 MiB, most = 1000 MiB per init container and
 /// container. The share of the nodes is a double, as in Kubernetes. Not skipped for pods without images: every node gets 0.
 ///
-/// Keyed by which images a node has: what a node that comes or goes changes for all others, `finish_score` reads at every pick.
+/// Keyed by which images a node has: what a node that comes, goes or gets other images changes for all others is `finish_score`'s.
 class image_locality {
  public:
   static constexpr std::string_view name = "ImageLocality";

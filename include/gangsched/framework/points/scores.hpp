@@ -157,9 +157,13 @@ consteval bool score_block_ok() {
 template <class P, class Hook>
 consteval std::optional<reads> finish_reads(Hook) {
   using by_groups = pod_parameters<P, typename signature<Hook>::args, std::span<scored_group>>;
-  if (by_groups::info || has_cycle_data<P>) return std::nullopt;
-  if (by_groups::ok) return reads::nothing;
-  if constexpr (requires { reads{P::finish_reads}; }) return P::finish_reads;
+  if constexpr (requires { P::finish_reads; }) {
+    static_assert(!by_groups::ok && !any(reads{P::finish_reads} & reads::queues),
+                  "gangsched: finish_reads is of nodes, and goes with a finish_score that takes cluster_view");
+    if (!by_groups::info && !has_cycle_data<P>) return P::finish_reads;
+  } else if (by_groups::ok && !by_groups::info && !has_cycle_data<P>) {
+    return reads::nothing;
+  }
   return std::nullopt;
 }
 

@@ -7,7 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// What keyed hooks say of the groups of a class in one pick.
-struct group_totals {
+struct group_scores {
   std::vector<std::uint32_t> population;   ///< by group: how many candidates are in it
   std::vector<std::uint8_t> open;          ///< by group: it has some, and no keyed filter rejects it
   std::vector<std::uint32_t> open_groups;  ///< which those are, ascending
