@@ -125,21 +125,24 @@ namespace detail {
 }
 
 inline constexpr const char* none_matches = "node(s) no reservations match reservation affinity";
+inline constexpr const char* none_is_of_its_size = "Reservation(s) is not exact matched";
 inline constexpr const char* none_has_room = "node(s) no reservation(s) to meet the requirements";
 
 }  // namespace detail
 
 GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const pod_class& cls, row_t node) {
+  bool any = false;  // that would do, but for its size
   for (const row_t set : cls.owned) {
     bool matches = false;
     state.reserved.each_in(set, [&](row_t one) {
       const row_t there = state.pods.node[one];
-      matches = matches || (there != no_row && (node == no_row || there == node) && detail::holds(state, one) &&
-                            state.reserved.lets(state, one, cls, there));
+      if (matches || there == no_row || (node != no_row && there != node) || !detail::holds(state, one)) return;
+      matches = state.reserved.lets(state, one, cls, there);
+      any = any || matches || state.reserved.admits(state, one, cls, there);
     });
     if (matches) return status::unschedulable(detail::none_has_room);
   }
-  return status::unresolvable(detail::none_matches);
+  return status::unresolvable(any ? detail::none_is_of_its_size : detail::none_matches);
 }
 
 GANGSCHED_INLINE row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node) {

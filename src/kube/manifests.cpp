@@ -341,8 +341,7 @@ class collector {
     read.set_object(name_of_object(*of.at, "Node", false));
     node_manifest& made = made_.nodes.emplace_back();
     made.from = here(of);
-    return detail::read_node(read, of, made, *how_) && detail::read_node_load(read, of, made) &&
-           checked(read, of, "Node", made.spec);
+    return read_node_and_load(read, of, made, *how_) && checked(read, of, "Node", made.spec);
   }
 
   /// Of the pod's spec that @p path leads to: that of a template, if it is longer than one word.
@@ -496,7 +495,7 @@ result<node_manifest> read_node(const value& object, std::string_view file, std:
   auto made = detail::read_alone<node_manifest>(object, file, detail::name_of_object(object, "Node", false), warnings,
                                                 [&](detail::reader& read, const detail::place& of, node_manifest& out) {
                                                   out.from.line = object.line;
-                                                  return detail::read_node(read, of, out, how);
+                                                  return detail::read_node_and_load(read, of, out, how);
                                                 });
   return detail::checked_alone(std::move(made), object, file, "Node", false);
 }

@@ -115,10 +115,27 @@ GANGSCHED_INLINE void add_bounds(model::cluster_state& state, const pod_spec& sp
   made.overhead = bounded_amounts(state, spec.overhead);
 }
 
+/// Resources that the spec requests 0 of somewhere, ascending.
+GANGSCHED_INLINE std::vector<std::string> requested_zeros(const pod_spec& spec) {
+  std::vector<std::string> found;
+  const auto look = [&](const resource_list& all) {
+    for (const auto& [name, value] : all)
+      if (value == quantity{}) found.push_back(name);
+  };
+  for (const auto* const all : {&spec.containers, &spec.init_containers})
+    for (const container& one : *all) look(one.requests);
+  look(spec.overhead);
+  if (spec.resources) look(*spec.resources);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 GANGSCHED_INLINE void add_reservation(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
   if (spec.room_in) made.room_in = std::make_shared<const reservation_affinity>(*spec.room_in);
   made.exact_reservation = spec.exact_reservation;
   made.ignores_reservations = spec.ignores_reservations;
+  if (spec.reservation || !spec.exact_reservation.empty()) made.requests_none = requested_zeros(spec);
   if (!spec.reservation) {
     made.owned = state.reserved.owned_by(spec.ns, spec.name, spec.labels, spec.controller);
     return;
@@ -182,6 +199,7 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   made.held_room = names.intern(spec.held_room);
   made.priority = priority;
   made.band = band_of(spec, priority);
+  made.qos = qos_of(spec);
   made.preemption = preemption;
   made.requests = to_amounts(state, requests.requests);
   made.score_requests = to_amounts(state, requests.for_scoring);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gangsched/core/hash.hpp"
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/node_selector.hpp"
@@ -68,14 +69,17 @@ struct labelled_reservation {
 }
 
 /// Whether a reservation holds just what a pod of @p cls requests of the resources that it names for that. One that neither of them has
-/// ends the comparison, whatever is named after it (Koordinator 1.7.0, apis/extension/reservation.go, ExactMatchReservation).
+/// at all, not even as 0, ends the comparison, whatever is named after it (Koordinator 1.7.0, apis/extension/reservation.go,
+/// ExactMatchReservation).
 [[nodiscard]] GANGSCHED_INLINE bool holds_exactly(const model::resource_kinds& kinds, const pod_class& held,
                                                   const pod_class& cls) {
   for (const std::string& name : cls.exact_reservation) {
     const std::optional<resource_kind> kind = kinds.find(name);
     const std::int64_t there = kind ? held.request(*kind) : 0, wanted = kind ? cls.request(*kind) : 0;
-    if (there != wanted) return false;
-    if (wanted == 0) return true;
+    const bool known = there != 0 || is_among(name, held.requests_none),
+               asked = wanted != 0 || is_among(name, cls.requests_none);
+    if (!known && !asked) return true;
+    if (known != asked || there != wanted) return false;
   }
   return true;
 }
@@ -267,9 +271,12 @@ GANGSCHED_INLINE std::int64_t reservation_table::left(row_t pod, resource_kind k
 
 GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t pod, const pod_class& cls,
                                               row_t node) const {
-  const pod_class& held = classes_[pods_.cls[pod]];
-  if (!detail::holds_exactly(state.kinds, held, cls)) return false;
-  const reservation_spec& spec = held.reserves->spec;
+  return admits(state, pod, cls, node) && detail::holds_exactly(state.kinds, classes_[pods_.cls[pod]], cls);
+}
+
+GANGSCHED_INLINE bool reservation_table::admits(const cluster_state& state, row_t pod, const pod_class& cls,
+                                                row_t node) const {
+  const reservation_spec& spec = classes_[pods_.cls[pod]].reserves->spec;
   const reservation_affinity* const affinity = cls.room_in.get();
   if (affinity != nullptr && !affinity->name.empty()) return affinity->name == pods_.record[pod]->name;
   if (spec.unschedulable) return false;

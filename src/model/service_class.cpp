@@ -25,7 +25,7 @@ GANGSCHED_INLINE qos_class qos_of(std::string_view name) noexcept {
 
 namespace detail {
 
-/// What a pod says of its class, wherever that is said.
+/// What a pod says of its class.
 struct service_words {
   const label_map* labels;
   bool guaranteed;
@@ -63,19 +63,6 @@ GANGSCHED_INLINE service_words words_of(const pod_spec& pod) {
           none_of(pod.containers) && none_of(pod.init_containers) && !(pod.resources && some(*pod.resources))};
 }
 
-GANGSCHED_INLINE service_words words_of(const model::cluster_state& state, row_t pod) {
-  const auto some = [](const std::vector<amount>& all) {
-    return std::any_of(all.begin(), all.end(), [](const amount& one) {
-      return (one.kind == kinds::cpu || one.kind == kinds::memory) && one.value != 0;
-    });
-  };
-  const pod_class& cls = state.classes[state.pods.cls[pod]];
-  return {&state.pods.record[pod]->details->labels, cls.guaranteed,
-          !some(cls.requests) && std::none_of(cls.bounds.begin(), cls.bounds.end(), [&](const container_bounds& one) {
-            return some(one.requests) || some(one.limits);
-          })};
-}
-
 }  // namespace detail
 
 GANGSCHED_INLINE qos_class qos_of(const pod_spec& pod) { return detail::words_of(pod).qos(); }
@@ -83,7 +70,9 @@ GANGSCHED_INLINE priority_band band_of(const pod_spec& pod, std::int32_t priorit
   return detail::words_of(pod).band(priority);
 }
 GANGSCHED_INLINE qos_class qos_of(const cluster_questions& on, pod_id pod) {
-  return on.contains(pod) ? detail::words_of(detail::inside(on), pod.row).qos() : qos_class::none;
+  if (!on.contains(pod)) return qos_class::none;
+  const model::cluster_state& state = detail::inside(on);
+  return state.classes[state.pods.cls[pod.row]].qos;
 }
 GANGSCHED_INLINE priority_band band_of(const cluster_questions& on, pod_id pod) {
   if (!on.contains(pod)) return priority_band::none;

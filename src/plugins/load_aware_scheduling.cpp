@@ -146,7 +146,8 @@ GANGSCHED_INLINE void load_aware_scheduling::attach(column_maker& columns) {
 GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::estimate(const pod_view& pod) const {
   constexpr pair of_nothing{250, 200 << 20};
   const priority_band band = pod.spec().band;
-  if (band == priority_band::free) return {};  // it requests nothing that is counted
+  if (band == priority_band::free)
+    return {};  // (Koordinator knows no resources of theirs to estimate by, nor a default)
   const band_resources borrowed = resources_of(band);
   const std::array<std::string_view, 2> names = borrowed.cpu.empty() ? std::array<std::string_view, 2>{"cpu", "memory"}
                                                                      : std::array{borrowed.cpu, borrowed.memory};

@@ -72,7 +72,7 @@ TEST_CASE("priority bands and classes of service are Koordinator's", "[colocatio
   CHECK(qos_of("lse") == qos_class::none);
 
   world w;
-  const auto bands = [&](const a_pod& spec) {
+  const auto bands = [&](const pod_spec& spec) {
     const pod_id pod = w.add(spec);
     return std::pair{qos_of(w.cluster, pod), band_of(w.cluster, pod)};
   };
@@ -88,6 +88,16 @@ TEST_CASE("priority bands and classes of service are Koordinator's", "[colocatio
   CHECK(bands(a_pod{"8"}.cpu(1).priority(5000).label(band, "unknown")) ==
         std::pair{qos_class::ls, priority_band::prod});
   CHECK(bands(a_pod{"9"}.resource("kubernetes.io/batch-cpu", 100)) == std::pair{qos_class::be, priority_band::batch});
+  for (const bool guaranteed : {false, true}) {  // what only the pod as a whole has
+    pod_spec light = a_pod{guaranteed ? "10" : "11"}, whole = a_pod{guaranteed ? "12" : "13"};
+    light.overhead = {{"cpu", quantity{1}}};
+    whole.resources = resource_list{{"cpu", quantity{1}}};
+    whole.guaranteed = light.guaranteed = guaranteed;
+    CHECK(bands(light) == std::pair{qos_of(light), band_of(light, 0)});
+    CHECK(bands(whole) == std::pair{qos_of(whole), band_of(whole, 0)});
+    CHECK(qos_of(whole) == (guaranteed ? qos_class::lsr : qos_class::ls));
+    if (!guaranteed) CHECK(qos_of(light) == qos_class::be);
+  }
   const auto relabelled = [&](a_pod spec) {  // of the pod "2"
     w.must(w.cluster.update_pod(w.pod("2"), spec));
     return band_of(w.cluster, w.pod("2"));

@@ -68,6 +68,123 @@ TEST_CASE("what a reservation holds and what a pod requests are compared resourc
   CHECK(uses(one, half, {"example.com/unheard-of", "cpu"}));
 }
 
+TEST_CASE("an amount of 0 that is requested is not absent", "[engine][reservations]") {
+  const quantity none{};
+  const resource_list one{{"cpu", 1}}, half{{"cpu", quantity::from_milli(500)}};
+  const resource_list one_and_none{{"cpu", 1}, {"memory", none}, {"example.com/gpu", none}};
+  for (const char* name : {"memory", "example.com/gpu"}) {
+    INFO(name);
+    CHECK(!uses(one, one_and_none, {name, "cpu"}));
+    CHECK(!uses(one_and_none, one, {name, "cpu"}));
+    CHECK(uses(one_and_none, one_and_none, {name, "cpu"}));
+    CHECK(!uses(one_and_none, {{"cpu", quantity::from_milli(500)}, {name, none}}, {name, "cpu"}));
+    CHECK(uses(one, half, {name, "cpu"}));
+  }
+  // Pods that differ in that alone are told apart, in either order.
+  world w;
+  w.add(a_node{"n"}.cpu(64));
+  pod_spec held = holder("r", 4);
+  held.node = w.node("n");
+  w.add(held);
+  pod_spec spec = exactly(owner("absent", 4), {"example.com/gpu", "cpu"});
+  w.add(spec);
+  spec.name = "zero", spec.containers[0].requests.insert_or_assign("example.com/gpu", none);
+  w.add(spec);
+  spec.name = "absent-again", spec.containers[0].requests.erase("example.com/gpu");
+  w.add(spec);
+  CHECK(w.run(true).size() == 3);
+  CHECK(bool(w.cluster.reservation_of(w.pod("absent"))));
+  CHECK(!w.cluster.reservation_of(w.pod("zero")));
+  CHECK(bool(w.cluster.reservation_of(w.pod("absent-again"))));
+}
+
+TEST_CASE("a pod that waits is placed when a reservation grows to its size", "[engine][reservations][wake]") {
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  const bool named = GENERATE(false, true);
+  world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .wake = rule}};
+  w.add(a_node{"n"}.cpu(4));
+  pod_spec held = holder("r", 3);
+  held.node = w.node("n");
+  const pod_id r = w.add(held);
+  const pod_spec spec = exactly(owner("p", 4));
+  w.add(named ? in(spec, "r") : spec);
+  CHECK(w.run(true) == words{"reject p"});
+  w.now += 60s;
+  held.containers[0].requests.insert_or_assign("cpu", quantity{4});
+  w.must(w.cluster.update_pod(r, held));
+  CHECK(w.run(true) == words{"bind p n"});
+  CHECK(w.cluster.reservation_of(w.pod("p")) == r);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a reservation that waits to be allocated around a pod is placed when the pod no longer minds",
+          "[engine][reservations][wake]") {
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  const bool room = GENERATE(false, true);
+  world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .wake = rule}};
+  w.add(a_node{"n"}.cpu(32));
+  pod_spec there = room ? in(owner("there", 4), "elsewhere") : exactly(owner("there", 4));
+  there.node = w.node("n");
+  const pod_id t = w.add(there);
+  pod_spec held = holder("r", 8);
+  held.reservation->pre_allocation = pre_allocation::required;
+  w.add(held);
+  CHECK(w.run(true) == words{"reject r"});
+  w.now += 60s;
+  there.exact_reservation = {}, there.room_in.reset();
+  w.must(w.cluster.update_pod(t, there));
+  CHECK(w.run(true) == words{"bind r n"});
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a gang whose members are to match exactly waits for reservations of their size", "[engine][reservations]") {
+  const int second = GENERATE(4, 3);
+  world w;
+  w.add(a_node{"n"}.cpu(8)), w.add(a_node{"m"}.cpu(8));
+  pod_spec first = holder("r0", 4, "a", true), other = holder("r1", second, "a", true);
+  first.node = w.node("n"), other.node = w.node("m");
+  w.add(first), w.add(other);
+  const group_id both = w.add(group_spec{.name = "g", .policy = gang{.min_count = 2}});
+  for (const char* name : {"x", "y"}) {
+    pod_spec member = exactly(owner(name, 4));
+    member.room_in = reservation_affinity{};
+    member.group = both;
+    w.add(member);
+  }
+  words said = w.run(true);
+  if (second == 3) {
+    CHECK(count(said, "bind ") == 0);
+    w.now += 60s;
+    other.containers[0].requests.insert_or_assign("cpu", quantity{4});
+    w.must(w.cluster.update_pod(w.pod("r1"), other));
+    said = w.run(true);
+  }
+  CHECK(count(said, "bind ") == 2);
+  CHECK(w.cluster.reservation_of(w.pod("x")) != w.cluster.reservation_of(w.pod("y")));
+  CHECK(bool(w.cluster.reservation_of(w.pod("x"))));
+  CHECK(bool(w.cluster.reservation_of(w.pod("y"))));
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("nobody is preempted in a reservation for a pod of another size", "[engine][reservations]") {
+  const bool fits = GENERATE(true, false), named = GENERATE(true, false);
+  world w;
+  w.add(a_node{"n"}.cpu(4));
+  pod_spec held = holder("r", 4);
+  held.priority = 100'000;
+  held.node = w.node("n");
+  w.add(held);
+  pod_spec low = owner("low", 4), high = exactly(owner("high", fits ? 4 : 3));
+  low.priority = 1, high.priority = 10;
+  w.add(low);
+  CHECK(w.run(true) == words{"bind low n"});
+  w.add(named ? in(high, "r") : high);
+  const words said = w.run(true);
+  CAPTURE(fits, named, said);
+  CHECK(count(said, "evict low") == (fits ? 1 : 0));
+  CHECK(count(said, "bind ") == 0);
+}
+
 TEST_CASE("Koordinator's cases of pods with an affinity that are to match exactly", "[engine][reservations]") {
   world w;
   w.add(a_node{"n"}.cpu(32).memory("64Gi"));
@@ -88,15 +205,16 @@ TEST_CASE("Koordinator's cases of pods with an affinity that are to match exactl
     CHECK(w.run(true) == words{"reject " + spec.name});
     return w.scheduler.explain(w.pod(spec.name))->summary;
   };
-  const std::string none = "0/1 nodes are available: 1 node(s) no reservations match reservation affinity.";
+  const std::string none = "0/1 nodes are available: 1 node(s) no reservations match reservation affinity.",
+                    of_other_size = "0/1 nodes are available: 1 Reservation(s) is not exact matched.";
   {
     INFO("pod has reservation affinity but failed to exact match");
     CHECK(refused(labelled("a", "false")) == none);
-    CHECK(refused(labelled("b", "true")) == none);  // that of Koordinator's fails by its affinity as well
+    CHECK(refused(labelled("b", "true")) == of_other_size);  // that of Koordinator's fails by its affinity as well
   }
   {
     INFO("pod specifies a reservation name but failed to exact match");
-    CHECK(refused(exactly(in(pod("c"), "reservation-8c16g"))) == none);
+    CHECK(refused(exactly(in(pod("c"), "reservation-8c16g"))) == of_other_size);
   }
   {
     INFO("pod specifies a reservation name and matched");

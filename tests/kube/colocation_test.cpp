@@ -276,11 +276,71 @@ TEST_CASE("annotations of nodes say what counts beside what was measured", "[kub
   REQUIRE(more.warnings.size() == 1);
   CHECK(more.warnings[0].field ==
         "metadata.annotations[\"scheduling.koordinator.sh/usage-thresholds\"].aggregatedUsage");
-  CHECK(refused(annotated(thresholds + "'[]'")).field ==
-        "metadata.annotations[\"scheduling.koordinator.sh/usage-thresholds\"]");
-  CHECK(refused(annotated(thresholds + R"('{"usageThresholds": {"cpu": -1}}')")).code == errc::out_of_range);
   CHECK(refused(annotated(others + R"('{"allocations": {}}')")).field ==
         "metadata.annotations[\"node.koordinator.sh/thirdPartyAllocations\"].allocations");
+}
+
+TEST_CASE("annotations of nodes that Koordinator cannot read are left out with a warning", "[kube][colocation]") {
+  const std::string thresholds = "scheduling.koordinator.sh/usage-thresholds",
+                    raw = "node.koordinator.sh/raw-allocatable";
+  const auto said = [](const std::string& key, const std::string& json) {
+    const manifests all = fine(node("n1", ", annotations: {" + key + ": '" + json + "'}"));
+    CHECK(!all.nodes[0].thresholds.cpu);
+    CHECK(!all.nodes[0].prod_thresholds.cpu);
+    CHECK(!all.nodes[0].raw.cpu);
+    REQUIRE(all.warnings.size() == 1);
+    CHECK(all.warnings[0].reason.ends_with("; the annotation is left out"));
+    CHECK(all.warnings[0].field.starts_with("metadata.annotations[\"" + key + "\"]"));
+    return all.warnings[0].message();
+  };
+  for (const char* json : {"[]", "[", R"({"usageThresholds": {"cpu": 60}, "prodUsageThresholds": {"cpu": 65.5}})",
+                           R"({"prodUsageThresholds": {"cpu": 60}, "usageThresholds": {"cpu": -1}})"})
+    said(thresholds, json);
+  CHECK(said(raw, R"({"cpu": "much"})").starts_with("a.yaml:1: Node n1: "));
+  said(raw, "[1]");
+}
+
+TEST_CASE("a node that is read alone has what its annotations say of its load", "[kube][colocation]") {
+  const auto alone = [](const std::string& annotations) {
+    const auto all = parse(source{"a.yaml", node("n1", ", annotations: {" + annotations + "}")});
+    REQUIRE(all.has_value());
+    const auto made = read_node(all->front().root, "a.yaml");
+    REQUIRE(made.has_value());
+    return *made;
+  };
+  const node_manifest made =
+      alone("node.koordinator.sh/raw-allocatable: '{\"cpu\": 5}', " +
+            std::string{"scheduling.koordinator.sh/usage-thresholds: "} + "'{\"usageThresholds\": {\"cpu\": 70}}'");
+  CHECK(made.raw.cpu == 5000);
+  CHECK(made.thresholds.cpu == 70);
+}
+
+TEST_CASE("what is given away elsewhere is taken off however much it is", "[kube][colocation]") {
+  const auto lent = [](std::initializer_list<const char*> amounts) {
+    std::string all;
+    for (const char* one : amounts)
+      all += std::string{all.empty() ? "" : ", "} +
+             R"({"priority": "koord-batch", "resources": {"kubernetes.io/batch-memory": ")" + one + R"("}})";
+    cluster on;
+    const auto done =
+        apply(on, fine(node("n1", ", annotations: {node.koordinator.sh/thirdPartyAllocations: '{\"allocations\": [" +
+                                      all + "]}'}") +
+                       metric("n1", "") + config(R"({"enable": true, "memoryReclaimThresholdPercent": 100})")));
+    INFO((done ? std::string{} : done.error().message()));
+    REQUIRE(done.has_value());
+    return on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-memory");
+  };
+  CHECK(lent({}) == std::int64_t{100} << 30);
+  CHECK(lent({"99Gi"}) == std::int64_t{1} << 30);
+  for (const char* most : {"9223372036854775806", "9223372036854775807", "9223372036854775808", "100E"})
+    CHECK(lent({most}) == 0);
+  CHECK(lent({"8E", "8E"}) == 0);
+  CHECK(lent({"-1Gi"}) == std::int64_t{100} << 30);
+  // So it is of what was measured.
+  cluster on;
+  REQUIRE(
+      apply(on, fine(node("n1") + metric("n1", "nodeMetric: {nodeUsage: {resources: {cpu: 100E, memory: 100E}}}"))));
+  CHECK(node_load::count(on.column_of(*on.find_node("n1"), node_load::memory_used).value()) == INT64_MAX - 1);
 }
 
 }  // namespace gangsched::testing::colocation_manifests_test

@@ -137,11 +137,90 @@ TEST_CASE("pods say of which resources a reservation has to hold just what they 
   CHECK(reading_refusal(pod("p", exact("[1]"))) == "a.yaml:1: " + at + ": has to be an object, not a list");
   CHECK(reading_refusal(pod("p", exact("{\"resourceNames\": \"cpu\"}"))) ==
         "a.yaml:1: " + at + ".resourceNames: has to be a list, not text");
-  const manifests shares =
-      fine(pod("p", exact("{\"resourceNames\": [\"koordinator.sh/gpu-core\", \"cpu\", \"koordinator.sh/rdma\"]}")));
-  CHECK(shares.pods[0].spec.exact_reservation == std::vector<std::string>{"cpu"});
-  REQUIRE(shares.warnings.size() == 2);
-  CHECK(shares.warnings[0].reason == "\"koordinator.sh/gpu-core\" is of devices here; it is not compared");
+  CHECK(reading_refusal(pod("p", exact("{\"resourceNames\": [\"cpu\", \"no name\"]}"))) ==
+        "a.yaml:1: " + at + ".resourceNames[1]: \"no name\" is no name of a resource");
+}
+
+TEST_CASE("names of resources that a pod asks for as devices are not compared, and no others", "[kube][reservations]") {
+  struct outcome {
+    std::vector<std::string> compared;
+    std::string warned;
+  };
+  const auto read_one = [](const std::string& names, const std::string& requests) {
+    const manifests all = fine(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {"
+        "scheduling.koordinator.sh/exact-match-reservation: '{\"resourceNames\": [" +
+        names + "]}'}}, spec: {containers: [{name: c, resources: {requests: {" + requests + "}, limits: {" + requests +
+        "}}}]}}");
+    return outcome{all.pods[0].spec.exact_reservation, warned_lines(all)};
+  };
+  const std::vector<std::string> cpu{"cpu"};
+  const outcome shares = read_one("\"koordinator.sh/gpu-core\", \"cpu\", \"koordinator.sh/rdma\"",
+                                  "cpu: 1, koordinator.sh/gpu-core: 50, koordinator.sh/rdma: 100");
+  CHECK(shares.compared == cpu);
+  const std::string at =
+      "a.yaml:1: Pod default/p: "
+      "metadata.annotations[\"scheduling.koordinator.sh/exact-match-reservation\"].resourceNames";
+  CHECK(shares.warned == at + "[0]: \"koordinator.sh/gpu-core\" is of devices here; it is not compared\n" + at +
+                             "[2]: \"koordinator.sh/rdma\" is of devices here; it is not compared\n");
+  for (const char* name : {"nvidia.com/gpumem", "volcano.sh/vgpu-number", "aliyun.com/gpu-mem", "koordinator.sh/gpu"}) {
+    INFO(name);
+    const std::string quoted = "\"" + std::string{name} + "\", \"cpu\"";
+    const outcome made = read_one(quoted, "cpu: 1, " + std::string{name} + ": 1");
+    CHECK(made.compared == cpu);
+    CHECK(made.warned.find("is of devices here") != std::string::npos);
+    const outcome without = read_one(quoted, "cpu: 1");  // neither has it perhaps: that ends the comparison
+    CHECK(without.compared == std::vector<std::string>{name, "cpu"});
+    CHECK(without.warned.empty());
+  }
+}
+
+TEST_CASE("what is wrong with a reservation affinity is said of the annotation", "[kube][reservations]") {
+  const std::string at = "Pod default/p: metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]";
+  const auto refusal_of = [](const std::string& json) {
+    return reading_refusal(pod("p", "annotations: {scheduling.koordinator.sh/reservation-affinity: '" + json + "'}"));
+  };
+  CHECK(refusal_of("{\"name\": \"No Name\"}").starts_with("a.yaml:1: " + at + ".name: "));
+  CHECK(refusal_of("{\"reservationSelector\": {\"no key\": \"x\"}}")
+            .starts_with("a.yaml:1: " + at + ".reservationSelector[\"no key\"]: "));
+  CHECK(refusal_of("{\"requiredDuringSchedulingIgnoredDuringExecution\": {\"reservationSelectorTerms\": "
+                   "[{\"matchExpressions\": [{\"key\": \"a\", \"operator\": \"In\"}]}]}}")
+            .starts_with("a.yaml:1: " + at +
+                         ".requiredDuringSchedulingIgnoredDuringExecution.reservationSelectorTerms[0]."
+                         "matchExpressions[0]"));
+}
+
+TEST_CASE("a Reservation that is Available holds what its status says", "[kube][reservations]") {
+  const auto held = [](const std::string& status, const std::string& spec = "") {
+    const manifests all = fine(node + reservation("", "owners: [{}], allocateOnce: false" + spec, status));
+    return all.pods[0].spec.containers.at(0).requests;
+  };
+  const resource_list four{{"cpu", 4}}, three{{"cpu", 3}, {"memory", quantity{std::int64_t{1} << 30}}};
+  const std::string on = "phase: Available, nodeName: n1, allocatable: ";
+  CHECK(held(on + "{cpu: 3, memory: 1Gi}") == three);
+  CHECK(held(on + "{cpu: 4000m}") == four);
+  CHECK(held("phase: Available, nodeName: n1") == four);
+  CHECK(held("phase: Pending, allocatable: {cpu: 3}") == four);
+  CHECK(held(on + "{cpu: 4, memory: 0}") == four);
+  const manifests wrong = fine(node + reservation("", "owners: [{}]", on + "{cpu: -1}"));
+  CHECK(wrong.pods[0].spec.containers[0].requests == four);
+  CHECK(warned_lines(wrong) ==
+        "a.yaml:3: Reservation r: status.allocatable: is negative; it holds what its template requests\n");
+  // Devices stay what its template asks for.
+  const manifests shares = fine(
+      "{apiVersion: scheduling.koordinator.sh/v1alpha1, kind: Reservation, metadata: {name: r}, spec: {owners: [{}], "
+      "template: {"
+      "spec: {containers: [{name: a, resources: {requests: {cpu: 2, koordinator.sh/gpu: 50}}}, {name: b, resources: "
+      "{requests: "
+      "{cpu: 2}}}]}}}, status: {phase: Available, nodeName: n1, allocatable: {cpu: 6, koordinator.sh/gpu-core: 50, "
+      "koordinator.sh/gpu-memory-ratio: 50}}}");
+  CHECK(shares.pods[0].spec.containers.at(0).requests == resource_list{{"cpu", 6}});
+  CHECK(shares.pods[0].spec.containers.at(1).requests.empty());
+  CHECK(shares.pods[0].spec.devices.size() == 1);
+
+  cluster with;
+  REQUIRE(apply(with, fine(node + reservation("", "owners: [{}], allocateOnce: false", on + "{cpu: 3}"))).has_value());
+  CHECK(with.left_of(*with.find_reservation("r"), "cpu") == 3000);
 }
 
 }  // namespace gangsched::testing::reservation_manifests_test

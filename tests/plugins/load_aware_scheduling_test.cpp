@@ -190,7 +190,7 @@ TEST_CASE("LoadAwareScheduling goes by the class of priority that labels and the
   CHECK(on.fitting(asks(16).label(qos, "BE").priority(9000)).empty());
   CHECK(on.fitting(asks(16).priority(5500)) == "n");
   CHECK(on.fitting(asks(16).priority(5500).label(band, "koord-prod")).empty());
-  CHECK(on.fitting(a_pod{"p"}.priority(3500)) == "n");
+  CHECK(on.fitting(asks(16).priority(3500)) == "n");
   CHECK(on.scores(asks(10).priority(3500)) == scores{40});  // of free: of all that is used, and it adds nothing
   // A pod that runs counts as production by its label, too.
   on.set(node_load::cpu_prod_threshold, node_load::count_word(90));
@@ -202,6 +202,37 @@ TEST_CASE("LoadAwareScheduling goes by the class of priority that labels and the
   other.node = on.n;
   REQUIRE(on.cluster.update_pod(on.cluster.find_pod("default", "other").value(), other));
   CHECK(on.scores(asks(15)) == scores{70});
+}
+
+TEST_CASE("a pod that LoadAwareScheduling refused is placed when another's label, or its own, changes its class",
+          "[plugins][load][wake]") {
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  options how = whole();
+  how.thresholds = {0, 0}, how.prod_thresholds = {50, 0};
+  gangsched::cluster on;
+  scheduler s{on, profile{priority_sort{}, load_aware_scheduling{how}}, {.wake = rule}};
+  const auto run_at = [&](std::chrono::seconds when) {
+    while (s.schedule_cycle(when)) {
+    }
+  };
+  const node_id n = on.add_node(a_node{"n"}.cpu(100)).value();
+  REQUIRE(on.set_column(n, node_load::measured, node_load::word(measured_at)));
+  REQUIRE(on.set_column(n, node_load::cpu_used, node_load::count_word(60'000)));
+  pod_spec other = a_pod{"other"}.on(n).cpu(45).priority(9000);
+  const pod_id o = on.add_pod(other).value(), p = on.add_pod(a_pod{"p"}.cpu(10)).value();
+  run_at(std::chrono::seconds{0});
+  CHECK(on.state_of(p) == pod_state::pending);
+  other.labels["koordinator.sh/priority-class"] = "koord-batch";
+  REQUIRE(on.update_pod(o, other));
+  run_at(std::chrono::seconds{10});
+  CHECK(on.state_of(p) == pod_state::assumed);
+  const pod_id q = on.add_pod(a_pod{"q"}.cpu(60)).value();
+  run_at(std::chrono::seconds{20});
+  CHECK(on.state_of(q) == pod_state::pending);
+  REQUIRE(on.update_pod(q, a_pod{"q"}.cpu(60).label("koordinator.sh/qosClass", "BE")));
+  run_at(std::chrono::seconds{40});
+  CHECK(on.state_of(q) == pod_state::assumed);
+  CHECK(s.verify());
 }
 
 TEST_CASE("LoadAwareScheduling takes measurements however old they are if the filter does not mind",

@@ -8,6 +8,7 @@
 #include "engine/world.hpp"
 #include "gangsched/core/hash.hpp"
 #include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/model/service_class.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/snapshot.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
@@ -244,6 +245,35 @@ TEST_CASE("devices stay whose they are", "[record]") {
   shares.name = "next";
   w.add(shares);
   check_alike(w);
+}
+
+TEST_CASE("classes of priority and of service that labels say are there again", "[record]") {
+  const std::string band{priority_band_label}, qos{qos_label};
+  world w;
+  w.add(a_node("n").cpu(2));
+  w.add(a_pod("a").cpu(1).label(band, "koord-batch"));
+  w.add(a_pod("b").cpu(1).label(qos, "BE"));
+  w.add(a_pod("c").cpu(1).label(band, "koord-mid").priority(9000));
+  w.add(a_pod("d").cpu(1).label(band, "nothing").priority(9000));
+  pod_spec of_overhead = a_pod("e");
+  of_overhead.overhead = {{"cpu", quantity{1}}};
+  w.add(of_overhead);
+  w.add(a_pod("f").cpu(1).guaranteed());
+  w.add(a_pod("g").priority(3500));
+  w.run(true);
+  const auto classes = [](const cluster& on) {
+    std::vector<std::pair<priority_band, qos_class>> all;
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) {
+      const pod_id pod = on.find_pod("default", name).value();
+      all.emplace_back(band_of(on, pod), qos_of(on, pod));
+    }
+    return all;
+  };
+  const auto before = classes(w.cluster);
+  check_alike(w, {.then = [&](cluster& on, scheduler&) {
+                on.add_pod(a_pod("h").cpu(1).label(qos, "BE")).value();
+                CHECK(classes(on) == before);
+              }});
 }
 
 TEST_CASE("with specs that are kept, they are there again", "[record]") {

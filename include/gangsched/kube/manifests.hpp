@@ -85,7 +85,9 @@ struct pod_manifest {
   std::vector<resource_list> limits = {};
   resource_list pod_limits = {};               ///< spec.resources.limits
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
-  std::vector<pod_claim> claims = {};          ///< of devices (DRA)
+  /// Resources that its containers requested, and that are in `spec.devices` instead.
+  std::vector<std::string> device_resources = {};
+  std::vector<pod_claim> claims = {};  ///< of devices (DRA)
   /// Those that are claimed or attached. What they ask of nodes is in `spec.volumes` where all objects are read together, as things stand
   /// before anybody is placed; `volume_binder` knows it later on.
   std::vector<pod_volume> volumes = {};
@@ -154,17 +156,16 @@ struct resource_claim_manifest {
 
 /// What Koordinator's agent measured of a node: a NodeMetric.
 struct node_metric_manifest {
-  using use = load_amounts;  ///< thousandths, bytes
   struct pod_use {
     std::string ns, name;
-    use used = {};
+    load_amounts used = {};
     std::string band = {};  ///< as of which priority class it was measured
   };
   std::string node;
   std::optional<instant> measured = {};
   std::optional<std::int64_t> interval_seconds = {};
-  use used = {}, system = {}, reclaimable = {};
-  std::vector<std::pair<std::string, use>> aggregated = {};  ///< by how, and over how many seconds: "p95.300"
+  load_amounts used = {}, system = {}, reclaimable = {};
+  std::vector<std::pair<std::string, load_amounts>> aggregated = {};  ///< by how, and over how many seconds: "p95.300"
   std::vector<pod_use> pods = {};
   origin from = {};
 };

@@ -385,7 +385,7 @@ void put(Out& out, const reservation_affinity& v) {
 template <class Out>
 void put(Out& out, const pod_class& v) {
   put(out, v.ns), put(out, v.scheduler_name), put(out, v.required_node), put(out, v.priority), put(out, v.band);
-  put(out, v.preemption);
+  put(out, v.qos), put(out, v.preemption);
   put(out, v.requests), put(out, v.score_requests), put(out, v.scored_cpu), put(out, v.scored_memory),
       put(out, v.devices);
   put(out, v.tolerations), put(out, v.node_selector), put(out, v.required_nodes), put(out, v.preferred_nodes);
@@ -400,6 +400,7 @@ void put(Out& out, const pod_class& v) {
   if (v.reserves != nullptr) put(out, std::uint8_t{'r'}), put(out, v.reserves->spec);
   if (v.room_in != nullptr) put(out, std::uint8_t{'i'}), put(out, *v.room_in);
   if (!v.exact_reservation.empty()) put(out, std::uint8_t{'e'}), put(out, v.exact_reservation);
+  if (!v.requests_none.empty()) put(out, std::uint8_t{'0'}), put(out, v.requests_none);
   if (v.ignores_reservations) put(out, std::uint8_t{'n'});
 }
 

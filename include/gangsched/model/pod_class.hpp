@@ -19,6 +19,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 struct reservation_affinity;
 struct reservation_terms;
 enum class priority_band : std::uint8_t;
+enum class qos_class : std::uint8_t;
 
 /// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first sight.
 using resource_kind = std::uint32_t;
@@ -164,6 +165,7 @@ struct pod_class {
   queue_id queue = {};   ///< that the pod is in
   std::int32_t priority = 0;
   priority_band band{};  ///< Koordinator's class of priority, never none (service_class.hpp)
+  qos_class qos{};       ///< and that of service, never none
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
 
   std::vector<amount> requests;  ///< PodRequests (kube-framework 3.1) as integers, non-zero ones, by kind
@@ -200,6 +202,8 @@ struct pod_class {
   std::shared_ptr<const reservation_terms> reserves;    ///< null: it is no reservation
   std::shared_ptr<const reservation_affinity> room_in;  ///< null: it need not be in one
   std::vector<std::string> exact_reservation;           ///< resources, in its own order (reservation_table::lets)
+  /// Resources that a part of its spec requests 0 of, which are not absent then. Of reservations, and of pods with `exact_reservation`.
+  std::vector<std::string> requests_none;
   bool ignores_reservations = false;
   /// The sets of owners of reservations that it is in, ascending (reservation_table.hpp).
   std::vector<std::uint32_t> owned = {};

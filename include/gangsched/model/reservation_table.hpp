@@ -112,6 +112,8 @@ class GANGSCHED_API reservation_table {
   /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels, taints and exact
   /// amounts say. What it has left is not looked at. O(what the pod asks of it).
   [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
+  /// The same whatever amounts it holds.
+  [[nodiscard]] bool admits(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
 
   // --- devices: what a reservation has of its node's as a whole, while others have some of it
   [[nodiscard]] const device_claim* devices(row_t pod) const noexcept { return devices_[row_of(pod)]; }

@@ -34,8 +34,8 @@ std::optional<bool> read_colocation_object(reader& read, const place& of, std::s
                                            manifests& made);
 bool read_profile(reader& read, const place& of, colocation_profile& out);
 bool read_node_metric(reader& read, const place& of, node_metric_manifest& out);
-/// What a node's annotations say of its load (`node_manifest::raw` and the fields beside it).
-bool read_node_load(reader& read, const place& of, node_manifest& out);
+/// A node, with what its annotations say of its load (`node_manifest::raw` and the fields beside it).
+bool read_node_and_load(reader& read, const place& of, node_manifest& out, const read_options& how);
 bool read_strategies(reader& read, const place& of, colocation_manifest& out);
 
 /// New pods become what the profiles make of them, in the order of the profiles' names: those from @p new_from on, made of templates, and

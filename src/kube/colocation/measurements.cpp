@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "gangsched/core/saturating_add.hpp"
 #include "gangsched/model/label_selector.hpp"
@@ -13,29 +14,35 @@
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
-using use = node_metric_manifest::use;
+/// What a column can say at most (`node_load::count_word`).
+constexpr std::int64_t most_counted = std::numeric_limits<std::int64_t>::max() - 1;
 
 /// The sum of two, where one of them is known.
 void add(std::optional<std::int64_t>& to, const std::optional<std::int64_t>& more) {
   if (more) to = saturating_add(to.value_or(0), *more);
 }
 
-use use_of(const resource_list& amounts) {
-  use made;
+/// In whole units, or in thousandths; of what does not fit, what fits.
+std::int64_t counted(const quantity& amount, bool in_thousandths = false) {
   std::int64_t units = 0;
-  if (const auto cpu = amounts.find("cpu"); cpu != amounts.end() && cpu->second.milli_value(units)) made.cpu = units;
-  if (const auto memory = amounts.find("memory"); memory != amounts.end() && memory->second.value(units))
-    made.memory = units;
+  if (in_thousandths ? amount.milli_value(units) : amount.value(units)) return units;
+  return amount.negative() ? std::numeric_limits<std::int64_t>::min() : most_counted;
+}
+
+load_amounts load_of(const resource_list& amounts) {
+  load_amounts made;
+  if (const auto cpu = amounts.find("cpu"); cpu != amounts.end()) made.cpu = counted(cpu->second, true);
+  if (const auto memory = amounts.find("memory"); memory != amounts.end()) made.memory = counted(memory->second);
   return made;
 }
 
 /// A ResourceMap.
-bool read_use(reader& read, const place& of, use& out) {
+bool read_use(reader& read, const place& of, load_amounts& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key != "resources") return read.ignore(key, v, {"devices"});
     resource_list amounts;
     if (!read.amounts(v, amounts)) return false;
-    out = use_of(amounts);
+    out = load_of(amounts);
     return true;
   });
 }
@@ -43,12 +50,12 @@ bool read_use(reader& read, const place& of, use& out) {
 bool read_aggregated(reader& read, const place& of, node_metric_manifest& out) {
   return read.items(of, [&](const place& item) {
     instant over{0};
-    std::vector<std::pair<std::string, use>> found;
+    std::vector<std::pair<std::string, load_amounts>> found;
     const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
       if (key == "duration") return read_duration(read, v, "5m0s", over);
       if (key != "usage") return read.ignore(key, v, {});
       return read.fields(v, [&](std::string_view type, const place& w) {
-        return read_use(read, w, found.emplace_back(std::string{type}, use{}).second);
+        return read_use(read, w, found.emplace_back(std::string{type}, load_amounts{}).second);
       });
     });
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(over).count();
@@ -70,7 +77,7 @@ bool read_pod_use(reader& read, const place& of, node_metric_manifest::pod_use& 
 /// What applications beside all pods use is the system's, if they are more important than batch.
 bool read_host_application(reader& read, const place& of, node_metric_manifest& out) {
   std::string band;
-  use used;
+  load_amounts used;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "priority") return read.text(v, band);
     if (key == "usage") return read_use(read, v, used);
@@ -95,7 +102,7 @@ bool read_metric_status(reader& read, const place& of, node_metric_manifest& out
       if (field == "nodeUsage") return read_use(read, w, out.used);
       if (field == "aggregatedNodeUsages") return read_aggregated(read, w, out);
       if (field != "systemUsage") return read.ignore(field, w, {"aggregatedSystemUsages"});
-      use own;  // (host applications may have come before)
+      load_amounts own;  // (host applications may have come before)
       if (!read_use(read, w, own)) return false;
       add(out.system.cpu, own.cpu), add(out.system.memory, own.memory);
       return true;
@@ -147,17 +154,18 @@ bool read_strategy_field(reader& read, std::string_view key, const place& v, col
 
 /// Sets what is known of a node or a pod, as counts.
 template <class Object>
-std::optional<error> set_counts(cluster& on, Object of, const use& amounts, std::string_view cpu,
+std::optional<error> set_counts(cluster& on, Object of, const load_amounts& amounts, std::string_view cpu,
                                 std::string_view memory) {
   for (const auto& [column, amount] : {std::pair{cpu, amounts.cpu}, std::pair{memory, amounts.memory}}) {
     if (!amount || *amount < 0) continue;
-    if (auto set = on.set_column(of, column, node_load::count_word(*amount)); !set) return std::move(set).error();
+    if (auto set = on.set_column(of, column, node_load::count_word(std::min(*amount, most_counted))); !set)
+      return std::move(set).error();
   }
   return std::nullopt;
 }
 
 /// The same of columns that need not be there yet.
-std::optional<error> set_new_counts(cluster& on, node_id node, const use& amounts, std::string_view cpu,
+std::optional<error> set_new_counts(cluster& on, node_id node, const load_amounts& amounts, std::string_view cpu,
                                     std::string_view memory) {
   if (!amounts.cpu && !amounts.memory) return std::nullopt;
   for (const std::string_view column : {cpu, memory})
@@ -166,7 +174,7 @@ std::optional<error> set_new_counts(cluster& on, node_id node, const use& amount
 }
 
 /// Koordinator counts those that it measured and that are gone by what they used; here that is the system's.
-std::optional<error> set_pods(cluster& on, const node_metric_manifest& from, node_id node, use& system) {
+std::optional<error> set_pods(cluster& on, const node_metric_manifest& from, node_id node, load_amounts& system) {
   for (const node_metric_manifest::pod_use& one : from.pods) {
     const auto pod = on.find_pod(one.ns.empty() ? "default" : one.ns, one.name);
     const priority_band band = band_of(one.band);
@@ -183,7 +191,7 @@ std::optional<error> set_pods(cluster& on, const node_metric_manifest& from, nod
 }
 
 std::optional<error> set_node(cluster& on, const node_metric_manifest& from, node_id node) {
-  use system = from.system;
+  load_amounts system = from.system;
   if (auto wrong = set_pods(on, from, node, system)) return wrong;
   if (auto wrong = set_counts(on, node, from.used, node_load::cpu_used, node_load::memory_used)) return wrong;
   if (auto wrong = set_counts(on, node, system, node_load::cpu_system, node_load::memory_system)) return wrong;
@@ -200,19 +208,22 @@ std::optional<error> set_node(cluster& on, const node_metric_manifest& from, nod
   return std::nullopt;
 }
 
-/// With kubelet's part, in truth; what is reserved, or elsewhere; and the thresholds.
-std::optional<error> set_capacity(cluster& on, const node_manifest& from, node_id node) {
-  using namespace node_load;
-  if (auto wrong = set_new_counts(on, node, from.raw, cpu_raw, memory_raw)) return wrong;
-  if (auto wrong = set_new_counts(on, node, from.thresholds, cpu_threshold, memory_threshold)) return wrong;
-  if (auto wrong = set_new_counts(on, node, from.prod_thresholds, cpu_prod_threshold, memory_prod_threshold))
+/// Sets what the node's own object says: what there is with kubelet's part, and in truth; what is reserved, and what is given away
+/// elsewhere; and its thresholds.
+std::optional<error> set_words_of_node(cluster& on, const node_manifest& from, node_id node) {
+  if (auto wrong = set_new_counts(on, node, from.raw, node_load::cpu_raw, node_load::memory_raw)) return wrong;
+  if (auto wrong = set_new_counts(on, node, from.thresholds, node_load::cpu_threshold, node_load::memory_threshold))
     return wrong;
-  if (auto wrong = set_counts(on, node, from.batch_elsewhere, cpu_batch_elsewhere, memory_batch_elsewhere))
+  if (auto wrong = set_new_counts(on, node, from.prod_thresholds, node_load::cpu_prod_threshold,
+                                  node_load::memory_prod_threshold))
     return wrong;
   if (auto wrong =
-          set_counts(on, node, use_of(from.spec.capacity), node_load::cpu_capacity, node_load::memory_capacity))
+          set_counts(on, node, from.batch_elsewhere, node_load::cpu_batch_elsewhere, node_load::memory_batch_elsewhere))
     return wrong;
-  return set_counts(on, node, use_of(from.reserved), node_load::cpu_reserved, node_load::memory_reserved);
+  if (auto wrong =
+          set_counts(on, node, load_of(from.spec.capacity), node_load::cpu_capacity, node_load::memory_capacity))
+    return wrong;
+  return set_counts(on, node, load_of(from.reserved), node_load::cpu_reserved, node_load::memory_reserved);
 }
 
 std::optional<error> lend(cluster& on, const colocation_manifest& by, const node_manifest& of, node_id node,
@@ -233,7 +244,8 @@ std::optional<error> lend(cluster& on, const colocation_manifest& by, const node
 
 }  // namespace
 
-bool read_node_load(reader& read, const place& of, node_manifest& out) {
+bool read_node_and_load(reader& read, const place& of, node_manifest& out, const read_options& how) {
+  if (!read_node(read, of, out, how)) return false;
   // What is named replaces what the plugin has for all nodes; of a resource that is not there is none then.
   const auto percentages = [](reader& in, const place& v, load_amounts& to) {
     return in.fields(v, [&](std::string_view key, const place& w) {
@@ -250,7 +262,7 @@ bool read_node_load(reader& read, const place& of, node_manifest& out) {
   };
   const auto raw = [&](reader& in, const place& root) {
     resource_list amounts;
-    return in.amounts(root, amounts) && (out.raw = use_of(amounts), true);
+    return in.amounts(root, amounts) && (out.raw = load_of(amounts), true);
   };
   const auto allocation = [&](reader& in, const place& item) {
     std::string band;
@@ -262,10 +274,8 @@ bool read_node_load(reader& read, const place& of, node_manifest& out) {
     const band_resources names = resources_of(priority_band::batch);
     for (const auto& [name, to] :
          {std::pair{names.cpu, &out.batch_elsewhere.cpu}, std::pair{names.memory, &out.batch_elsewhere.memory}}) {
-      std::int64_t units = 0;
       const auto found = amounts.find(name);
-      if (band_of(band) == priority_band::batch && found != amounts.end() && found->second.value(units))
-        add(*to, units);
+      if (band_of(band) == priority_band::batch && found != amounts.end()) add(*to, counted(found->second));
     }
     return fine;
   };
@@ -275,9 +285,11 @@ bool read_node_load(reader& read, const place& of, node_manifest& out) {
       return in.items(v, [&](const place& item) { return allocation(in, item); });
     });
   };
-  return read_annotation(read, of, "scheduling.koordinator.sh/usage-thresholds", thresholds) &&
-         read_annotation(read, of, "node.koordinator.sh/raw-allocatable", raw) &&
-         read_annotation(read, of, "node.koordinator.sh/thirdPartyAllocations", elsewhere);
+  // Koordinator's plugins do without annotations that they cannot read.
+  if (!read_if_sound(read, of, "scheduling.koordinator.sh/usage-thresholds", thresholds))
+    out.thresholds = out.prod_thresholds = {};
+  if (!read_if_sound(read, of, "node.koordinator.sh/raw-allocatable", raw)) out.raw = {};
+  return read_annotation(read, of, "node.koordinator.sh/thirdPartyAllocations", elsewhere);
 }
 
 bool read_node_metric(reader& read, const place& of, node_metric_manifest& out) {
@@ -353,7 +365,7 @@ std::optional<error> apply_measurements(cluster& on, const manifests& what) {
     const auto node = on.find_node(of.spec.name);
     if (found == by_node.end() || !node) continue;
     const node_metric_manifest& metric = *found->second;
-    auto wrong = set_capacity(on, of, *node);
+    auto wrong = set_words_of_node(on, of, *node);
     if (!wrong) wrong = set_node(on, metric, *node);
     if (!wrong && what.colocation && metric.measured) wrong = lend(on, *what.colocation, of, *node, *metric.measured);
     if (!wrong) continue;

@@ -1,7 +1,11 @@
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <limits>
 
+#include "gangsched/core/is_among.hpp"
+#include "gangsched/model/name_rules.hpp"
+#include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 
@@ -19,7 +23,7 @@ constexpr const char* allocated_annotation = "scheduling.koordinator.sh/reservat
 constexpr const char* restricted_annotation = "scheduling.koordinator.sh/reservation-restricted-options";
 constexpr const char* exact_annotation = "scheduling.koordinator.sh/exact-match-reservation";
 
-/// The same of one that names resources, in its only field @p key.
+/// Reads an annotation that names resources, in its only field @p key.
 bool read_resources(reader& read, const place& of, const char* name, std::string_view key,
                     std::vector<std::string>& out) {
   return read_annotation(read, of, name, [&](reader& inner, const place& at) {
@@ -29,20 +33,21 @@ bool read_resources(reader& read, const place& of, const char* name, std::string
   });
 }
 
-/// Whether a pod that requests it asks for devices instead (gpu_sharing.cpp).
-bool is_of_devices(std::string_view resource) {
-  return resource.starts_with("koordinator.sh/gpu") || resource == "koordinator.sh/rdma" ||
-         resource == "koordinator.sh/fpga";
-}
-
-bool read_exact_match(reader& read, const place& of, std::vector<std::string>& out) {
-  if (!read_resources(read, of, exact_annotation, "resourceNames", out)) return false;
-  for (const std::string& name : out) {
-    if (!is_of_devices(name)) continue;
-    const spot at = find_spot(of, {"metadata", "annotations", exact_annotation});
-    read.warn(at.line, at.path + ".resourceNames", "\"" + name + "\" is of devices here; it is not compared");
+/// What became requests for devices is left out; what the pod does not request at all stays, because it may end the comparison.
+bool read_exact_match(reader& read, const place& of, const std::vector<std::string>& device_resources,
+                      std::vector<std::string>& out) {
+  std::vector<std::string> names;
+  if (!read_resources(read, of, exact_annotation, "resourceNames", names)) return false;
+  const spot at = find_spot(of, {"metadata", "annotations", exact_annotation});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string path = fmt::format("{}.resourceNames[{}]", at.path, i);
+    if (!gangsched::detail::is_qualified_name(names[i]))
+      return read.fail(errc::malformed, at.line, path, fmt::format("\"{}\" is no name of a resource", names[i]));
+    if (!is_among(names[i], device_resources))
+      out.push_back(std::move(names[i]));
+    else
+      read.warn(at.line, path, fmt::format("\"{}\" is of devices here; it is not compared", names[i]));
   }
-  out.erase(std::remove_if(out.begin(), out.end(), is_of_devices), out.end());
   return true;
 }
 
@@ -75,6 +80,7 @@ struct reservation_life {
   instant ttl = 24h;
   bool pre_allocation = false;
   std::string phase = {}, node = {};
+  std::optional<resource_list> allocatable = {};
 };
 
 bool read_spec(reader& read, const place& of, pod_manifest& out, reservation_life& life, const read_options& how) {
@@ -108,8 +114,37 @@ bool read_status(reader& read, const place& of, reservation_life& life) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "phase") return read.text(v, life.phase);
     if (key == "nodeName") return read.text(v, life.node);
-    return read.ignore(key, v, {"conditions", "currentOwners", "allocatable", "allocated"});
+    if (key == "allocatable") return read.amounts(v, life.allocatable.emplace());
+    return read.ignore(key, v, {"conditions", "currentOwners", "allocated"});
   });
+}
+
+/// What the status of one that is Available says it holds counts instead of what its template requests (Koordinator 1.7.0,
+/// pkg/util/reservation, ReservationRequests), but for devices.
+void hold_allocatable(reader& read, const place& of, resource_list amounts, pod_manifest& out) {
+  pod_spec& spec = out.spec;
+  for (const std::string& name : out.device_resources) amounts.erase(name);
+  if (!spec.devices.empty())  // which its template may ask for in other words
+    for (auto one = amounts.begin(); one != amounts.end();)
+      one = one->first.starts_with("koordinator.sh/") ? amounts.erase(one) : std::next(one);
+  const auto said = to_integers(amounts, "", "allocatable");
+  if (!said) {
+    const spot at = find_spot(of, {"status", "allocatable"});
+    read.warn(at.line, at.path, said.error().reason + "; it holds what its template requests");
+    return;
+  }
+  const auto asked = requests_of(spec);
+  if (!asked) return;  // checking it will say what is wrong
+  integer_resources some;
+  for (const auto& [name, amount] : *said)
+    if (amount != 0) some.emplace(name, amount);
+  if (some == asked->requests) return;
+  spec.resources.reset(), spec.overhead.clear();
+  if (spec.containers.empty()) spec.containers.emplace_back();
+  for (auto* const all : {&spec.containers, &spec.init_containers})
+    for (container& one : *all) one.requests.clear(), one.limits.clear();
+  out.limits.clear(), out.pod_limits.clear();
+  spec.containers.front().requests = std::move(amounts);
 }
 
 }  // namespace
@@ -141,6 +176,7 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   out.spec.terminating = meta.deleted.has_value();
   out.spec.required_node = std::exchange(out.node, life.phase == "Available" ? life.node : std::string{});
   if (!out.node.empty()) out.spec.required_node.clear();
+  if (!out.node.empty() && life.allocatable) hold_allocatable(read, of, std::move(*life.allocatable), out);
   if (!out.spec.priority && out.spec.priority_class.empty())
     out.spec.priority = std::numeric_limits<std::int32_t>::max();  // it is not preempted
   if (const auto order = meta.labels.find(order_label); order != meta.labels.end()) {
@@ -179,7 +215,7 @@ bool read_reservation_words(reader& read, const place& of, pod_manifest& out) {
       });
     });
   });
-  const bool exact = read_exact_match(read, of, out.spec.exact_reservation);
+  const bool exact = read_exact_match(read, of, out.device_resources, out.spec.exact_reservation);
   if (out.spec.ignores_reservations) out.spec.room_in.reset(), out.spec.exact_reservation.clear();  // as Koordinator
   return fine && exact && read_annotation(read, of, allocated_annotation, [&](reader& inner, const place& at) {
            return inner.fields(at, [&](std::string_view key, const place& v) {

@@ -13,8 +13,8 @@ namespace {
 
 class sharing_reader {
  public:
-  sharing_reader(reader& read, const place& of, const label_map& annotations, pod_spec& pod)
-      : read_(&read), of_(of), annotations_(&annotations), pod_(&pod) {}
+  sharing_reader(reader& read, const place& of, pod_manifest& pod)
+      : read_(&read), of_(of), annotations_(&pod.annotations), pod_(&pod.spec), taken_(&pod.device_resources) {}
 
   bool run() {
     if (!each(pod_->containers, "containers") || !each(pod_->init_containers, "initContainers")) return false;
@@ -69,6 +69,7 @@ class sharing_reader {
     if (!found->second.value(number) || number < 0 || number > most)
       return fail(resource(name), fmt::format("is not in 0 to {}", most), errc::out_of_range);
     at_->requests.erase(found);
+    if (std::ranges::find(*taken_, name) == taken_->end()) taken_->emplace_back(name);
     if (number != 0) out = number;
     return true;
   }
@@ -335,6 +336,7 @@ class sharing_reader {
   place of_;
   const label_map* annotations_;
   pod_spec* pod_;
+  std::vector<std::string>* taken_;
   container* at_ = nullptr;
   const char* list_ = "";
   std::string index_;
@@ -378,7 +380,7 @@ bool read_held(reader& read, const place& of, std::vector<held_device>& out) {
 
 bool read_device_requests(reader& read, const place& of, pod_manifest& out) {
   const label_map& annotations = out.annotations;
-  if (!sharing_reader{read, of, annotations, out.spec}.run()) return false;
+  if (!sharing_reader{read, of, out}.run()) return false;
   const auto at = [&](const char* key) { return find_spot(of, {"metadata", "annotations", key}); };
   if (const auto own = annotations.find("gangsched.dev/devices"); own != annotations.end()) {
     if (!read_own_requests(read, at("gangsched.dev/devices"), own->second, out.spec)) return false;

@@ -56,4 +56,20 @@ bool read_annotation(reader& read, const place& of, const char* name, const Each
   return read_inside(read, find_spot(of, {"metadata", "annotations", name}), std::string{found->text}, each);
 }
 
+/// The same of one that is left out with a warning if something is wrong with it; false then, and some of it may have been read.
+template <class Each>
+bool read_if_sound(reader& read, const place& of, const char* name, const Each& each) {
+  std::vector<warning> warnings;
+  reader own{read.file(), read.object(), &warnings};
+  const std::uint32_t line = find_spot(of, {"metadata", "annotations", name}).line;
+  const bool fine = read_annotation(own, of, name, each);
+  if (!fine) {
+    error wrong = std::move(own).failure();
+    read.warn(line, std::move(wrong.field), wrong.reason + "; the annotation is left out");
+    return false;
+  }
+  for (warning& one : warnings) read.warn(line, std::move(one.field), std::move(one.reason));
+  return true;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -14,21 +14,29 @@ using renamed = std::pair<std::string_view, std::string_view>;
 // The longest first where one begins like another.
 constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-constexpr renamed pod_fields[] = {{"name", "metadata.name"},
-                                  {"devices", "devices"},
-                                  {"ns", "metadata.namespace"},
-                                  {"labels", "metadata.labels"},
-                                  {"resources", "spec.resources.requests"},
-                                  {"image_volumes", "spec.volumes"},
-                                  {"affinity_to_pods", "spec.affinity.podAffinity"},
-                                  {"anti_affinity_to_pods", "spec.affinity.podAntiAffinity"},
-                                  {"affinity", "spec.affinity.nodeAffinity"},
-                                  {"priority_class", "spec.priorityClassName"},
-                                  {"preemption", "spec.preemptionPolicy"},
-                                  {"required_node", "spec.nodeName"},
-                                  {"node", "spec.nodeName"},
-                                  {"nominated_node", "status.nominatedNodeName"},
-                                  {"group", "spec.schedulingGroup.podGroupName"}};
+constexpr renamed pod_fields[] = {
+    {"name", "metadata.name"},
+    {"devices", "devices"},
+    {"ns", "metadata.namespace"},
+    {"labels", "metadata.labels"},
+    {"resources", "spec.resources.requests"},
+    {"image_volumes", "spec.volumes"},
+    {"affinity_to_pods", "spec.affinity.podAffinity"},
+    {"anti_affinity_to_pods", "spec.affinity.podAntiAffinity"},
+    {"affinity", "spec.affinity.nodeAffinity"},
+    {"priority_class", "spec.priorityClassName"},
+    {"preemption", "spec.preemptionPolicy"},
+    {"required_node", "spec.nodeName"},
+    {"node", "spec.nodeName"},
+    {"nominated_node", "status.nominatedNodeName"},
+    {"exact_reservation", "metadata.annotations[\"scheduling.koordinator.sh/exact-match-reservation\"].resourceNames"},
+    {"room_in.selector",
+     "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"].reservationSelector"},
+    {"room_in.required",
+     "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]."
+     "requiredDuringSchedulingIgnoredDuringExecution.reservationSelectorTerms"},
+    {"room_in", "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]"},
+    {"group", "spec.schedulingGroup.podGroupName"}};
 constexpr renamed node_fields[] = {{"name", "metadata.name"},       {"devices", "devices"},
                                    {"labels", "metadata.labels"},   {"allocatable", "status.allocatable"},
                                    {"capacity", "status.capacity"}, {"images", "status.images"}};
