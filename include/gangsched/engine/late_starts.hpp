@@ -8,7 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// From when on it is too late to start, for those who wait: each at most once; and who has been told that it is. Knows times, nothing of why.
+/// From when on it is too late to start, for those who wait: each at most once; and who has been told that it is. Knows times, nothing of
+/// why.
 class late_starts {
  public:
   [[nodiscard]] bool empty() const noexcept { return order_.empty(); }

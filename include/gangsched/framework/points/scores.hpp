@@ -157,14 +157,13 @@ consteval bool score_block_ok() {
 template <class P, class Hook>
 consteval std::optional<reads> finish_reads(Hook) {
   using by_groups = pod_parameters<P, typename signature<Hook>::args, std::span<scored_group>>;
+  constexpr bool of_class = !by_groups::info && !has_cycle_data<P>;
   if constexpr (requires { P::finish_reads; }) {
     static_assert(!by_groups::ok && !any(reads{P::finish_reads} & reads::queues),
                   "gangsched: finish_reads is of nodes, and goes with a finish_score that takes cluster_view");
-    if (!by_groups::info && !has_cycle_data<P>) return P::finish_reads;
-  } else if (by_groups::ok && !by_groups::info && !has_cycle_data<P>) {
-    return reads::nothing;
+    return of_class ? std::optional{P::finish_reads} : std::nullopt;
   }
-  return std::nullopt;
+  return of_class && by_groups::ok ? std::optional{reads::nothing} : std::nullopt;
 }
 
 template <class P>
@@ -245,10 +244,8 @@ struct extension_point<point::score> {
       GANGSCHED_SLIP(normalize_score, normalize_scores);
       GANGSCHED_SLIP(normalize_score, NormalizeScore);
       GANGSCHED_SLIP(normalize_score, normalizeScore);
-      GANGSCHED_SLIP(normalize_score, normalizescore);
       GANGSCHED_SLIP(normalize_score, normalise);
       GANGSCHED_SLIP(normalize_score, normalize);
-      GANGSCHED_SLIP(normalize_score, normalized_score);
       GANGSCHED_SLIP(normalize_score, score_extensions);
       GANGSCHED_SLIP(normalize_score, ScoreExtensions);
     }
@@ -257,7 +254,6 @@ struct extension_point<point::score> {
       GANGSCHED_ODD(default_weight, DefaultWeight);
       GANGSCHED_ODD(default_weight, defaultWeight);
       GANGSCHED_ODD(default_weight, defaultweight);
-      GANGSCHED_ODD(default_weight, weight_by_default);
     }
     return true;
   }
