@@ -3,10 +3,12 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -59,6 +61,7 @@ func (w *Writer) writeStatus(ctx context.Context, pod types.NamespacedName, what
 // latest is what is written of objects: of each one at a time, and only the newest, since what it replaces is of no interest any more.
 type latest[Status any] struct {
 	write   func(context.Context, types.NamespacedName, Status) error
+	merge   func(older, newer Status) Status // what is to be written of both: the newer, unless somebody says otherwise
 	workers int
 	queue   workqueue.TypedRateLimitingInterface[types.NamespacedName]
 
@@ -70,6 +73,7 @@ type latest[Status any] struct {
 func newLatest[Status any](workers int, write func(context.Context, types.NamespacedName, Status) error) *latest[Status] {
 	return &latest[Status]{
 		write: write, workers: workers,
+		merge:  func(_, newer Status) Status { return newer },
 		queue:  workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
 		wanted: map[types.NamespacedName]Status{},
 		active: map[types.NamespacedName]chan struct{}{},
@@ -79,6 +83,9 @@ func newLatest[Status any](workers int, write func(context.Context, types.Namesp
 // set has a status written when there is time for it, again until the API server has it.
 func (s *latest[Status]) set(name types.NamespacedName, what Status) {
 	s.mu.Lock()
+	if older, some := s.wanted[name]; some {
+		what = s.merge(older, what)
+	}
 	s.wanted[name] = what
 	s.mu.Unlock()
 	s.queue.Add(name)
@@ -131,9 +138,12 @@ func (s *latest[Status]) one(ctx context.Context) bool {
 	err := s.write(ctx, name, what)
 	s.mu.Lock()
 	delete(s.active, name)
-	_, newer := s.wanted[name]
-	again := err != nil && passing(err) && !newer
-	if again {
+	more, newer := s.wanted[name]
+	again := err != nil && passing(err)
+	switch {
+	case again && newer:
+		s.wanted[name] = s.merge(what, more)
+	case again:
 		s.wanted[name] = what
 	}
 	s.mu.Unlock()
@@ -141,7 +151,7 @@ func (s *latest[Status]) one(ctx context.Context) bool {
 	if err != nil && !again && !newer && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		klog.ErrorS(err, "a condition cannot be written", "of", name)
 	}
-	if again {
+	if again && !newer {
 		s.queue.AddRateLimited(name)
 	} else {
 		s.queue.Forget(name)
@@ -155,7 +165,20 @@ type GroupConditions struct {
 	Conditions []metav1.Condition
 }
 
-// SetGroupConditions writes conditions of a PodGroup of Kubernetes, as SetStatus does: in place of what was given before and is not written yet.
+// and returns these conditions with newer ones in place of those of their type.
+func (g GroupConditions) and(newer GroupConditions) GroupConditions {
+	if g.UID != newer.UID {
+		return newer
+	}
+	all := slices.Clone(g.Conditions)
+	for _, one := range newer.Conditions {
+		meta.SetStatusCondition(&all, one)
+	}
+	return GroupConditions{g.UID, all}
+}
+
+// SetGroupConditions writes conditions of a PodGroup of Kubernetes, as SetStatus does: with those of other types that were given before and are not
+// written yet.
 func (w *Writer) SetGroupConditions(group types.NamespacedName, what GroupConditions) {
 	w.groups.set(group, what)
 }

@@ -39,6 +39,7 @@ func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration)
 		return err
 	})
 	w.groups = newLatest(max(1, parallel/8), w.writeGroup)
+	w.groups.merge = GroupConditions.and
 	w.refusals = newLatest(max(1, parallel/8), w.writeRefusal)
 	return w
 }

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"slices"
-
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +18,17 @@ const (
 	memberFailed       = "failed to schedule other pod from a pod group: "
 )
 
-// sayOfGroups writes of each PodGroup of Kubernetes whose members found no node in a turn that it is not scheduled, as kube-scheduler does: the condition
-// PodGroupScheduled. That it is scheduled is said when a member's bind is sent, and stays.
+// sayOfGroups writes of each PodGroup of Kubernetes whose members found no node in a turn, none of them, that it is not scheduled, as kube-scheduler does:
+// the condition PodGroupScheduled. That it is scheduled is said when a member's bind is sent, which other replicas are told of first, and stays.
 func (l *Loop) sayOfGroups(decisions []gangsched.Decision) {
 	if !l.mirror.HasPodGroups() {
 		return
+	}
+	starts := map[*mirror.PodGroup]bool{}
+	for i := range decisions {
+		if d := &decisions[i]; d.Kind == gangsched.Bind || d.Kind == gangsched.Wait {
+			starts[l.groupOf(d)] = true
+		}
 	}
 	var tried []*mirror.PodGroup
 	conditions := map[*mirror.PodGroup]metav1.Condition{}
@@ -33,12 +37,8 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision) {
 		if d.Kind != gangsched.Nominate && d.Kind != gangsched.Reject {
 			continue
 		}
-		p := l.mirror.Pod(d.Pod)
-		if p == nil {
-			continue
-		}
-		group := l.mirror.PodGroup(p)
-		if group == nil {
+		group := l.groupOf(d)
+		if group == nil || starts[group] {
 			continue
 		}
 		known, some := conditions[group]
@@ -63,6 +63,14 @@ func (l *Loop) sayOfGroups(decisions []gangsched.Decision) {
 	for _, group := range tried {
 		l.sayOfGroup(group, conditions[group])
 	}
+}
+
+// groupOf is the PodGroup of Kubernetes that a decision is about; nil if there is none.
+func (l *Loop) groupOf(d *gangsched.Decision) *mirror.PodGroup {
+	if p := l.mirror.Pod(d.Pod); p != nil {
+		return l.mirror.PodGroup(p)
+	}
+	return nil
 }
 
 // sayScheduled says it of the PodGroup of a pod whose bind is sent. One that was evicted runs again.
@@ -104,5 +112,5 @@ func (l *Loop) sayOfGroup(group *mirror.PodGroup, condition metav1.Condition) {
 	}
 	meta.SetStatusCondition(&group.Said, made[0])
 	name := types.NamespacedName{Namespace: group.Object.Namespace, Name: group.Object.Name}
-	l.writer.SetGroupConditions(name, act.GroupConditions{UID: group.Object.UID, Conditions: slices.Clone(group.Said)})
+	l.writer.SetGroupConditions(name, act.GroupConditions{UID: group.Object.UID, Conditions: made})
 }

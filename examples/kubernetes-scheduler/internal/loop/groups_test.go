@@ -57,7 +57,11 @@ func TestAGroupThatIsScheduledStaysSo(t *testing.T) {
 	}
 }
 
-// group makes a gang of two called g; member has a pod be in it, and says waits for one of its conditions: status, reason and message.
+// none is what a PodGroup says that has no such condition.
+const none = "none"
+
+// group makes a gang of two called g; member has a pod be in it, and says waits for one of its conditions: status, reason and message. That there is
+// none has to last for some turns.
 func (w *world) group(change func(*schedulingv1alpha2.PodGroupSpec)) (member func(*corev1.Pod), says func(kind, want string)) {
 	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "g"}}
 	group.TypeMeta = metav1.TypeMeta{APIVersion: schedulingv1alpha2.SchemeGroupVersion.String(), Kind: "PodGroup"}
@@ -70,15 +74,83 @@ func (w *world) group(change func(*schedulingv1alpha2.PodGroupSpec)) (member fun
 	}
 	return member, func(kind, want string) {
 		w.Helper()
-		w.eventually(kind+": "+want, func() bool {
-			now, err := w.client.SchedulingV1alpha2().PodGroups("default").Get(w.Context(), "g", metav1.GetOptions{})
-			must(w.T, err)
-			said := "none"
-			if one := meta.FindStatusCondition(now.Status.Conditions, kind); one != nil {
-				said = fmt.Sprintf("%s %s %s", one.Status, one.Reason, one.Message)
-			}
-			return said == want
+		if want == none {
+			w.turns()
+		}
+		w.eventually(kind+": "+want, func() bool { return wordsOf(w.readGroup(), kind) == want })
+	}
+}
+
+// readGroup is the group as the API server has it.
+func (w *world) readGroup() *schedulingv1alpha2.PodGroup {
+	w.Helper()
+	now, err := w.client.SchedulingV1alpha2().PodGroups("default").Get(w.Context(), "g", metav1.GetOptions{})
+	must(w.T, err)
+	return now
+}
+
+// wordsOf is the status, reason and message of a group's condition.
+func wordsOf(group *schedulingv1alpha2.PodGroup, kind string) string {
+	if one := meta.FindStatusCondition(group.Status.Conditions, kind); one != nil {
+		return fmt.Sprintf("%s %s %s", one.Status, one.Reason, one.Message)
+	}
+	return none
+}
+
+// What another replica has written stays, though this one said otherwise before.
+func TestAPodGroupThatAnotherReplicaSchedulesStaysScheduled(t *testing.T) {
+	const scheduled, disrupted = schedulingv1alpha2.PodGroupScheduled, schedulingv1alpha2.DisruptionTarget
+	w := newWorld(t)
+	_, says := w.group(func(*schedulingv1alpha2.PodGroupSpec) {})
+	say := func(kind string, status metav1.ConditionStatus, reason string) {
+		w.Helper()
+		_, err := Ask(t.Context(), w.Loop, func(_ *gangsched.Cluster, _ *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
+			name := "g"
+			member := &mirror.Pod{Name: types.NamespacedName{Namespace: "default", Name: "p"}, Object: &corev1.Pod{
+				Spec: corev1.PodSpec{SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &name}}}}
+			w.sayOfGroup(m.PodGroup(member), metav1.Condition{Type: kind, Status: status, Reason: reason})
+			return 0, nil
 		})
+		must(t, err)
+	}
+	say(scheduled, metav1.ConditionFalse, "Unschedulable")
+	says(scheduled, "False Unschedulable ")
+	by := w.readGroup()
+	meta.SetStatusCondition(&by.Status.Conditions, metav1.Condition{Type: scheduled, Status: metav1.ConditionTrue, Reason: "Scheduled"})
+	_, err := w.client.SchedulingV1alpha2().PodGroups("default").UpdateStatus(t.Context(), by, metav1.UpdateOptions{})
+	must(t, err)
+	// What the watch says comes later: what is written of one condition says nothing of the others.
+	say(disrupted, metav1.ConditionTrue, "PreemptionByScheduler")
+	says(disrupted, "True PreemptionByScheduler ")
+	says(scheduled, "True Scheduled ")
+	by = w.readGroup()
+	by.TypeMeta = metav1.TypeMeta{APIVersion: schedulingv1alpha2.SchemeGroupVersion.String(), Kind: "PodGroup"}
+	w.box.Put(func() { w.mirror.SetPodGroup(by) })
+	say(scheduled, metav1.ConditionFalse, "SchedulerError")
+	say(disrupted, metav1.ConditionFalse, "Scheduled")
+	says(disrupted, "False Scheduled ")
+	says(scheduled, "True Scheduled ")
+}
+
+// Other replicas are told of binds before they are sent: until then nothing is said of the group.
+func TestAPodGroupOfWhichSomeStartIsNotCalledUnschedulable(t *testing.T) {
+	w := newWorld(t)
+	member, says := w.group(func(*schedulingv1alpha2.PodGroupSpec) {})
+	w.pod("a", "1", member) // they wait: there is no node
+	w.pod("b", "1", member)
+	says(schedulingv1alpha2.PodGroupScheduled, "False Unschedulable pod group is unschedulable")
+	for _, kind := range []gangsched.DecisionKind{gangsched.Bind, gangsched.Wait} {
+		count, err := Ask(t.Context(), w.Loop, func(_ *gangsched.Cluster, _ *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
+			find := func(name string) *mirror.Pod { return m.Find(types.NamespacedName{Namespace: "default", Name: name}) }
+			group := m.PodGroup(find("a"))
+			group.Said = nil
+			w.sayOfGroups([]gangsched.Decision{{Kind: gangsched.Reject, Pod: find("a").ID}, {Kind: kind, Pod: find("b").ID}})
+			return len(group.Said), nil
+		})
+		must(t, err)
+		if count != 0 {
+			t.Errorf("%v: it is said", kind)
+		}
 	}
 }
 
@@ -92,10 +164,8 @@ func TestAPodGroupIsSpokenOfInKubeSchedulersWords(t *testing.T) {
 	large := w.pod("large", "3", priority(high), member)
 	w.pod("small", "1", priority(high), member)
 	says(schedulingv1alpha2.PodGroupScheduled, "False Unschedulable pod group is unschedulable")
-	w.box.Put(func() {
-		w.mirror.RemovePod(large)
-		must(t, w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "large"))
-	})
+	must(t, w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "large"))
+	w.box.Put(func() { w.mirror.RemovePod(large) })
 	w.pod("second", "1", priority(high), member)
 	says(schedulingv1alpha2.PodGroupScheduled, "False Unschedulable pod group is unschedulable, pod group is waiting for preemption to complete")
 	w.box.Put(func() {
@@ -117,7 +187,7 @@ func TestAPodGroupThatIsEvictedAsAWholeSaysSo(t *testing.T) {
 			both := []*corev1.Pod{w.pod("a", "1", member), w.pod("b", "1", member)}
 			w.eventually("the gang runs", func() bool { return w.on("a") == "n" && w.on("b") == "n" })
 			says(schedulingv1alpha2.PodGroupScheduled, "True Scheduled ")
-			says(schedulingv1alpha2.DisruptionTarget, "none")
+			says(schedulingv1alpha2.DisruptionTarget, none)
 			urgent := w.pod("urgent", "2", priority(100))
 			w.eventually("both are evicted", func() bool {
 				list, err := w.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
@@ -126,7 +196,7 @@ func TestAPodGroupThatIsEvictedAsAWholeSaysSo(t *testing.T) {
 			})
 			want, after := "True PreemptionByScheduler default-scheduler: preempting to accommodate a higher priority pod", "False Scheduled "
 			if mode == schedulingv1alpha2.DisruptionModePod {
-				want, after = "none", "none"
+				want, after = none, none
 			}
 			says(schedulingv1alpha2.DisruptionTarget, want)
 			w.box.Put(func() {

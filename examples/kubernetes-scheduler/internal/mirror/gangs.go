@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,15 +34,37 @@ func groupOf(pod *corev1.Pod) string {
 // PodGroup is one of Kubernetes.
 type PodGroup struct {
 	Object *schedulingv1alpha2.PodGroup
-	Said   []metav1.Condition // what was written last, by type; the watch may not know of it yet
+	Said   []metav1.Condition // what is written, by type, as long as the watch does not know of it
 }
 
-// Condition is the group's of such a type, as it was written or read last; nil if it has none.
+// Condition is the group's of such a type, as it was written or read last; nil if it has none. A group that is scheduled stays so, whoever wrote it.
 func (g *PodGroup) Condition(kind string) *metav1.Condition {
-	if said := meta.FindStatusCondition(g.Said, kind); said != nil {
-		return said
+	said, read := meta.FindStatusCondition(g.Said, kind), meta.FindStatusCondition(g.Object.Status.Conditions, kind)
+	if said == nil || stays(read) {
+		return read
 	}
-	return meta.FindStatusCondition(g.Object.Status.Conditions, kind)
+	return said
+}
+
+// stays says whether a condition is that a group is scheduled, which is not taken back.
+func stays(one *metav1.Condition) bool {
+	return one != nil && one.Type == schedulingv1alpha2.PodGroupScheduled && one.Status == metav1.ConditionTrue
+}
+
+// read takes in what the watch says of the group. What was written and is there now, or was changed since by somebody else, counts as it is there.
+func (g *PodGroup) read(object *schedulingv1alpha2.PodGroup) {
+	g.Object = object
+	g.Said = slices.DeleteFunc(g.Said, func(said metav1.Condition) bool {
+		now := meta.FindStatusCondition(object.Status.Conditions, said.Type)
+		switch {
+		case now == nil:
+			return false
+		case stays(&said) || stays(now):
+			return stays(now)
+		}
+		return now.Status == said.Status && now.Reason == said.Reason && now.Message == said.Message ||
+			now.LastTransitionTime.After(said.LastTransitionTime.Time)
+	})
 }
 
 // SetPodGroup says that a PodGroup is as it is. A change of its status alone is nothing to the library.
@@ -54,7 +77,7 @@ func (m *Mirror) SetPodGroup(group *schedulingv1alpha2.PodGroup) {
 		return
 	}
 	before := known.Object
-	known.Object = group
+	known.read(group)
 	// (The API server counts no generations of it.)
 	if !equality.Semantic.DeepEqual(before.Spec, group.Spec) || !maps.Equal(before.Labels, group.Labels) || !maps.Equal(before.Annotations, group.Annotations) {
 		m.SetObject(group)

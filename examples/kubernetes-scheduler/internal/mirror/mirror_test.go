@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
@@ -216,4 +217,45 @@ func TestAPodGroupIsReadAgainWhenItSaysSomethingElse(t *testing.T) {
 	}
 	w.RemovePodGroup(group)
 	w.want(w.HasPodGroups(), "false")
+}
+
+func TestWhatWasWrittenOfAPodGroupCountsUntilTheWatchKnowsBetter(t *testing.T) {
+	const scheduled, disrupted = schedulingv1alpha2.PodGroupScheduled, schedulingv1alpha2.DisruptionTarget
+	at := metav1.Now()
+	one := func(kind string, status metav1.ConditionStatus, message string, later time.Duration) *metav1.Condition {
+		return &metav1.Condition{Type: kind, Status: status, Message: message, LastTransitionTime: metav1.NewTime(at.Add(later))}
+	}
+	for name, now := range map[string]struct {
+		said, read *metav1.Condition
+		want       string
+		left       int
+	}{
+		"not there yet":          {one(scheduled, "False", "a", 0), nil, "False a", 1},
+		"caught up":              {one(scheduled, "False", "a", 0), one(scheduled, "False", "a", 0), "False a", 0},
+		"older":                  {one(scheduled, "False", "b", 0), one(scheduled, "False", "a", 0), "False b", 1},
+		"overtaken":              {one(disrupted, "True", "a", 0), one(disrupted, "False", "b", time.Minute), "False b", 0},
+		"scheduled by another":   {one(scheduled, "False", "a", 0), one(scheduled, "True", "b", -time.Minute), "True b", 0},
+		"scheduled, not so read": {one(scheduled, "True", "a", 0), one(scheduled, "False", "b", time.Minute), "True a", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			object := &schedulingv1alpha2.PodGroup{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1alpha2", Kind: "PodGroup"},
+				ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "u"},
+			}
+			w.SetPodGroup(object)
+			group := w.groups[nameOf(object)]
+			group.Said = []metav1.Condition{*now.said}
+			object = object.DeepCopy()
+			if now.read != nil {
+				object.Status.Conditions = []metav1.Condition{*now.read}
+			}
+			w.SetPodGroup(object)
+			is := group.Condition(now.said.Type)
+			w.want(fmt.Sprint(is.Status, " ", is.Message), now.want)
+			if len(group.Said) != now.left {
+				t.Errorf("still said: %v", group.Said)
+			}
+		})
+	}
 }
