@@ -3,6 +3,8 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +17,8 @@ import (
 	"k8s.io/client-go/util/retry"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/klog/v2"
+
+	"gangsched/examples/kubernetes-scheduler/internal/mirror"
 )
 
 // Reservations are Koordinator's.
@@ -23,15 +27,12 @@ var Reservations = schema.GroupVersionResource{Group: "scheduling.koordinator.sh
 // Custom is how objects are written that are no part of Kubernetes. Before Run.
 func (w *Writer) Custom(client dynamic.Interface) { w.custom = client }
 
-// Place writes where a reservation is, as Koordinator's scheduler does, over the version of it that this was decided for only, and says whether it is
-// there. It says so only when it is known.
+// Place writes where a reservation is, as Koordinator's scheduler does, over the version of it that this was decided for only, or one that is the same for
+// scheduling, and says whether it is there. It says so only when it is known.
 func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(error)) {
 	w.binds.add(func(ctx context.Context) {
 		w.refusals.settle(keyOf(of)) // one that is placed must not be called unschedulable after it
-		status := map[string]any{
-			"phase": "Available", "nodeName": node,
-			"conditions": []any{reservationCondition("Scheduled", "True", "Scheduled"), reservationCondition("Ready", "True", "Available")},
-		}
+		status := map[string]any{"phase": "Available", "nodeName": node}
 		if asked, found, _ := unstructured.NestedMap(of.Object, "spec", "template"); found {
 			var template corev1.PodTemplateSpec
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(asked, &template); err == nil {
@@ -45,13 +46,18 @@ func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(err
 }
 
 // place returns false if the scheduler ends before it is known. What was sent and not answered may arrive late: then the reservation is changed, by a
-// condition that says so, and its version refuses what comes after.
+// condition that says so, and its version refuses what comes after. A conflict is an answer: over a version with other conditions, as that it found no
+// node, it is placed all the same.
 func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node string, status map[string]any) (known bool, failed error) {
-	failed = w.setReservation(ctx, of, of.GetResourceVersion(), status)
-	if failed == nil || refused(failed) || apierrors.IsNotFound(failed) {
+	over := func(now *unstructured.Unstructured) error {
+		status["conditions"] = withConditions(now, reservationCondition("Scheduled", "True", "Scheduled"), reservationCondition("Ready", "True", "Available"))
+		return w.setReservation(ctx, of, now.GetResourceVersion(), status)
+	}
+	certain := func() bool { return failed == nil || refused(failed) || apierrors.IsNotFound(failed) }
+	if failed = over(of); certain() {
 		return true, failed
 	}
-	fence := map[string]any{"conditions": []any{reservationCondition("Scheduled", "False", "NotAnswered")}}
+	conflicts := 0
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
 		limited, cancel := context.WithTimeout(ctx, w.timeout)
 		now, err := w.custom.Resource(Reservations).Get(limited, of.GetName(), metav1.GetOptions{})
@@ -64,10 +70,20 @@ func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node 
 			if at == node {
 				return true, nil
 			}
-			if at != "" || apierrors.IsConflict(failed) {
+			if at != "" {
 				return true, failed
 			}
-			err = w.setReservation(ctx, of, now.GetResourceVersion(), fence)
+			if apierrors.IsConflict(failed) {
+				if conflicts++; conflicts == mostConflicts || !mirror.SameReservation(of, now) {
+					return true, failed
+				}
+				if failed = over(now); certain() {
+					return true, failed
+				}
+				continue
+			}
+			fence := withConditions(now, reservationCondition("Scheduled", "False", "NotAnswered"))
+			err = w.setReservation(ctx, of, now.GetResourceVersion(), map[string]any{"conditions": fence})
 		}
 		if err == nil || refused(err) { // who may not ask cannot know
 			return true, failed
@@ -77,6 +93,9 @@ func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node 
 	}
 	return false, nil
 }
+
+// unschedulable is the reason of a reservation's condition Scheduled, if no node has room for it.
+const unschedulable = "Unschedulable"
 
 // refusal is why a reservation finds no node.
 type refusal struct {
@@ -88,13 +107,19 @@ func keyOf(of *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Name: of.GetName()}
 }
 
+// Refused says whether a reservation says already why it finds no node.
+func Refused(of *unstructured.Unstructured, why string) bool {
+	had := conditionOf(of, "Scheduled")
+	return had["status"] == "False" && had["reason"] == unschedulable && had["message"] == why
+}
+
 // Refuse writes why a reservation finds no node, as Koordinator's scheduler does: its phase stays.
 func (w *Writer) Refuse(of *unstructured.Unstructured, why string) {
 	w.refusals.set(keyOf(of), refusal{of.GetUID(), why})
 }
 
 func (w *Writer) writeRefusal(ctx context.Context, name types.NamespacedName, what refusal) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		limited, cancel := context.WithTimeout(ctx, w.timeout)
 		defer cancel()
 		now, err := w.custom.Resource(Reservations).Get(limited, name.Name, metav1.GetOptions{})
@@ -102,33 +127,22 @@ func (w *Writer) writeRefusal(ctx context.Context, name types.NamespacedName, wh
 			return err
 		}
 		at, _, _ := unstructured.NestedString(now.Object, "status", "nodeName")
-		conditions, news := refuse(now, what.why)
-		if now.GetUID() != what.of || at != "" || !news {
+		phase, _, _ := unstructured.NestedString(now.Object, "status", "phase")
+		over := phase == "Succeeded" || phase == "Failed" || now.GetDeletionTimestamp() != nil
+		if now.GetUID() != what.of || at != "" || over || Refused(now, what.why) {
 			return nil
 		}
-		return w.setReservation(ctx, now, now.GetResourceVersion(), map[string]any{"conditions": conditions})
-	})
-}
-
-// refuse returns a reservation's conditions with that it finds no node; false if they say so already.
-func refuse(of *unstructured.Unstructured, why string) (conditions []any, news bool) {
-	made := reservationCondition("Scheduled", "False", "Unschedulable")
-	made["message"] = why
-	all, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
-	for _, one := range all {
-		had, _ := one.(map[string]any)
-		if had["type"] != made["type"] {
-			conditions = append(conditions, one)
-			continue
-		}
-		if had["status"] == made["status"] {
-			if had["reason"] == made["reason"] && had["message"] == why {
-				return all, false
-			}
+		made := reservationCondition("Scheduled", "False", unschedulable)
+		made["message"] = what.why
+		if had := conditionOf(now, "Scheduled"); had["status"] == made["status"] {
 			made["lastTransitionTime"] = had["lastTransitionTime"]
 		}
+		return w.setReservation(ctx, now, now.GetResourceVersion(), map[string]any{"conditions": withConditions(now, made)})
+	})
+	if apierrors.IsConflict(err) { // others write all the time: it is tried again later
+		return fmt.Errorf("a reservation changes again and again: %v", err)
 	}
-	return append(conditions, made), true
+	return err
 }
 
 // Expire says of a reservation that it is over.
@@ -157,6 +171,32 @@ func (w *Writer) setReservation(ctx context.Context, of *unstructured.Unstructur
 	defer cancel()
 	_, err = w.custom.Resource(Reservations).Patch(limited, of.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
+}
+
+// withConditions are those of a reservation with others in place of those of their type.
+func withConditions(of *unstructured.Unstructured, made ...map[string]any) (all []any) {
+	before, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
+	for _, one := range before {
+		had, _ := one.(map[string]any)
+		if !slices.ContainsFunc(made, func(other map[string]any) bool { return other["type"] == had["type"] }) {
+			all = append(all, one)
+		}
+	}
+	for _, one := range made {
+		all = append(all, one)
+	}
+	return all
+}
+
+// conditionOf is a reservation's condition of such a type; without one there is nothing in it.
+func conditionOf(of *unstructured.Unstructured, kind string) map[string]any {
+	all, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
+	for _, one := range all {
+		if one, ok := one.(map[string]any); ok && one["type"] == kind {
+			return one
+		}
+	}
+	return nil
 }
 
 func reservationCondition(kind, status, reason string) map[string]any {

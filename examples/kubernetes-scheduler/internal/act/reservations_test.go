@@ -1,10 +1,12 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,16 +23,21 @@ import (
 
 // reservations is an API server with one of them, as far as this goes.
 type reservations struct {
-	version int
-	node    string
-	late    []byte // what is on its way
-	first   string // what becomes of the first request that places it
+	version    int
+	generation int64
+	node       string
+	conditions []any
+	late       []byte // what is on its way
+	first      string // what becomes of the first request that places it
 }
 
 func (r *reservations) patch(text []byte) error {
 	var asked struct {
 		Metadata struct{ ResourceVersion string }
-		Status   struct{ NodeName string }
+		Status   struct {
+			NodeName   string
+			Conditions []any
+		}
 	}
 	if err := json.Unmarshal(text, &asked); err != nil {
 		return err
@@ -38,9 +45,8 @@ func (r *reservations) patch(text []byte) error {
 	if said := asked.Metadata.ResourceVersion; said != "" && said != strconv.Itoa(r.version) {
 		return apierrors.NewConflict(Reservations.GroupResource(), "r", nil)
 	}
-	if r.version++; asked.Status.NodeName != "" {
-		r.node = asked.Status.NodeName
-	}
+	r.version++
+	r.node, r.conditions = cmp.Or(asked.Status.NodeName, r.node), asked.Status.Conditions
 	return nil
 }
 
@@ -49,17 +55,20 @@ func (r *reservations) object() *unstructured.Unstructured {
 	made.SetName("r")
 	made.SetUID("r")
 	made.SetResourceVersion(strconv.Itoa(r.version))
+	made.SetGeneration(r.generation)
 	_ = unstructured.SetNestedField(made.Object, r.node, "status", "nodeName")
+	_ = unstructured.SetNestedSlice(made.Object, r.conditions, "status", "conditions")
 	return made
 }
 
 // A request that is not answered may have placed a reservation, or do so later: it is decided again only when it cannot any more.
 func TestAReservationHasOneNodeThoughAnswersAreLost(t *testing.T) {
 	for _, one := range []struct{ first, node string }{
-		{"done", "n"}, {"done and not answered", "n"}, {"lost", "m"}, {"late", "m"}, {"changed before", "m"},
+		{"done", "n"}, {"done and not answered", "n"}, {"lost", "m"}, {"late", "m"}, {"changed before", "m"}, {"refused before", "n"},
+		{"refused before and late", "m"},
 	} {
 		t.Run(one.first, func(t *testing.T) {
-			api := &reservations{version: 7, first: one.first}
+			api := &reservations{version: 7, generation: 1, first: one.first}
 			custom := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{Reservations: "ReservationList"})
 			custom.PrependReactor("get", "reservations", func(clienttesting.Action) (bool, runtime.Object, error) { return true, api.object(), nil })
 			custom.PrependReactor("patch", "reservations", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -79,6 +88,13 @@ func TestAReservationHasOneNodeThoughAnswersAreLost(t *testing.T) {
 					return true, nil, silence
 				case "changed before":
 					api.version++
+					api.generation++
+				case "refused before", "refused before and late": // its conditions are others, and it is the same one for scheduling
+					api.version++
+					api.conditions = []any{map[string]any{"type": "Scheduled", "status": "False"}, map[string]any{"type": "Other", "status": "True"}}
+					if first != "refused before" {
+						api.first = "late"
+					}
 				}
 				return true, api.object(), api.patch(text)
 			})
@@ -105,6 +121,10 @@ func TestAReservationHasOneNodeThoughAnswersAreLost(t *testing.T) {
 			}
 			if api.node != one.node {
 				t.Errorf("it is on %s, not on %s", api.node, one.node)
+			}
+			if now := api.object(); strings.HasPrefix(one.first, "refused") &&
+				(len(api.conditions) != 3 || conditionOf(now, "Scheduled")["status"] != "True" || conditionOf(now, "Other")["status"] != "True") {
+				t.Errorf("its conditions are %v", api.conditions)
 			}
 		})
 	}
@@ -167,11 +187,25 @@ func TestAReservationThatFindsNoNodeSaysWhy(t *testing.T) {
 	}
 	say("0/3 nodes", "another one")
 	scheduled(3)
+	conflicts = 5 // as often as it is tried at once
+	if err := w.writeRefusal(t.Context(), keyOf(of), refusal{"r", "0/3 nodes"}); err == nil || !passing(err) {
+		t.Errorf("it is not tried again: %v", err)
+	}
+	scheduled(8)
 	object = now()
-	_ = unstructured.SetNestedField(object.Object, "n", "status", "nodeName")
-	if _, err := custom.Resource(Reservations).UpdateStatus(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+	for _, field := range []string{"nodeName", "phase"} {
+		over := object.DeepCopy()
+		_ = unstructured.SetNestedField(over.Object, map[string]any{"nodeName": "n", "phase": "Failed"}[field], "status", field)
+		if _, err := custom.Resource(Reservations).UpdateStatus(t.Context(), over, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		say("0/3 nodes", "r")
+		scheduled(8)
+	}
+	object.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+	if _, err := custom.Resource(Reservations).Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	say("0/3 nodes", "r")
-	scheduled(3)
+	scheduled(8)
 }

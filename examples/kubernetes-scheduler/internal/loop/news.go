@@ -67,10 +67,19 @@ func (l *Loop) publishReservation(one *gangsched.PodEvent) {
 	if r == nil {
 		return
 	}
-	if one.Reason == "FailedScheduling" && r.Waits() {
-		l.writer.Refuse(r.Object, one.Note)
+	if one.Reason == "FailedScheduling" && one.Action == "Scheduling" && r.Waits() {
+		l.sayUnreserved(r, one.Note)
 	}
 	l.recorder.Eventf(r.Object, nil, one.Type, one.Reason, one.Action, one.Note)
+}
+
+// sayUnreserved writes why a reservation finds no node, unless it says so already and nothing else is on its way.
+func (l *Loop) sayUnreserved(r *mirror.Reservation, why string) {
+	if act.Refused(r.Object, why) && (r.Refused == "" || r.Refused == why) {
+		return
+	}
+	r.Refused = why
+	l.writer.Refuse(r.Object, why)
 }
 
 // setStatus writes a condition unless the pod has it already.

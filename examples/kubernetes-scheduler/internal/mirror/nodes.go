@@ -80,6 +80,7 @@ func (m *Mirror) RemoveNode(name string) {
 		}
 	}
 	report(m.cluster.RemoveNode(n.id), "a node cannot be removed", n.object)
+	m.lostReservations()
 	for _, p := range there {
 		delete(m.byID, p.ID)
 		held := p.held

@@ -257,6 +257,9 @@ func (m *Mirror) drop(p *Pod) {
 	m.leave(p)
 	delete(m.stuck, p)
 	delete(m.pods, p.Name)
+	if r := m.reservations[p.Name.Name]; r != nil && r.ID == 0 {
+		m.changed = true // it may have waited for the pod's name
+	}
 	for name, waiting := range m.absent { // it may wait for where it runs, and for where it was bound
 		if delete(waiting, p); len(waiting) == 0 {
 			delete(m.absent, name)

@@ -18,6 +18,7 @@ type Reservation struct {
 	ID      gangsched.PodID // 0 while the library has not been told of it
 	Attempt gangsched.Attempt
 	Node    string // that it is being placed on, or was
+	Refused string // why it finds no node, as it was written last
 }
 
 func (r *Reservation) said(path ...string) string {
@@ -47,13 +48,13 @@ func (m *Mirror) SetReservation(object *unstructured.Unstructured) {
 	if at := r.said("status", "nodeName"); at != "" && r.Attempt != 0 && at == r.Node {
 		m.Placed(r, nil) // before the answer, which may be lost
 	}
-	if before == nil || r.ID == 0 || !sameReservation(before, object) {
+	if before == nil || r.ID == 0 || !SameReservation(before, object) {
 		m.tellReservation(r)
 	}
 }
 
-// sameReservation says whether two versions of a reservation are one for scheduling: conditions are not read.
-func sameReservation(a, b *unstructured.Unstructured) bool {
+// SameReservation says whether two versions of a reservation are one for scheduling: conditions are not read.
+func SameReservation(a, b *unstructured.Unstructured) bool {
 	one, other := Reservation{Object: a}, Reservation{Object: b}
 	return a.GetGeneration() == b.GetGeneration() && b.GetGeneration() != 0 && (a.GetDeletionTimestamp() == nil) == (b.GetDeletionTimestamp() == nil) &&
 		one.said("status", "nodeName") == other.said("status", "nodeName") && one.said("status", "phase") == other.said("status", "phase") &&
@@ -61,7 +62,6 @@ func sameReservation(a, b *unstructured.Unstructured) bool {
 }
 
 func (m *Mirror) tellReservation(r *Reservation) {
-	r.lookUp(m)
 	scheduler := r.said("spec", "template", "spec", "schedulerName")
 	at := r.said("status", "nodeName")
 	if at == "" && (r.Attempt != 0 || r.Node != "") {
@@ -72,35 +72,53 @@ func (m *Mirror) tellReservation(r *Reservation) {
 	}
 	text, err := json.Marshal(r.Object)
 	if err == nil {
-		_, err = m.cluster.SetObject(text, 0)
+		err = m.handReservation(r, text)
 	}
 	if errors.Is(err, gangsched.ErrWrongState) { // it was waiting, and is placed now
 		if err = m.cluster.RemoveObject(text); err == nil {
-			_, err = m.cluster.SetObject(text, 0)
+			m.call(r, 0)
+			err = m.handReservation(r, text)
 		}
 	}
 	if err != nil {
 		klog.V(2).InfoS("a reservation is not counted yet", "reservation", r.Object.GetName(), "reason", err.Error())
 	}
-	r.lookUp(m)
 }
 
-// lookUp finds out what the library calls it now.
-func (r *Reservation) lookUp(m *Mirror) {
+func (m *Mirror) handReservation(r *Reservation, text []byte) error {
+	id, err := m.cluster.SetObject(text, 0)
+	if err == nil {
+		m.call(r, gangsched.PodID(id))
+	}
+	return err
+}
+
+// call notes what the library calls a reservation; 0: it has none. Its name does not say so, which a pod may have, too.
+func (m *Mirror) call(r *Reservation, id gangsched.PodID) {
 	delete(m.reserved, r.ID)
-	if r.ID = m.cluster.FindPod(r.said("spec", "template", "metadata", "namespace"), r.Object.GetName()); r.ID != 0 {
-		m.reserved[r.ID] = r
+	if r.ID = id; id != 0 {
+		m.reserved[id] = r
+	}
+}
+
+// lostReservations notes which ones are gone from the library with their node; they count again when it comes back.
+func (m *Mirror) lostReservations() {
+	for id, r := range m.reserved {
+		if m.cluster.PodState(id) == gangsched.NoPod {
+			m.call(r, 0)
+		}
 	}
 }
 
 // RemoveReservation says that it is gone. Pods that draw from it run on.
 func (m *Mirror) RemoveReservation(object *unstructured.Unstructured) {
 	if r := m.reservations[object.GetName()]; r != nil && r.Object.GetUID() == object.GetUID() {
-		delete(m.reserved, r.ID)
-		delete(m.reservations, object.GetName())
 		if r.ID != 0 {
 			m.RemoveObject(object)
 		}
+		m.call(r, 0)
+		delete(m.reservations, object.GetName())
+		m.changed = true // a pod may have waited for its name
 	}
 }
 

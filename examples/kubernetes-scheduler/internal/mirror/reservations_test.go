@@ -1,0 +1,64 @@
+package mirror
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// reservationOf is one whose pods would be in the namespace default.
+func reservationOf(name, cpu string) *unstructured.Unstructured {
+	made := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "scheduling.koordinator.sh/v1alpha1", "kind": "Reservation",
+		"spec": map[string]any{
+			"ttl": "0s", "owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"owner": name}}}},
+			"template": map[string]any{
+				"metadata": map[string]any{"namespace": "default"},
+				"spec":     map[string]any{"containers": []any{map[string]any{"name": "c", "resources": map[string]any{"requests": map[string]any{"cpu": cpu}}}}},
+			},
+		},
+	}}
+	made.SetName(name)
+	made.SetUID(types.UID(name))
+	made.SetGeneration(1)
+	return made
+}
+
+func placed(node string, reservation *unstructured.Unstructured) *unstructured.Unstructured {
+	reservation = reservation.DeepCopy()
+	reservation.Object["status"] = map[string]any{"phase": "Available", "nodeName": node}
+	return reservation
+}
+
+func TestAReservationIsNotTakenForThePodOfItsName(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	pod := on("n", podOf("web", "1"))
+	w.SetPod(pod)
+	reservation := reservationOf("web", "1")
+	w.SetReservation(reservation) // the library has one of a name
+	p := w.Find(nameOf(pod))
+	if r := w.Reservation(p.ID); r != nil || w.FindReservation(reservation).ID != 0 {
+		t.Errorf("the pod is taken for %+v", r)
+	}
+	w.RemovePod(pod)
+	w.want(w.turn(), "[web bind]")
+	if id := w.FindReservation(reservation).ID; id == 0 || w.Reservation(id) == nil {
+		t.Error("it is not known by its id")
+	}
+	w.SetPod(podOf("web", "3"))
+	w.want(w.turn(), "[]")
+	w.RemoveReservation(reservation)
+	w.want(w.turn(), "[web bind]")
+}
+
+func TestAReservationCountsWhenItsNodeComesBack(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	w.SetReservation(placed("n", reservationOf("r", "3")))
+	w.RemoveNode("n")
+	w.SetNode(nodeOf("n", "4"))
+	w.SetPod(podOf("p", "2"))
+	w.want(w.turn(), "[p reject]")
+}
