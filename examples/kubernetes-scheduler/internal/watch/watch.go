@@ -44,12 +44,13 @@ type Watcher struct {
 	wrong   error
 	synced  []cache.InformerSynced
 	absent  map[schema.GroupVersionResource]func() // what the server had not when it was asked last, and how it is followed
+	pause   time.Duration                          // until it is asked again
 
 	mu     sync.Mutex
 	stores []cache.Store
 }
 
-// askAgain is how long it is between questions which kinds the server has.
+// askAgain is how long it is between questions which kinds the server has. What it does not have any more is not noticed.
 const askAgain = 15 * time.Second
 
 // New prepares informers for all kinds that the server has. With queues also for the queue objects that are installed.
@@ -60,6 +61,7 @@ func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interf
 		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(others, 0),
 		box:     box,
 		mirror:  m,
+		pause:   askAgain,
 	}
 	w.core()
 	w.storage()
@@ -282,7 +284,7 @@ func (w *Watcher) askOn(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(askAgain):
+		case <-time.After(w.pause):
 		}
 		news, err := w.ask(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -1,8 +1,10 @@
 package watch
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/tools/cache"
+	clienttesting "k8s.io/client-go/testing"
 
 	"gangsched/examples/kubernetes-scheduler/internal/act"
 	"gangsched/examples/kubernetes-scheduler/internal/inbox"
@@ -27,26 +29,25 @@ func TestAKindThatIsInstalledLaterIsFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(expected bool) {
-		t.Helper()
-		if news, err := w.ask(t.Context()); err != nil || news != expected {
-			t.Fatal(news, err)
+	before, asked := len(w.absent), 0
+	client.PrependReactor("get", "group", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if asked++; asked == 3 {
+			client.Resources = []*metav1.APIResourceList{{GroupVersion: act.Reservations.GroupVersion().String(), APIResources: []metav1.APIResource{{Name: "reservations"}}}}
 		}
+		return false, nil, nil
+	})
+	w.pause = 10 * time.Millisecond
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { w.askOn(ctx); close(over) }()
+	for until := time.Now().Add(10 * time.Second); box.Len() == 0 && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
 	}
-	ask(false)
-	before := len(w.absent)
-	client.Resources = []*metav1.APIResourceList{{GroupVersion: act.Reservations.GroupVersion().String(), APIResources: []metav1.APIResource{{Name: "reservations"}}}}
-	ask(true)
-	ask(false)
-	if len(w.absent) != before-1 {
-		t.Errorf("%d kinds are absent, and %d were", len(w.absent), before)
-	}
-	w.dynamic.Start(t.Context().Done())
-	if !cache.WaitForCacheSync(t.Context().Done(), w.synced[len(w.synced)-1]) {
-		t.Fatal("it is not listed")
-	}
-	if box.Len() != 1 {
-		t.Errorf("the mirror is told %d times", box.Len())
+	time.Sleep(10 * w.pause) // it is asked again, and is nothing new
+	end()
+	<-over
+	if len(w.absent) != before-1 || asked < 4 || box.Len() != 1 {
+		t.Errorf("after %d questions the mirror is told %d times; %d kinds are absent, and %d were", asked, box.Len(), len(w.absent), before)
 	}
 	if said, err := w.Snapshot(); err != nil || !strings.Contains(string(said), `"nightly"`) {
 		t.Errorf("the snapshot is %s, %v", said, err)
