@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -113,18 +115,22 @@ func TestExpectationsOfKubeScheduler(t *testing.T) {
 	for i := range file.Cases {
 		one := &file.Cases[i]
 		t.Run(one.Test, func(t *testing.T) {
-			said := make([][]string, 2)
-			var done sync.WaitGroup
+			var here [2]*world
 			for k, w := range both {
-				here := *w
-				here.T = t
-				done.Go(func() { said[k] = here.play(one) })
+				copied := *w
+				copied.T = t
+				here[k] = &copied
 			}
-			done.Wait()
-			if !slices.Equal(said[0], said[1]) {
-				t.Errorf("kube-scheduler says otherwise:\n%s\n%s", strings.Join(said[0], "\n"), strings.Join(said[1], "\n"))
+			defer together(func(k int) { here[k].clear() })
+			for i, now := range append([]step{one.step}, one.Then...) {
+				preemption += play(here, i, &now)
+				if t.Failed() {
+					for _, w := range here {
+						t.Logf("%s: %s", w.who(), w.conditions())
+					}
+					return
+				}
 			}
-			preemption += strings.Count(strings.Join(said[0], "\n"), " preemption: ")
 		})
 	}
 	if !t.Failed() && preemption < 20 {
@@ -132,21 +138,64 @@ func TestExpectationsOfKubeScheduler(t *testing.T) {
 	}
 }
 
-// play plays a case and returns the reasons of those who found no node. It must not end the test from its own goroutine: what is wrong is an error.
-func (w *world) play(one *expectation) (said []string) {
-	defer w.clear()
-	for i, now := range append([]step{one.step}, one.Then...) {
-		if err := w.step(&now); err != nil {
-			w.Errorf("%s: step %d: %v", w.who(), i, err)
-			return said
-		}
-		words, err := w.outcome(&now)
-		if err != nil {
-			w.Errorf("%s: step %d: %v", w.who(), i, err)
-		}
-		said = append(said, words...)
+// together does something for both schedulers at once. It must not end the test, as it has goroutines of its own: what is wrong is an error.
+func together(what func(k int)) {
+	var done sync.WaitGroup
+	for k := range 2 {
+		done.Go(func() { what(k) })
 	}
-	return said
+	done.Wait()
+}
+
+// play plays a step for both and returns to how many pods it is said why preemption does not help. Words change as schedulers try again: those that
+// differ are asked for again for a while.
+func play(both [2]*world, number int, now *step) (preemption int) {
+	var words [2][]string
+	var errs [2]error
+	together(func(k int) {
+		if errs[k] = both[k].step(now); errs[k] == nil {
+			words[k], errs[k] = both[k].outcome(now, outcomes)
+		}
+	})
+	for until := time.Now().Add(rewording); errors.Join(errs[:]...) == nil && !slices.Equal(words[0], words[1]) && time.Now().Before(until); {
+		time.Sleep(200 * time.Millisecond)
+		together(func(k int) { words[k], errs[k] = both[k].outcome(now, rewording) })
+	}
+	for k, err := range errs {
+		if err != nil {
+			both[k].Errorf("%s: step %d: %v", both[k].who(), number, err)
+		}
+	}
+	said := strings.Join(words[0], "\n")
+	if other := strings.Join(words[1], "\n"); errors.Join(errs[:]...) == nil && said != other {
+		both[0].Errorf("step %d: kube-scheduler says otherwise:\n%s\n%s", number, said, other)
+	}
+	return strings.Count(said, " preemption: ")
+}
+
+const (
+	outcomes  = time.Minute     // until all is as it should be
+	rewording = 5 * time.Second // until both say the same
+)
+
+// conditions are those of all pods and PodGroups of a case.
+func (w *world) conditions() string {
+	var all strings.Builder
+	list, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, pod := range list.Items {
+		fmt.Fprintf(&all, "\npod %s on %q: %+v", pod.Name, pod.Spec.NodeName, pod.Status.Conditions)
+	}
+	groups, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, group := range groups.Items {
+		fmt.Fprintf(&all, "\nPodGroup %s: %+v", group.Name, group.Status.Conditions)
+	}
+	return all.String()
 }
 
 func (w *world) who() string {
@@ -234,7 +283,7 @@ func (w *world) create(object *unstructured.Unstructured) error {
 }
 
 // outcome waits until all is as it should be, and returns the words about who found no node.
-func (w *world) outcome(now *step) (words []string, err error) {
+func (w *world) outcome(now *step, patience time.Duration) (words []string, err error) {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		if words, err = w.look(now); err == nil {
 			return words, nil
@@ -295,7 +344,7 @@ func wordsOf(pod *corev1.Pod, message string) string {
 	return strings.Replace(message, " no new claims to deallocate,", "", 1)
 }
 
-// clear leaves an empty cluster for the next case.
+// clear leaves an empty cluster for the next case, which may have pods, PodGroups and nodes of the same names.
 func (w *world) clear() {
 	zero := int64(0)
 	errs := []error{
@@ -309,27 +358,34 @@ func (w *world) clear() {
 			w.Error(err)
 		}
 	}
-	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		pods, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
-		if err == nil && len(pods.Items) == 0 {
-			w.clearGroups()
-			return
-		}
+	left := errors.New("nobody has looked")
+	for until := time.Now().Add(outcomes); left != nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		left = w.left()
 	}
-	w.Error("pods of a case are left")
+	if left != nil {
+		w.Errorf("%s: of a case there is left: %v", w.who(), left)
+	}
 }
 
-// clearGroups ends what keeps PodGroups as long as their controller has not seen that their pods are gone.
-func (w *world) clearGroups() {
+// left says what there is still. What keeps PodGroups as long as their controller has not seen that their pods are gone is ended.
+func (w *world) left() error {
+	pods, err := w.client.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 0 {
+		return cmp.Or(err, fmt.Errorf("%d pods", len(pods.Items)))
+	}
 	groups, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).List(w.ctx, metav1.ListOptions{})
 	if err != nil {
-		w.Error(err)
-		return
+		return err
 	}
 	for _, group := range groups.Items {
 		_, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Patch(w.ctx, group.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			w.Error(err)
+			return err
 		}
 	}
+	nodes, err := w.client.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{})
+	if err != nil || len(groups.Items)+len(nodes.Items) != 0 {
+		return cmp.Or(err, fmt.Errorf("%d PodGroups, %d nodes", len(groups.Items), len(nodes.Items)))
+	}
+	return nil
 }
