@@ -44,6 +44,9 @@ type step struct {
 	Want    map[string][]string          `json:"want"`    // on which of these nodes each pod is; on none: it finds no node
 	Gone    []string                     `json:"gone"`    // who is there no more
 	Groups  map[string]string            `json:"groups"`  // the reason of each PodGroup's condition PodGroupScheduled
+	// The same of gangsched alone. kube-scheduler asks its watch whether the condition is True already (updatePodGroupCondition): a member that is tried
+	// again before the watch says so has it write False over its own True.
+	OurGroups map[string]string `json:"ourGroups"`
 }
 
 type simpleNode struct {
@@ -306,16 +309,25 @@ func (w *world) look(now *step) (words []string, err error) {
 			return nil, fmt.Errorf("%s is still there", name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(now.Groups)) {
+	groups := maps.Clone(now.Groups)
+	if groups == nil {
+		groups = map[string]string{}
+	}
+	if w.scheduler != nil {
+		maps.Copy(groups, now.OurGroups)
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		group, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
-		found, reason := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled), now.Groups[name]
+		found, reason := apimeta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha2.PodGroupScheduled), groups[name]
 		if found == nil || found.Reason != reason || (found.Status == metav1.ConditionTrue) != (reason == "Scheduled") || found.ObservedGeneration != group.Generation {
 			return nil, fmt.Errorf("the PodGroup %s should be %s and has conditions %v", name, reason, group.Status.Conditions)
 		}
-		words = append(words, fmt.Sprintf("PodGroup %s: %s: %q", name, reason, found.Message))
+		if now.Groups[name] != "" {
+			words = append(words, fmt.Sprintf("PodGroup %s: %s: %q", name, reason, found.Message))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now.Want)) {
 		pod, wanted := pods[name], now.Want[name]
