@@ -165,7 +165,7 @@ GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
 }
 
 GANGSCHED_INLINE void binding_cycle::expire_waits() {
-  if (waiting_.has_changed_groups()) ask_permit_again();  // one that may go does not time out
+  ask_permit_again();  // one that may go does not time out
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;
     if (const char* why = state_->pods.terminating[pod] ? "it is being deleted" : one.rejected; why != nullptr) {

@@ -31,7 +31,10 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     return with_.queue.unschedulable().pass_on_group(group);
   }
   std::uint64_t from = with_.state.log.end();
-  const auto place = [&] { return search_->place(whole, true, true); };
+  const auto place = [&] {
+    std::uint64_t budget = search_->budget();
+    return search_->place(whole, {.budget = &budget, .own_lacks = true});
+  };
   group_placement outcome = place();
   if (!outcome.verdict.ok() && outcome.verdict.code != code::error && with_.holdings.take_back(group, {group, true})) {
     from = with_.state.log.end();  // others hear of what was taken back

@@ -19,9 +19,9 @@ GANGSCHED_INLINE status group_search::ask_pre_filters(row_t group) const {
   return {};
 }
 
-GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete, bool own_lacks) {
+GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, bool complete) {
   std::uint64_t budget = budget_;
-  return place(whole, search_effort{complete ? &budget : nullptr, 0, own_lacks});
+  return place(whole, search_effort{complete ? &budget : nullptr});
 }
 
 GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, const search_effort& how) {
@@ -41,7 +41,7 @@ GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, co
 GANGSCHED_INLINE group_placement group_search::place_within(const group_part& whole, const std::vector<row_t>& rows,
                                                             const search_effort& how) {
   group_placement made{{}, nobody()};
-  asks_own_lacks_ = how.own_lacks;
+  asks_own_lacks_ = false;
   group_outcome& outcome = made;
   outcome.verdict = ask_pre_filters(whole.group);
   std::vector<row_t> beside;

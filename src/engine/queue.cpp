@@ -319,14 +319,14 @@ GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, entity e, const queue
   std::push_heap(heap.begin(), heap.end(), [&](const timer& a, const timer& b) { return later(a, b); });
 }
 
-GANGSCHED_INLINE void queue::clean(std::vector<timer>& heap, place where) {
+GANGSCHED_INLINE void queue::drop_void(std::vector<timer>& heap, place where) {
   while (!heap.empty() && !current(heap.front().who, heap.front().ticket, where)) {
     std::pop_heap(heap.begin(), heap.end(), [&](const timer& a, const timer& b) { return later(a, b); });
     heap.pop_back();
   }
 }
 
-GANGSCHED_INLINE void queue::expire(std::vector<timer>& heap, place where, instant now) {
+GANGSCHED_INLINE void queue::activate_due(std::vector<timer>& heap, place where, instant now) {
   for (clean(heap, where); !heap.empty() && heap.front().when <= now && heap.front().when != instant::max();
        clean(heap, where)) {
     const entity e = heap.front().who;
@@ -340,7 +340,7 @@ GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(instant
                   [&](entity e) { return describe(e, *find(e)); }, now);
   early = !next;
   if (early) {
-    if (!backoff_.empty()) clean(backoff_, place::backoff);
+    clean(backoff_, place::backoff);
     if (!backoff_.empty()) next = active_queue::popped{backoff_.front().who, {}};
   }
   return next;
@@ -399,8 +399,8 @@ GANGSCHED_INLINE bool queue::overdue(instant now) const noexcept {
 }
 
 GANGSCHED_INLINE void queue::tidy() {
-  if (!backoff_.empty()) clean(backoff_, place::backoff);
-  if (!timed_.empty()) clean(timed_, place::timed);
+  clean(backoff_, place::backoff);
+  clean(timed_, place::timed);
   while (!parked_.empty()) {
     const queue_entry& first = parked_.first();
     if (current(first.who, first.ticket, place::unschedulable)) break;

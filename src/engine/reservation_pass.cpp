@@ -137,8 +137,9 @@ GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const 
     state.reserved.each_in(set, [&](row_t one) {
       const row_t there = state.pods.node[one];
       if (matches || there == no_row || (node != no_row && there != node) || !detail::holds(state, one)) return;
+      if (!state.reserved.admits(state, one, cls, there)) return;
+      any = true;
       matches = state.reserved.lets(state, one, cls, there);
-      any = any || matches || state.reserved.admits(state, one, cls, there);
     });
     if (matches) return status::unschedulable(detail::none_has_room);
   }

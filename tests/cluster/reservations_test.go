@@ -37,15 +37,14 @@ func reservationCondition(of *unstructured.Unstructured, kind string) map[string
 	return nil
 }
 
-// unreserved waits until a reservation says why it has no node.
-func (w *world) unreserved(from dynamic.NamespaceableResourceInterface, name, want string) (found *unstructured.Unstructured) {
+// reservation waits until one of that name is as it should be.
+func (w *world) reservation(from dynamic.NamespaceableResourceInterface, name string, right func(*unstructured.Unstructured) bool) (found *unstructured.Unstructured) {
 	w.Helper()
 	w.within(time.Minute, func() string {
 		var err error
 		found, err = from.Get(w.ctx, name, metav1.GetOptions{})
 		must(w.T, err)
-		one := reservationCondition(found, "Scheduled")
-		if one["status"] != "False" || one["reason"] != "Unschedulable" || one["message"] != want {
+		if !right(found) {
 			return fmt.Sprint(found.Object["status"])
 		}
 		return ""
@@ -53,19 +52,22 @@ func (w *world) unreserved(from dynamic.NamespaceableResourceInterface, name, wa
 	return found
 }
 
-// reserved waits until a reservation is on a node.
-func (w *world) reserved(from dynamic.NamespaceableResourceInterface, name, node string) (found *unstructured.Unstructured) {
+// unreserved waits until a reservation says why it has no node.
+func (w *world) unreserved(from dynamic.NamespaceableResourceInterface, name, want string) *unstructured.Unstructured {
 	w.Helper()
-	w.within(time.Minute, func() string {
-		var err error
-		found, err = from.Get(w.ctx, name, metav1.GetOptions{})
-		must(w.T, err)
-		if at, _, _ := unstructured.NestedString(found.Object, "status", "nodeName"); at != node {
-			return fmt.Sprint(found.Object["status"])
-		}
-		return ""
+	return w.reservation(from, name, func(found *unstructured.Unstructured) bool {
+		one := reservationCondition(found, "Scheduled")
+		return one["status"] == "False" && one["reason"] == "Unschedulable" && one["message"] == want
 	})
-	return found
+}
+
+// reserved waits until a reservation is on a node.
+func (w *world) reserved(from dynamic.NamespaceableResourceInterface, name, node string) *unstructured.Unstructured {
+	w.Helper()
+	return w.reservation(from, name, func(found *unstructured.Unstructured) bool {
+		at, _, _ := unstructured.NestedString(found.Object, "status", "nodeName")
+		return at == node
+	})
 }
 
 func TestAReservationThatFindsNoNodeSaysWhy(t *testing.T) {

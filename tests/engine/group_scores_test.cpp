@@ -190,12 +190,13 @@ TEST_CASE("with images that come and go a scheduler decides as one that knows no
       a_node made{name};
       made.cpu(64).memory("64Gi");
       for (const char* image : {"small", "large"})
-        if (any.percent(40)) made.image(image, any.between(50, 900) << 20);
-      if (any.percent(10)) made.taint("closed", "", taint_effect::no_schedule);  // counts for shares all the same
+        if (any.percent(40)) made.image(image + std::string{":latest"}, any.between(50, 900) << 20);
+      // Those that are closed count for shares all the same, and are in no group.
+      if (name.back() % 2 == 0) made.taint("closed", "", taint_effect::no_schedule);
       return made;
     };
     std::vector<std::string> nodes;
-    for (int i = 0; i < 120; ++i) w.add(node(nodes.emplace_back("n" + std::to_string(i))));
+    for (int i = 0; i < 80; ++i) w.add(node(nodes.emplace_back("n" + std::to_string(i))));
     for (int step = 0; step < 40; ++step) {
       const std::size_t what = any.below(4);
       const std::string name = any.of(nodes);

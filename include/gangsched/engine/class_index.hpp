@@ -52,7 +52,7 @@ class GANGSCHED_API class_index {
   [[nodiscard]] const grouped_rows& groups() const noexcept { return groups_; }
   /// What was said of the groups last, if the keyed hooks would say it again; else null. O(groups).
   [[nodiscard]] const group_scores* known_group_scores() const noexcept;
-  /// That is what they say.
+  /// The keyed hooks have said that of the groups as they are: kept if they may say it again (`cached_parts::finish_reads`). O(groups).
   void remember_group_scores(const group_scores& said);
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).

@@ -47,7 +47,7 @@ struct group_lack {
 struct group_placement : group_outcome {
   placed_members members;
   group_lack lack = {};
-  /// What each lacks that found no node though the group did without it, if that was asked for.
+  /// What each lacks that found no node though the group did without it, if `search_effort` asks for that (`place`).
   std::unordered_map<row_t, group_lack> own_lacks = {};
 };
 
@@ -77,7 +77,7 @@ class GANGSCHED_API group_search {
 
   /// In the best placement. Nobody is placed if the verdict is not success. @p complete: what greedy placing refuses is searched in full,
   /// within the budget.
-  [[nodiscard]] group_placement place(const group_part& whole, bool complete = true, bool own_lacks = false);
+  [[nodiscard]] group_placement place(const group_part& whole, bool complete = true);
   [[nodiscard]] group_placement place(const group_part& whole, const search_effort& how);
   /// Among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success.
   [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows,

@@ -128,8 +128,8 @@ class GANGSCHED_API queue {
   void begin_time(instant now);
   /// Moves those whose backoff is over to active.
   void flush_backoff(instant now) {
-    if (!backoff_.empty()) expire(backoff_, place::backoff, now);
-    if (!timed_.empty()) expire(timed_, place::timed, now);
+    expire(backoff_, place::backoff, now);
+    expire(timed_, place::timed, now);
   }
   /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them; and to active those for whom it has
   /// become too late to start, if a hook is to say that.
@@ -207,8 +207,14 @@ class GANGSCHED_API queue {
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   [[nodiscard]] instant too_late_from(entity e) const;
   void note_late_start(entity e, const queue_item& item);
-  void expire(std::vector<timer>& heap, place where, instant now);
-  void clean(std::vector<timer>& heap, place where);
+  void expire(std::vector<timer>& heap, place where, instant now) {
+    if (!heap.empty()) activate_due(heap, where, now);
+  }
+  void activate_due(std::vector<timer>& heap, place where, instant now);
+  void clean(std::vector<timer>& heap, place where) {
+    if (!heap.empty()) drop_void(heap, where);
+  }
+  void drop_void(std::vector<timer>& heap, place where);
   std::optional<active_queue::popped> first_to_try(instant now, bool& early);
   [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
   [[nodiscard]] instant window_of(instant when) const noexcept;

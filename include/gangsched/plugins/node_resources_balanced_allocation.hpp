@@ -58,43 +58,41 @@ class node_resources_balanced_allocation {
   template <class Node>
   [[nodiscard]] static std::int64_t score_of(const data& d, bool gains, const Node& node) {
     fractions with, without;
-    int count = 0;
     for (const amount& one : d.requests) {
       if (node.allocatable(one.kind) == 0) continue;
       with.add(fraction(node, one, true));
       if (gains) without.add(fraction(node, one, false));
-      ++count;
     }
-    const std::int64_t even = evenness(d, node, true, with, count);
-    return gains ? 50 + (50 + even - evenness(d, node, false, without, count)) / 2 : even;
+    const std::int64_t even = evenness(d, node, true, with);
+    return gains ? 50 + (50 + even - evenness(d, node, false, without)) / 2 : even;
   }
   struct fractions {
     double total = 0, last = 0, before_last = 0;
+    int count = 0;
     void add(double next) noexcept {
+      ++count;
       before_last = last;
       last = next;
       total += next;
     }
   };
   template <class Node>
-  [[nodiscard]] static std::int64_t evenness(const data& d, const Node& node, bool with_pod, const fractions& all,
-                                             int count) {
-    return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod, all, count)) *
-                                     static_cast<double>(max_node_score));
+  [[nodiscard]] static std::int64_t evenness(const data& d, const Node& node, bool with_pod, const fractions& all) {
+    return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod, all)) * static_cast<double>(max_node_score));
   }
   template <class Node>
-  [[nodiscard]] static double deviation(const data& d, const Node& node, bool with_pod, const fractions& all,
-                                        int count) {
-    if (count < 2) return 0;
-    if (count == 2) return (all.before_last > all.last ? all.before_last - all.last : all.last - all.before_last) / 2;
-    const double mean = all.total / count;
+  [[nodiscard]] static double deviation(const data& d, const Node& node, bool with_pod, const fractions& all) {
+    if (all.count < 2) return 0;
+    if (all.count == 2)
+      return (all.before_last > all.last ? all.before_last - all.last : all.last - all.before_last) / 2;
+    const double mean = all.total / all.count;
     double sum = 0;
     for (const amount& one : d.requests) {
       if (node.allocatable(one.kind) == 0) continue;
       const double off = fraction(node, one, with_pod) - mean;
       sum = sum + off * off;
     }
-    return __builtin_sqrt(sum / count);
+    return __builtin_sqrt(sum / all.count);
   }
   template <class Node>
   [[nodiscard]] static double fraction(const Node& node, const amount& wanted, bool with_pod) {

@@ -5,6 +5,9 @@ package watch
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -268,9 +271,10 @@ func (w *Watcher) ask(ctx context.Context) (news bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for kind, begin := range w.absent {
+	inOrder := func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) } // so that snapshots have one
+	for _, kind := range slices.SortedFunc(maps.Keys(w.absent), inOrder) {
 		if served[kind] {
-			begin()
+			w.absent[kind]()
 			delete(w.absent, kind)
 			news = true
 		}
