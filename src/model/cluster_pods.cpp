@@ -302,6 +302,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id("pod");
+  // (A class of an earlier epoch would be another one whatever the pod asks for.)
+  if (pods.nominated[pod.row] != no_row) state.class_of(pod.row);
   model::pod_templates::known* like = detail::known_alike(state, spec);
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);

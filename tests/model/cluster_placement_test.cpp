@@ -189,6 +189,22 @@ TEST_CASE("a nomination is set, moved and cleared, and told when it changes", "[
                                                            {change_kind::pod_nominated, p.row, m.row, no_row}});
 }
 
+TEST_CASE("what is kept for a pod is told of again when it asks for something else, and not when others count it",
+          "[model][cluster][pod]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n")).value();
+  const pod_id p = c.add_pod(a_pod("p").cpu(1).label("app", "web").nominated(n)).value();
+  // Pods with its label are counted from now on, so that its class is another one.
+  c.add_pod(a_pod("apart").avoid("app", "web")).value();
+  std::uint64_t position = inside(c).log.end();
+  REQUIRE(c.update_pod(p, a_pod("p").cpu(1).label("app", "web").nominated(n)));
+  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, p.row}});
+  position = inside(c).log.end();
+  REQUIRE(c.update_pod(p, a_pod("p").cpu(2).label("app", "web").nominated(n)));
+  CHECK(events_since(c, position) ==
+        std::vector<happened>{{change_kind::pod_updated, p.row}, {change_kind::pod_nominated, p.row, n.row, n.row}});
+}
+
 TEST_CASE("a nomination ends when its pod is assumed, wherever, and does not come back",
           "[model][cluster][placement]") {
   cluster c;
