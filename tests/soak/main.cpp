@@ -43,7 +43,7 @@ struct report {
 
 void print(const char* what, const setting& on, const sequence& steps) {
   std::vector<std::string> lines;
-  const outcome made = run_steps(on, steps, &lines);
+  const outcome made = run_compared(on, steps, &lines);
   std::printf("  %s, %zu steps on: %s\n", what, steps.size(), describe(on).c_str());
   std::size_t alike = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -108,11 +108,16 @@ outcome run_steps(const setting& on, const sequence& steps, std::vector<std::str
   });
 }
 
+outcome run_compared(const setting& on, const sequence& steps, std::vector<std::string>* lines) {
+  outcome made = run_steps(on, steps, lines);
+  if (!made.found) made.found = compare(on, steps, made.digest);
+  if (!made.found) made.found = compare_without_snapshots(on, steps, made.digest);
+  return made;
+}
+
 sequence shrink_steps(const setting& on, sequence steps, const std::string& kind) {
   const auto fails = [&](const sequence& some) {
-    outcome made = run_steps(on, some);
-    if (!made.found) made.found = compare(on, some, made.digest);
-    if (!made.found) made.found = compare_without_snapshots(on, some, made.digest);
+    const outcome made = run_compared(on, some);
     return made.found && made.found->kind == kind;
   };
   if (!fails(steps)) return steps;

@@ -19,6 +19,8 @@ struct outcome {
 [[nodiscard]] outcome run_random(const setting& on, std::size_t length, sequence* steps = nullptr);
 /// A given sequence. @param lines gets steps and decisions in words.
 [[nodiscard]] outcome run_steps(const setting& on, const sequence& steps, std::vector<std::string>* lines = nullptr);
+/// The same, and done again as random ones are.
+[[nodiscard]] outcome run_compared(const setting& on, const sequence& steps, std::vector<std::string>* lines = nullptr);
 
 /// The least sequence that shows a fault of this kind: no step and no trait of an object can be left out.
 [[nodiscard]] sequence shrink_steps(const setting& on, sequence steps, const std::string& kind);
