@@ -95,6 +95,19 @@ func BenchmarkPods(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/pod")
 }
 
+// BenchmarkTurnWithoutDecisions is what Run costs where nothing is to be decided, after a turn with many decisions: it does not depend on how many.
+func BenchmarkTurnWithoutDecisions(b *testing.B) {
+	w := newTurns(b, 1000)
+	w.add(b)
+	w.decide(b)
+	for b.Loop() {
+		w.now++
+		if decisions, err := w.scheduler.Run(w.now); err != nil || len(decisions) != 0 {
+			b.Fatal(len(decisions), err)
+		}
+	}
+}
+
 func TestABatchThatWasSeenAllocatesNothing(t *testing.T) {
 	w := newTurns(t, 100)
 	turn := func() {

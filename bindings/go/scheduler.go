@@ -218,46 +218,45 @@ func (s *Scheduler) done(code C.gangsched_code) error {
 // later one may revoke an earlier one. They are good until the next Run. An error comes from a plugin, or from a time that went back; what was
 // decided before stands, and is returned too.
 func (s *Scheduler) Run(now int64) ([]Decision, error) {
-	if s.decisions == nil {
-		s.decisions = make([]Decision, 64)
-	}
 	for count := 0; ; {
-		room := s.decisions[count:]
+		room := s.room(count, max(count, fewDecisions))
 		got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
 		count += int(got.count)
-		if got.code != C.GANGSCHED_OK || count < len(s.decisions) {
+		if got.code != C.GANGSCHED_OK || int(got.count) < len(room) {
 			return s.decisions[:count], s.done(got.code)
 		}
-		s.decisions = append(s.decisions, make([]Decision, len(s.decisions))...)
 	}
 }
 
 // RunSome is Run that tries nobody any more once there are so many decisions, at least one; whoever was tried is decided with all members of its group.
 // More: the turn is not over. A host that others compete with for nodes has fewer decisions under way so.
 func (s *Scheduler) RunSome(now int64, most int) (decisions []Decision, more bool, err error) {
-	if s.decisions == nil {
-		s.decisions = make([]Decision, 64)
-	}
-	most = max(most, 1)
-	if len(s.decisions) < most {
-		s.decisions = make([]Decision, most)
-	}
-	got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&s.decisions[0])), C.size_t(most), s.call.failure)
+	room := s.room(0, max(most, 1))
+	got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
 	count := int(got.count)
-	if got.code != C.GANGSCHED_OK || count < most {
+	if got.code != C.GANGSCHED_OK || count < len(room) {
 		return s.decisions[:count], false, s.done(got.code)
 	}
 	for { // those that were made and had no room
-		if count == len(s.decisions) {
-			s.decisions = append(s.decisions, make([]Decision, len(s.decisions))...)
-		}
-		room := s.decisions[count:]
+		room = s.room(count, max(count, fewDecisions))
 		got = C.binding_take(s.s, (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
 		count += int(got.count)
 		if got.code != C.GANGSCHED_OK || int(got.count) < len(room) {
 			return s.decisions[:count], true, s.done(got.code)
 		}
 	}
+}
+
+// fewDecisions are handed out by a call, unless there were more. Before C gets a slice, Go looks at all that it has room for, so that a long one would
+// make each call take as long as the longest turn.
+const fewDecisions = 64
+
+// room is where more decisions go, behind the first ones.
+func (s *Scheduler) room(count, more int) []Decision {
+	if missing := count + more - len(s.decisions); missing > 0 {
+		s.decisions = append(s.decisions, make([]Decision, missing)...)
+	}
+	return s.decisions[count : count+more : count+more]
 }
 
 // Activate has pods that wait tried at the next Run, whatever they wait for.
