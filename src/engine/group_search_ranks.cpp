@@ -50,22 +50,18 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
     return std::tuple{alike(a), *rank(placed[a].pod), a} < std::tuple{alike(b), *rank(placed[b].pod), b};
   });
   for (std::size_t first = 0, last = 0; first < ranked.size(); first = last) {
-    std::vector<std::pair<row_t, std::int64_t>> nodes;
-    for (; last < ranked.size() && alike(ranked[last]) == alike(ranked[first]); ++last) {
-      nodes.push_back({placed[ranked[last]].node, placed[ranked[last]].score});
-    }
-    std::stable_sort(nodes.begin(), nodes.end(),
-                     [&](const auto& x, const auto& y) { return closer(x.first, y.first); });
+    std::vector<std::size_t> places;
+    for (; last < ranked.size() && alike(ranked[last]) == alike(ranked[first]); ++last) places.push_back(ranked[last]);
+    std::stable_sort(places.begin(), places.end(),
+                     [&](std::size_t x, std::size_t y) { return closer(placed[x].node, placed[y].node); });
     for (std::size_t i = first; i < last; ++i) {
-      const auto& [node, score] = nodes[i - first];
-      placed.set_score(ranked[i], score);
-      if (placed[ranked[i]].node != node) moves.push_back({ranked[i], node});
+      if (places[i - first] != ranked[i]) moves.push_back({ranked[i], places[i - first]});
     }
   }
   std::map<row_t, row_t> after;
   for (std::size_t i = from; sliced && i < placed.size(); ++i) after[placed[i].pod] = placed[i].node;
   for (const placed_members::move& one : moves) {
-    if (sliced) after[placed[one.which].pod] = one.node;
+    if (sliced) after[placed[one.which].pod] = placed[one.of].node;
   }
   const std::function<bool(const group_part&)> together = [&](const group_part& of) {
     std::vector<row_t> members;
@@ -79,7 +75,7 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
     return std::all_of(of.parts.begin(), of.parts.end(), together);
   };
   if (sliced && !together(what)) return {};
-  return placed.swap_nodes(moves);
+  return placed.swap_places(moves);
 }
 
 GANGSCHED_INLINE status group_search::order_all_by_rank(const group_part& of, placed_members& placed) {

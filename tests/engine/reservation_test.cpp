@@ -313,6 +313,31 @@ TEST_CASE("a gang of reservations holds a rack for a gang", "[engine][reservatio
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("members that swap their nodes by rank swap what they have of reservations there, too",
+          "[engine][reservations][groups]") {
+  world w;
+  const node_id full = w.add(a_node{"full"}.cpu(4).zone("a"));
+  w.add(a_node{"more"}.cpu(2).zone("a"));
+  w.add(a_node{"last"}.cpu(8).zone("b"));
+  pod_spec held = holder("r", 2);
+  held.node = full;
+  w.add(held);
+  w.add(a_pod{"there"}.cpu(1).label("app", "a").on(w.node("more")));
+  // With one in zone a, zone b comes first: that is found for the member of rank 0, which swaps it for the first node.
+  const group_id gang = w.add(a_gang{"gang", 2});
+  for (const int rank : {0, 1}) {
+    pod_spec one = owner("m" + std::to_string(rank), 4);
+    one.group = gang, one.rank = rank;
+    one.topology_spread_constraints.push_back(
+        {.topology_key = "topology.kubernetes.io/zone", .max_skew = 1, .selector = app("a")});
+    w.add(one);
+  }
+  CHECK(w.run(true) == words{"bind m0 full", "bind m1 last"});
+  CHECK(w.cluster.reservation_of(w.pod("m0")) == w.pod("r"));
+  CHECK(w.cluster.requested(full, "cpu") == 4000);
+  CHECK(w.scheduler.verify());
+}
+
 TEST_CASE("a reservation's ports and labels are its owners' too", "[engine][reservations]") {
   world w;
   w.add(a_node{"n"}.cpu(8));

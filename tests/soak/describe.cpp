@@ -85,6 +85,24 @@ std::string of_node(const step& one) {
   return text + list(node_chances(), one.traits) + "}";
 }
 
+std::string of_reservation(const reservation_spec& one) {
+  std::string text = one.once ? "; a reservation for once" : "; a reservation";
+  for (const reservation_owner& owner : one.owners) {
+    text += &owner == one.owners.data() ? " of" : " or";
+    if (!owner.ns.empty()) text += " in " + owner.ns;
+    if (!owner.pod.empty()) text += " " + owner.pod;
+    if (owner.labels) text += " " + owner.labels->match_labels.at("app");
+    if (owner.controller.kind != controller_kind::none) text += " a controller " + owner.controller.name;
+  }
+  if (one.policy == allocate_policy::restricted)
+    text += one.restricted.empty() ? ", restricted" : ", restricted in cpu";
+  if (one.pre_allocation == pre_allocation::if_needed) text += ", pre-allocation if needed";
+  if (one.pre_allocation == pre_allocation::required) text += ", pre-allocation";
+  if (one.unschedulable) text += ", unschedulable";
+  if (!one.taints.empty()) text += ", tainted";
+  return text;
+}
+
 std::string of_pod(const step& one) {
   const pod_spec made = make_pod(one, {});
   std::string text = made.name + " {" + list(made.containers[0].requests) + "; " + made.labels.at("app");
@@ -92,7 +110,7 @@ std::string of_pod(const step& one) {
   if (one.group != nobody) text += "; of " + group_name(one.group);
   if (!made.role.empty()) text += " as " + made.role;
   if (!made.held_room.empty()) text += "; owns " + made.held_room;
-  if (made.reservation) text += made.reservation->once ? "; a reservation for once" : "; a reservation";
+  if (made.reservation) text += of_reservation(*made.reservation);
   if (made.room_in) text += "; has to be in a reservation";
   if (!made.exact_reservation.empty()) text += "; of reservations of its size";
   if (made.ignores_reservations) text += "; ignores reservations";

@@ -11,11 +11,12 @@ struct member_place {
   row_t pod;
   row_t node;
   std::int64_t score;
+  std::size_t turn;  ///< how many members had a node when this one was found
 };
 
-/// Members of a group that have a node inside the caller's transaction, in the order in which they got it: assumed, with devices, and told
-/// to reserve hooks. Those that nobody takes are unreserved, the last one first, when the list goes; what the cluster knows of them is the
-/// transaction's to undo.
+/// Members of a group that have a node inside the caller's transaction, in the order in which they were tried: assumed, with devices,
+/// and told to reserve hooks. Those that nobody takes are unreserved, the last one first, when the list goes; what the cluster knows of
+/// them is the transaction's to undo.
 class GANGSCHED_API placed_members {
  public:
   placed_members(model::cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
@@ -31,13 +32,14 @@ class GANGSCHED_API placed_members {
   /// Reserves the node inside a transaction of its own. False if a reserve hook refuses, with its word in @p said, or if the node's usage
   /// would overflow.
   bool place(row_t pod, const picked& where, status& said);
-  /// Other nodes for members: their places in the list, and the nodes. Not success if one of them cannot be had, and then nothing holds.
+  /// Members of one class take each other's places: that at `which` in the list gets the node of that at `of`, and its score. Nodes are
+  /// reserved in the order in which they were found, so that each can be had as it was then. Not success if one of them cannot: those that
+  /// have one still are in the list.
   struct move {
     std::size_t which;
-    row_t node;
+    std::size_t of;
   };
-  [[nodiscard]] status swap_nodes(std::span<const move> moves);
-  void set_score(std::size_t which, std::int64_t score) { all_[which].score = score; }
+  [[nodiscard]] status swap_places(std::span<const move> moves);
   /// Before the trial is rolled back: what reserve hooks did outside the cluster is undone, down to the first @p left.
   void discard(std::size_t left = 0) noexcept;
   /// Takes nodes back in a trial that goes on, down to the first @p left.
