@@ -96,10 +96,10 @@ func (p *Process) Log() string {
 	return string(said)
 }
 
-// Usage is what a process has used: processor time, and the most memory that it had at once.
+// Usage is what a process has used: processor time, the most memory that it had at once, and what it has.
 type Usage struct {
-	CPU  time.Duration
-	Peak int64 // bytes
+	CPU            time.Duration
+	Peak, Resident int64 // bytes
 }
 
 // Usage is that of the process so far.
@@ -127,12 +127,14 @@ func (p *Process) Usage() (Usage, error) {
 		return Usage{}, err
 	}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			if err != nil {
-				return Usage{}, err
+		for name, to := range map[string]*int64{"VmHWM:": &made.Peak, "VmRSS:": &made.Resident} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+				if err != nil {
+					return Usage{}, err
+				}
+				*to = kilobytes << 10
 			}
-			made.Peak = kilobytes << 10
 		}
 	}
 	return made, nil
