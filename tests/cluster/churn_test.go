@@ -61,14 +61,16 @@ func (c *coming) over(lives time.Duration) (names []string) {
 	return names
 }
 
-// longest is how long the pod has waited that has waited longest.
-func (c *coming) longest() (longest time.Duration) {
+// longest is the pod that has waited longest, and for how long.
+func (c *coming) longest() (name string, longest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, began := range c.began {
-		longest = max(longest, time.Since(began))
+	for one, began := range c.began {
+		if waits := time.Since(began); waits > longest {
+			name, longest = one, waits
+		}
 	}
-	return longest
+	return name, longest
 }
 
 // TestChurn has fifty pods come each second, of four kinds, which go half a minute after they were bound. None is left over or moves, no node has more
@@ -118,8 +120,9 @@ func TestChurn(t *testing.T) {
 			return harness.AddPods(w.ctx, w.client, pod)
 		}))
 		remove()
-		if waits := pods.longest(); waits > patience {
-			t.Fatalf("a pod has waited for %v", waits)
+		if name, waits := pods.longest(); waits > time.Minute {
+			why, err := w.scheduler.Get(w.ctx, "/debug/explain/"+w.namespace+"/"+name)
+			t.Fatalf("%s has waited for %v: %s %v", name, waits, why, err)
 		}
 		if second%10 == 0 {
 			used, err := w.scheduler.Usage()

@@ -44,7 +44,7 @@ type Watcher struct {
 	dynamic dynamicinformer.DynamicSharedInformerFactory
 	box     *inbox.Inbox
 	mirror  *mirror.Mirror
-	wrong   error
+	wrong   error // see failure
 	synced  []cache.InformerSynced
 	absent  map[schema.GroupVersionResource]func() // what the server had not when it was asked last, and how it is followed
 	pause   time.Duration                          // until it is asked again
@@ -72,7 +72,7 @@ func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interf
 	if _, err := w.ask(ctx); err != nil {
 		return nil, err
 	}
-	return w, w.wrong
+	return w, nil
 }
 
 // Replicas follows what replicas that are all active tell each other, in an object of that name.
@@ -81,7 +81,7 @@ func (w *Watcher) Replicas(namespace, name string, hear func(*corev1.ConfigMap))
 		informers.WithTweakListOptions(func(which *metav1.ListOptions) { which.FieldSelector = "metadata.name=" + name }))
 	follow(w, w.shared.Core().V1().ConfigMaps().Informer(), hear, func(*corev1.ConfigMap) {})
 	w.stores = w.stores[:len(w.stores)-1] // no part of a snapshot
-	return w.wrong
+	return w.failure()
 }
 
 // Start begins; it returns when everything that there is has been put into the inbox, or the context ends.
@@ -279,7 +279,14 @@ func (w *Watcher) ask(ctx context.Context) (news bool, err error) {
 			news = true
 		}
 	}
-	return news, w.wrong
+	return news, w.failure()
+}
+
+// failure is why something could not be followed, if that has not been said.
+func (w *Watcher) failure() error {
+	said := w.wrong
+	w.wrong = nil
+	return said
 }
 
 // askOn follows what is installed later, until nothing is absent or the context ends.

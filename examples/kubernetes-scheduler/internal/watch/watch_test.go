@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -51,5 +52,20 @@ func TestAKindThatIsInstalledLaterIsFollowed(t *testing.T) {
 	}
 	if said, err := w.Snapshot(); err != nil || !strings.Contains(string(said), `"nightly"`) {
 		t.Errorf("the snapshot is %s, %v", said, err)
+	}
+}
+
+func TestWhatCannotBeFollowedIsSaidOnce(t *testing.T) {
+	custom := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), nil)
+	w, err := New(t.Context(), fake.NewClientset(), custom, false, inbox.New(), mirror.New(nil, nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wrong = errors.New("it was stopped")
+	if _, err := w.ask(t.Context()); err == nil || err.Error() != "it was stopped" {
+		t.Errorf("said is %v", err)
+	}
+	if _, err := w.ask(t.Context()); err != nil {
+		t.Errorf("said again is %v", err)
 	}
 }
