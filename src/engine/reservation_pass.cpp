@@ -113,13 +113,16 @@ GANGSCHED_INLINE std::vector<row_t> reservations_to_pass_over(const model::clust
 
 namespace detail {
 
-/// Of @p among, all of which are on nodes.
+/// Of @p among, all of which are on nodes. @p failed, if it is there, gets what a hook says that failed.
 [[nodiscard]] GANGSCHED_INLINE row_t first_fitting(picker& asks, model::cluster_state& state, row_t pod,
-                                                   const std::vector<row_t>& among) {
+                                                   const std::vector<row_t>& among, status* failed = nullptr) {
   for (const row_t one : among) {
     const row_t node = state.pods.node[one];
     const reservation_pass pass{&asks, state, pod, {one}};
-    if (asks.filter(pod, node).ok() && asks.filter_with_nominated(pod, node).ok()) return one;
+    status said = asks.filter(pod, node);
+    if (said.ok()) said = asks.filter_with_nominated(pod, node);
+    if (said.ok()) return one;
+    if (failed != nullptr && said.code == code::error) *failed = said;
   }
   return no_row;
 }
@@ -146,13 +149,42 @@ GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const 
   return status::unresolvable(any ? detail::none_is_of_its_size : detail::none_matches);
 }
 
+namespace detail {
+
+/// Whether pods of the class may have one of its own.
+[[nodiscard]] GANGSCHED_INLINE bool draws(const model::cluster_state& state, class_id cls) noexcept {
+  return !state.reserved.aside() && !state.classes[cls].ignores_reservations && state.classes[cls].reserves == nullptr;
+}
+
+}  // namespace detail
+
 GANGSCHED_INLINE row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node) {
   const class_id cls = state.class_of(pod);
-  if (state.reserved.aside() || state.classes[cls].ignores_reservations || state.classes[cls].reserves) return no_row;
+  if (!detail::draws(state, cls)) return no_row;
   const std::vector<row_t> among = usable_reservations(state, cls, node, nullptr);
   const class_plan& plan = asks.plan_of(cls);
   if (among.empty() || !plan.rejected.ok() || !asks.begin_cycle(plan, pod).ok()) return no_row;
   return detail::first_fitting(asks, state, pod, among);
+}
+
+GANGSCHED_INLINE status find_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node,
+                                         row_t& found) {
+  found = no_row;
+  const class_id cls = state.class_of(pod);
+  if (!detail::draws(state, cls)) return {};
+  const std::vector<row_t> among = usable_reservations(state, cls, node, nullptr);
+  if (among.empty())
+    return state.classes[cls].room_in == nullptr ? status{} : no_reservation(state, state.classes[cls], node);
+  const class_plan& plan = asks.plan_of(cls);
+  if (!plan.rejected.ok()) return plan.rejected;
+  if (const status said = asks.begin_cycle(plan, pod); !said.ok()) return said;
+  status said;
+  found = detail::first_fitting(asks, state, pod, among, &said);
+  if (found != no_row || !said.ok()) return found != no_row ? status{} : said;
+  if (state.classes[cls].room_in != nullptr) return no_reservation(state, state.classes[cls], node);
+  const without_reservations plainly{state};
+  said = asks.filter(pod, node);
+  return said.ok() ? asks.filter_with_nominated(pod, node) : said;
 }
 
 GANGSCHED_INLINE std::vector<row_t> nodes_by_reservation(picker& asks, model::cluster_state& state, row_t pod) {
@@ -231,8 +263,7 @@ namespace detail {
     const auto around = pods_to_allocate_around(asks, state, reservation, node);
     if (around && around->size() < fewest) fewest = around->size(), found.node = node;
   }
-  if (found.node == no_row && found.rejectors == 0)
-    found.said = status::unschedulable("node(s) no pod(s) to meet the pre-allocation requirements");
+  if (found.node == no_row && found.rejectors == 0) found.said = status::unschedulable(no_pods_to_allocate_around);
   return found;
 }
 
@@ -249,11 +280,19 @@ GANGSCHED_INLINE picked pick_with_reservations(picker& asks, model::cluster_stat
     return plan.rejected.ok() && asks.begin_cycle(plan, pod).ok();
   };
   if (!ignores && begun()) {
-    const row_t from = detail::first_fitting(asks, state, pod, usable_reservations(state, cls, no_row, within));
     picked found;
-    if (from != no_row) found.node = state.pods.node[from];
-    if (from == no_row && of->room_in != nullptr) found.said = no_reservation(state, *of, no_row);
-    if (from != no_row || of->room_in != nullptr) return found;
+    const std::vector<row_t> among = usable_reservations(state, cls, no_row, within);
+    const row_t from = detail::first_fitting(asks, state, pod, among, &found.said);
+    if (from != no_row) {
+      found.said = {};
+      found.node = state.pods.node[from];
+      return found;
+    }
+    if (!found.said.ok()) return found;
+    if (of->room_in != nullptr) {
+      found.said = no_reservation(state, *of, no_row);
+      return found;
+    }
   }
   picked found;
   {

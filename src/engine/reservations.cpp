@@ -28,18 +28,26 @@ GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, c
 }
 
 GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
+  refused_by_ = nullptr;
   const pod_class& cls = state_->classes[state_->class_of(pod)];
   if (!model::reservation_table::pre_allocates(cls)) {
-    if (state_->reserved.concerns(cls)) state_->reserved.choose(pod, fitting_reservation(*picks_, *state_, pod, node));
-    return take(pod, node, said);
+    if (!state_->reserved.concerns(cls)) return take(pod, node, said);
+    row_t from = no_row;
+    said = find_reservation(*picks_, *state_, pod, node, from);
+    if (!said.ok()) return false;
+    state_->reserved.choose(pod, from);
+    const bool taken = take(pod, node, said);
+    if (!taken) state_->reserved.choose(pod, no_row);
+    return taken;
   }
-  const std::vector<row_t> there = pods_to_allocate_around(*picks_, *state_, pod, node).value_or(std::vector<row_t>{});
-  for (const row_t one : there) state_->assigned.take_off_node(one);
+  const std::optional<std::vector<row_t>> around = pods_to_allocate_around(*picks_, *state_, pod, node);
+  if (!around) return said = status::unschedulable(no_pods_to_allocate_around), false;
+  for (const row_t one : *around) state_->assigned.take_off_node(one);
   const bool taken = take(pod, node, said);
   if (taken) {
-    state_->assigned.allocate_around(pod, node, there);
+    state_->assigned.allocate_around(pod, node, *around);
   } else {
-    for (const row_t one : there) state_->assigned.put_on_node(one, node);
+    for (const row_t one : *around) state_->assigned.put_on_node(one, node);
   }
   return taken;
 }

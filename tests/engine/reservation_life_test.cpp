@@ -21,7 +21,47 @@ std::vector<std::uint16_t> gpus_of(const world& w, pod_id pod) {
   return made;
 }
 
+/// Fails when it is asked for the nth time.
+struct fails_once {
+  static constexpr std::string_view name = "FailsOnce";
+  using points = implements<point::filter>;
+  std::shared_ptr<int> asks_left;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::usage>) const {
+    return --*asks_left == 0 ? status::error("its server does not answer") : status::success();
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a hook that fails when the reservation is looked for again leaves the pod without a node",
+          "[engine][reservations]") {
+  std::size_t failed = 0;
+  for (int at = 1; at <= 12; ++at) {
+    const auto asks_left = std::make_shared<int>(1000);
+    kernel_table profile = profiles::kube_default();
+    add_plugin(profile, lower(fails_once{asks_left}));
+    world w{std::move(profile)};
+    const node_id n = w.add(a_node{"n"}.cpu(4));
+    pod_spec held = holder("r", 3);
+    held.node = n;
+    w.add(held);
+    w.add(owner("p", 2));
+    *asks_left = at;
+    const cycle first = w.scheduler.schedule_cycle(w.now);
+    INFO("failing when it is asked the " << at << "th time");
+    CHECK(w.cluster.requested(n, "cpu") == 3000);
+    if (const error* why = first.error()) {
+      ++failed;
+      CHECK(w.said(first.decisions()) == words{"reject p"});
+      CHECK(why->message() == "pod default/p: plugins: its server does not answer");
+      w.now += 60s;
+      CHECK(w.run() == words{"bind p n"});
+    }
+    CHECK(w.cluster.reservation_of(w.pod("p")) == w.pod("r"));
+    CHECK(w.scheduler.verify());
+  }
+  CHECK(failed >= 2);  // when it is picked for, and when its node is reserved
+}
 
 TEST_CASE("a reservation's devices are its owners', and it has again what they leave",
           "[engine][reservations][devices]") {

@@ -11,7 +11,8 @@ class GANGSCHED_API reservations {
   reservations(model::cluster_state& state, const entity_view& entities, picker& picks, const instant& now) noexcept
       : state_(&state), entities_(&entities), picks_(&picks), now_(&now) {}
 
-  /// Assumes the pod there, with devices. False, with an error in @p said, if a hook names devices that cannot be had.
+  /// Assumes the pod there, with devices, in the reservation that it is to draw from. False, with the reason in @p said, if a hook names
+  /// devices that cannot be had, or if there is room for it neither in a reservation that it may use nor beside them.
   bool assume(row_t pod, row_t node, status& said);
   /// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached. What they noted by then
   /// is for the caller's transaction to undo.
