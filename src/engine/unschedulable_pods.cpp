@@ -328,21 +328,28 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
     its.refusers |= one.line->refusers;
     unknown_.insert(state_->pods.cls[one.pod]);
   }
-  // Who was woken for a class that has fallen apart was woken for one of the parts only.
-  std::vector<wake> open;
+  // Who was woken for a class that has fallen apart was woken for its own part only.
+  struct open_wake {
+    wake before;
+    class_id own;
+  };
+  std::vector<open_wake> open;
   for (row_t pod = 0; pod < woken_for_.size(); ++pod) {
     if (woken_for_[pod].cls == no_class || !state_->pods.alive(pod)) continue;
-    open.push_back(woken_for_[pod]);
-    woken_for_[pod].cls = state_->class_of(pod);
+    const class_id own = state_->class_of(pod);
+    open.push_back({woken_for_[pod], own});
+    woken_for_[pod].cls = own;
   }
-  for (const wake& one : open) {
+  for (const auto& [woken, own] : open) {
     std::vector<class_id> parts;
     for (const waiting_pod& waiting : pods) {
-      if (waiting.before == one.cls) parts.push_back(state_->pods.cls[waiting.pod]);
+      if (waiting.before == woken.cls) parts.push_back(state_->pods.cls[waiting.pod]);
     }
     std::sort(parts.begin(), parts.end());
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-    for (const class_id split : parts) wake_next({split, one.position});
+    for (const class_id split : parts) {
+      if (split != own) wake_next({split, woken.position});
+    }
   }
   for (auto at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
     waiting_group& one = groups_[at];

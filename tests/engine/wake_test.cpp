@@ -209,6 +209,17 @@ TEST_CASE("slots that come free together are filled by a chain that one failure 
   CHECK(w.run().size() == 10);
   w.now += 1min;
   w.remove(large);
+  SECTION("at once") {}
+  SECTION("after a selector has come that is about none of them") {
+    w.scheduler.catch_up(w.now).value();
+    w.add(a_pod{"picky"}.gate("g").avoid("app", "a"));
+  }
+  SECTION("after one has come that is about all of them") {
+    w.scheduler.catch_up(w.now).value();
+    pod_spec picky = a_pod{"picky"}.gate("g");
+    picky.anti_affinity_to_pods.required = {{.topology_key = "zone", .selector = label_selector{}}};
+    w.add(picky);
+  }
   CHECK(w.run(true) == words{"bind p0 n", "bind p1 n", "bind p2 n", "reject p3"});
   CHECK(w.wake_ups() == 4);
 }
