@@ -75,7 +75,7 @@ void soak_one(std::uint64_t seed, std::size_t length, const wishes& want, report
   std::printf("FAULT seed %llu, step %zu: %s: %s\n", static_cast<unsigned long long>(seed), steps.size(),
               made.found->kind.c_str(), made.found->details.c_str());
   std::fflush(stdout);
-  if (first) print("shrunk", on, shrink_steps(on, steps, made.found->kind));
+  if (first) print("shrunk", on, shrink_steps(on, steps));
   std::fflush(stdout);
 }
 

@@ -115,12 +115,13 @@ outcome run_compared(const setting& on, const sequence& steps, std::vector<std::
   return made;
 }
 
-sequence shrink_steps(const setting& on, sequence steps, const std::string& kind) {
+sequence shrink_steps(const setting& on, sequence steps) {
+  const std::optional<fault> whole = run_compared(on, steps).found;
+  if (!whole) return steps;
   const auto fails = [&](const sequence& some) {
     const outcome made = run_compared(on, some);
-    return made.found && made.found->kind == kind;
+    return made.found && made.found->kind == whole->kind;
   };
-  if (!fails(steps)) return steps;
   for (;;) {
     steps = shrink(std::move(steps), fails);
     bool less = false;

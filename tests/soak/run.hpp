@@ -22,7 +22,7 @@ struct outcome {
 /// The same, and done again as random ones are.
 [[nodiscard]] outcome run_compared(const setting& on, const sequence& steps, std::vector<std::string>* lines = nullptr);
 
-/// The least sequence that shows a fault of this kind: no step and no trait of an object can be left out.
-[[nodiscard]] sequence shrink_steps(const setting& on, sequence steps, const std::string& kind);
+/// The least sequence that shows the fault of this one, by `run_compared`: no step and no trait of an object can be left out.
+[[nodiscard]] sequence shrink_steps(const setting& on, sequence steps);
 
 }  // namespace gangsched::soak
