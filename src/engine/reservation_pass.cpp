@@ -7,6 +7,7 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/core/percent.hpp"
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/engine/picker.hpp"
 #include "gangsched/engine/supposed_moves.hpp"
 
@@ -62,7 +63,7 @@ GANGSCHED_INLINE std::int64_t score_reservation(const model::cluster_state& stat
   const std::vector<amount>& held = state.classes[state.pods.cls[reservation]].requests;
   std::int64_t sum = 0, count = 0;
   for (const amount& one : held) {
-    const std::int64_t full = state.reserved.drawn(reservation, one.kind) + cls.request(one.kind);
+    const std::int64_t full = saturating_add(state.reserved.drawn(reservation, one.kind), cls.request(one.kind));
     if (full <= one.value) sum += percent(full, one.value);
     ++count;
   }

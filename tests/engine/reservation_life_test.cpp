@@ -1,4 +1,6 @@
 // Reservations and devices, running pods and time.
+#include <limits>
+
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "reservation_pods.hpp"
@@ -129,6 +131,26 @@ TEST_CASE("a reservation that is for once from now on is over if an owner of it 
   CHECK(w.cluster.left_of(r, "cpu") == 0);
   w.now = 1s;
   CHECK(w.run() == words{"evict r n"});
+}
+
+TEST_CASE("amounts at the end of 64 bits are told from what is drawn already", "[engine][reservations]") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  world w;
+  const auto of = [](const char* name, std::int64_t amount) {
+    pod_spec made = a_pod{name}.resource("example.com/x", quantity{amount}).label("app", "a");
+    return made;
+  };
+  node_spec machine = a_node{"n"}.cpu(8);
+  machine.allocatable["example.com/x"] = quantity{most};
+  w.add(machine);
+  pod_spec held = of("r", 100);
+  held.reservation = reservation_spec{.owners = {{.labels = app("a")}}, .once = false};
+  w.add(held);
+  CHECK(w.run(true) == words{"bind r n"});
+  w.add(of("one", 10));
+  CHECK(w.run(true) == words{"bind one n"});
+  w.add(of("vast", most));
+  CHECK(w.run(true) == words{"reject vast"});
 }
 
 TEST_CASE("who ignores reservations takes no devices from them", "[engine][reservations][devices]") {
