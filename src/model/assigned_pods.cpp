@@ -4,15 +4,27 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
                                                    const pod_class* replaced) const noexcept {
-  const auto fits = [&](resource_kind kind, std::int64_t more, std::int64_t less) {
-    std::int64_t sum = 0;
-    return !__builtin_add_overflow(nodes_.used.at(node, kind) - less, more, &sum);
-  };
   for (const amount& a : cls.requests) {
-    if (!fits(a.kind, a.value, replaced != nullptr ? replaced->request(a.kind) : 0)) return false;
+    if (!fits_in_words(node, a.kind, a.value, replaced)) return false;
   }
-  return fits(kinds::scored_cpu, cls.scored_cpu, replaced != nullptr ? replaced->scored_cpu : 0) &&
-         fits(kinds::scored_memory, cls.scored_memory, replaced != nullptr ? replaced->scored_memory : 0);
+  return fits_in_words(node, kinds::scored_cpu, cls.scored_cpu, replaced) &&
+         fits_in_words(node, kinds::scored_memory, cls.scored_memory, replaced);
+}
+
+GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, resource_kind kind, std::int64_t more,
+                                                   const pod_class* replaced) const noexcept {
+  std::int64_t sum = nodes_.used.at(node, kind);
+  const auto add = [&](std::int64_t by) { return !__builtin_add_overflow(sum, by, &sum); };
+  if (replaced != nullptr) {
+    sum -= replaced->counted(kind);
+    if (!add(rooms_.drawn(replaced->held_room, node, kind))) return false;  // it may own that no more
+  }
+  // What owners have drawn from reservations, or keep from being held, is held again when they leave.
+  for (row_t pod = reserved_.empty() ? no_row : nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
+    if (reserved_.row_of(pod) == no_row) continue;
+    if (!add(classes_[pods_.cls[pod]].counted(kind) - reserved_.left(pod, kind))) return false;
+  }
+  return add(more);
 }
 
 GANGSCHED_INLINE void assigned_pods::count_usage(row_t node, const pod_class& cls, std::int64_t sign) {

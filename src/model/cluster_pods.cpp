@@ -56,16 +56,12 @@ GANGSCHED_INLINE result<resolved_priority> resolve_priority(const model::cluster
 /// As the state's own of a class, before there is one: a refused call names nothing that was not named before.
 GANGSCHED_INLINE bool fits_in_words(const model::cluster_state& state, row_t node, const pod_requests& requests,
                                     const pod_class* replaced = nullptr) {
-  const auto fits = [&](resource_kind kind, std::int64_t more, std::int64_t less) {
-    std::int64_t sum = 0;
-    return !__builtin_add_overflow(state.nodes.used.at(node, kind) - less, more, &sum);
-  };
   for (const auto& [name, value] : requests.requests) {
     const std::optional<resource_kind> kind = state.kinds.find(name);
-    if (kind && !fits(*kind, value, replaced != nullptr ? replaced->request(*kind) : 0)) return false;
+    if (kind && !state.assigned.fits_in_words(node, *kind, value, replaced)) return false;
   }
-  return fits(kinds::scored_cpu, requests.scored_cpu, replaced != nullptr ? replaced->scored_cpu : 0) &&
-         fits(kinds::scored_memory, requests.scored_memory, replaced != nullptr ? replaced->scored_memory : 0);
+  return state.assigned.fits_in_words(node, kinds::scored_cpu, requests.scored_cpu, replaced) &&
+         state.assigned.fits_in_words(node, kinds::scored_memory, requests.scored_memory, replaced);
 }
 
 GANGSCHED_INLINE error queue_overflow(std::string object) {

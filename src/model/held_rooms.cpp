@@ -34,6 +34,18 @@ GANGSCHED_INLINE std::int64_t held_rooms::left(const held_room_record& room, row
   return 0;
 }
 
+GANGSCHED_INLINE std::int64_t held_rooms::drawn(symbol owner, row_t node, resource_kind kind) const noexcept {
+  const held_room_record* const room = owner ? find(owner) : nullptr;
+  const held_room_record::part* const part = room == nullptr ? nullptr : part_on(*room, node);
+  const resource_kind held = kind == kinds::scored_cpu      ? kinds::cpu
+                             : kind == kinds::scored_memory ? kinds::memory
+                                                            : kind;
+  for (std::size_t i = 0; part != nullptr && i < part->amounts.size(); ++i) {
+    if (part->amounts[i].kind == held) return part->amounts[i].value - left(*part, i);
+  }
+  return 0;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::model
 
 namespace gangsched::inline GANGSCHED_ABI::detail {

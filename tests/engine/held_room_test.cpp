@@ -1,4 +1,5 @@
 // Room that is held for its owners: nobody else gets it, they do, and what they draw comes back, whatever is tried and undone.
+#include <limits>
 #include <map>
 
 #include "gangsched/model/transaction.hpp"
@@ -147,6 +148,33 @@ TEST_CASE("a room that cannot be is refused, and nothing changes", "[engine][roo
   CHECK(w.cluster.remove_held_room("nobody's").error().code == errc::unknown);
   pod_spec bad = owner("p", 1, "no room");
   CHECK(w.cluster.add_pod(bad).error().message().starts_with("pod default/p: held_room: "));
+}
+
+TEST_CASE("usage fits into 64 bits also in what scores go by, and where an owner does not own its room any more",
+          "[engine][rooms]") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(4));
+  pod_spec light = a_pod{"light"};  // that names no memory counts for 200 MiB in scores
+  light.node = n;
+  w.add(light);
+  CHECK(w.cluster.set_held_room({.name = "v", .parts = {{n, {{"memory", quantity{most}}}}}}).error().code ==
+        errc::overflow);
+  w.must(w.cluster.set_held_room({.name = "v", .parts = {{n, {{"memory", quantity{most / 3}}}}}}));
+  pod_spec vast = a_pod{"vast"}.resource("memory", quantity{most / 3});
+  vast.held_room = "v";
+  vast.node = n;
+  w.add(vast);
+  pod_spec other = a_pod{"other"}.resource("memory", quantity{most / 2});
+  other.node = n;
+  w.add(other);
+  vast.held_room.clear();  // what it had of the room would be held beside it
+  const std::uint64_t before = inside(w.cluster).digest_with_derived();
+  CHECK(w.cluster.update_pod(w.pod("vast"), vast).error().code == errc::overflow);
+  CHECK(inside(w.cluster).digest_with_derived() == before);
+  w.remove(w.pod("other"));
+  w.must(w.cluster.update_pod(w.pod("vast"), vast));
+  CHECK(w.cluster.requested(n, "memory") == most / 3 * 2);
 }
 
 // The reference: what is free for a pod is what no pod uses and no other room holds.

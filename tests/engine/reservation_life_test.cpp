@@ -153,6 +153,48 @@ TEST_CASE("amounts at the end of 64 bits are told from what is drawn already", "
   CHECK(w.run(true) == words{"reject vast"});
 }
 
+TEST_CASE("what an owner keeps from being held counts for the usage that has to fit into 64 bits",
+          "[engine][reservations]") {
+  constexpr std::int64_t much = (std::int64_t{1} << 62) + 10;
+  world w;
+  const auto of = [](const char* name, std::int64_t amount) {
+    pod_spec made = a_pod{name}.resource("example.com/x", quantity{amount});
+    return made;
+  };
+  node_spec machine = a_node{"n"}.cpu(8);
+  machine.allocatable["example.com/x"] = quantity{std::numeric_limits<std::int64_t>::max()};
+  const node_id n = w.add(machine);
+  pod_spec held = of("r", much);
+  held.reservation = reservation_spec{.owners = {{.labels = app("a")}}, .once = true};
+  held.node = n;
+  const pod_id r = w.add(held);
+  pod_spec first = of("first", 1);
+  first.labels = {{"app", "a"}};
+  w.add(first);
+  CHECK(w.run() == words{"bind first n"});
+  CHECK(w.cluster.requested(n, "example.com/x") == 1);
+  pod_spec other = of("other", much);
+  other.node = n;
+  CHECK(w.cluster.add_pod(other).error().code == errc::overflow);  // the owner may fail yet
+  other = of("other", much - 100);
+  other.node = n;
+  w.add(other);
+  SECTION("it fails") {
+    CHECK(w.scheduler.fail(w.pod("first"), "no disk").error() == nullptr);
+    CHECK(w.cluster.requested(n, "example.com/x") == 2 * (much - 50));
+  }
+  SECTION("it runs, and the reservation is for all from then on") {
+    w.must(w.scheduler.confirm(w.pod("first")));
+    held.reservation->once = false;
+    w.must(w.cluster.update_pod(r, held));
+    CHECK(w.cluster.requested(n, "example.com/x") == 2 * (much - 50));
+    held.containers[0].requests["example.com/x"] = quantity{much + 100};
+    const std::uint64_t before = inside(w.cluster).digest_with_derived();
+    CHECK(w.cluster.update_pod(r, held).error().code == errc::overflow);
+    CHECK(inside(w.cluster).digest_with_derived() == before);
+  }
+}
+
 TEST_CASE("who ignores reservations takes no devices from them", "[engine][reservations][devices]") {
   world w;
   node_spec machine = a_node{"n"}.cpu(8).gpus(2);

@@ -80,8 +80,12 @@ class GANGSCHED_API assigned_pods final : public column_base {
   void count_claims(row_t pod, std::int32_t sign);
   /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, but for its ports.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
-  /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that.
+  /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that, whoever
+  /// leaves a reservation there.
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls,
+                                   const pod_class* replaced = nullptr) const noexcept;
+  /// The same of @p more of a kind, instead of what @p replaced has of it. O(pods there), if there are reservations.
+  [[nodiscard]] bool fits_in_words(row_t node, resource_kind kind, std::int64_t more,
                                    const pod_class* replaced = nullptr) const noexcept;
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;

@@ -59,6 +59,8 @@ class GANGSCHED_API held_rooms {
   [[nodiscard]] const held_room_record* find(symbol owner) const noexcept;
   /// What is left of it on @p node. O(log parts + kinds held).
   [[nodiscard]] std::int64_t left(const held_room_record& room, row_t node, resource_kind kind) const noexcept;
+  /// What owners have drawn of what the room of that name, if there is one, holds on @p node, also of what scores go by. O(log parts).
+  [[nodiscard]] std::int64_t drawn(symbol owner, row_t node, resource_kind kind) const noexcept;
   /// Of a room that there is.
   [[nodiscard]] row_t row_of(symbol owner) const noexcept { return by_owner_.find(owner, {}); }
   /// Calls visit(record) for all.
