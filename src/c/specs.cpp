@@ -17,10 +17,12 @@ result<node_spec> read_spec(const gangsched_node_spec& given) {
   if (copy.there(from.volume_limits.items, from.volume_limits.count, "volume_limits")) {
     for (std::size_t i = 0; i < from.volume_limits.count; ++i) {
       const gangsched_amount& one = from.volume_limits.items[i];
-      if (one.value < 0 || one.value > INT32_MAX)
+      const quantity limit = copy.amount(one, "volume_limits");
+      std::int64_t number = 0;
+      if (!limit.value(number) || limit != quantity{number} || number < 0 || number > INT32_MAX)
         copy.fail(errc::out_of_range, "volume_limits", "is no number of volumes");
-      else
-        made.volume_limits.insert_or_assign(std::string{text(one.resource)}, static_cast<std::int32_t>(one.value));
+      else if (!made.volume_limits.insert({std::string{text(one.resource)}, static_cast<std::int32_t>(number)}).second)
+        copy.fail(errc::duplicate, "volume_limits", "\"" + std::string{text(one.resource)} + "\" is there twice");
     }
   }
   if (copy.there(from.images, from.image_count, "images"))
@@ -46,9 +48,11 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   if (from.resources != nullptr) made.resources = copy.amounts(*from.resources, "resources");
   made.overhead = copy.amounts(from.overhead, "overhead");
   made.node_selector = copy.pairs(from.node_selector, "node_selector");
-  if (copy.there(from.node_terms, from.node_term_count, "affinity") || from.has_node_terms) {
+  const bool node_terms = copy.there(from.node_terms, from.node_term_count, "affinity");
+  if (node_terms || from.has_node_terms) {
     auto& required = made.affinity.required.emplace();
-    for (std::size_t i = 0; i < from.node_term_count; ++i) required.push_back(copy.term(from.node_terms[i]));
+    for (std::size_t i = 0; node_terms && i < from.node_term_count; ++i)
+      required.push_back(copy.term(from.node_terms[i]));
   }
   if (copy.there(from.preferred_nodes, from.preferred_node_count, "affinity"))
     for (std::size_t i = 0; i < from.preferred_node_count; ++i)

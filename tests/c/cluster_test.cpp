@@ -55,6 +55,65 @@ TEST_CASE("a list that is null and counts something is an error", "[c]") {
   CHECK(world.error.message() == "node a: allocatable: is null, and not empty");
 }
 
+TEST_CASE("terms of node affinity that are null and counted are an error, also where there may be none", "[c]") {
+  c_world world;
+  const auto terms = [](std::size_t count) {
+    return [=](gangsched_pod_spec& spec) {
+      spec.has_node_terms = true;
+      spec.node_term_count = count;
+    };
+  };
+  world.pod_with("p", 1, terms(1), GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "pod default/p: affinity: is null, and not empty");
+  world.pod_with("p", 1, terms(0));
+}
+
+TEST_CASE("limits of volumes are amounts as all others are", "[c]") {
+  c_world world;
+  world.node("fits", 4);
+  std::vector<gangsched_amount> limits;
+  const auto add = [&](const char* name, gangsched_amount limit) {
+    const gangsched_amount room[] = {{"cpu", nullptr, 4, 0}, {"pods", nullptr, 110, 0}};
+    limits.push_back(limit);
+    gangsched_node_spec spec{};
+    spec.struct_size = sizeof spec;
+    spec.name = name;
+    spec.allocatable = {room, 2};
+    spec.volume_limits = {limits.data(), limits.size()};
+    return gangsched_cluster_add_node(world.cluster, &spec, nullptr, world.error);
+  };
+  CHECK(add("twice", {"csi", "2", 0, 0}) == GANGSCHED_OK);
+  CHECK(add("twice-again", {"csi", nullptr, 2, 0}) == GANGSCHED_DUPLICATE);
+  for (const gangsched_amount& wrong :
+       {gangsched_amount{"csi", nullptr, -1, 0}, {"csi", "2500m", 0, 0}, {"csi", "3G", 0, 0}}) {
+    limits.clear();
+    CHECK(add("wrong", wrong) == GANGSCHED_OUT_OF_RANGE);
+    CHECK(world.error.message() == "node wrong: volume_limits: is no number of volumes");
+  }
+  limits.clear();
+  CHECK(add("wrong", {"csi", "many", 0, 0}) == GANGSCHED_MALFORMED);
+  limits.clear();
+  CHECK(add("tens", {"csi", nullptr, 1, 1}) == GANGSCHED_OK);
+  // A pod with three volumes finds room where ten are allowed, or nobody says, not where two are.
+  const char* const ids[] = {"a", "b", "c"};
+  gangsched_attached_volume volumes[3];
+  for (std::size_t i = 0; i < 3; ++i) volumes[i] = {"csi", ids[i]};
+  gangsched_pod_volumes all{};
+  all.struct_size = sizeof all;
+  all.attachments = volumes;
+  all.attachment_count = 3;
+  const gangsched_pod_id pod = world.pod_with("p", 1, [&](gangsched_pod_spec& spec) { spec.volumes = &all; });
+  world.schedules();
+  char* why = nullptr;
+  world.must(gangsched_scheduler_explain(world.scheduler, pod, GANGSCHED_TEXT, &why, world.error));
+  const std::string told = why;
+  gangsched_free(why);
+  CHECK(told.find("twice: NodeVolumeLimits") != std::string::npos);
+  CHECK(told.find("tens: NodeVolumeLimits") == std::string::npos);
+  INFO(told);
+  CHECK(told.find("fits: NodeVolumeLimits") == std::string::npos);
+}
+
 TEST_CASE("a struct of an earlier version is read as far as it goes, one of a later version if what it adds is zero",
           "[c]") {
   c_world world;
