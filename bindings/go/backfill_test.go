@@ -126,6 +126,22 @@ func TestNegativeRunTimesAreRefused(t *testing.T) {
 	want(t, err.(*gangsched.Error).Field, "expected_run_time")
 }
 
+func TestWhatAPodSaysOfItsLoadIsChecked(t *testing.T) {
+	w := newWorld(t, gangsched.Options{}, 0)
+	negative := int64(-1)
+	for field, load := range map[string]gangsched.LoadEstimate{
+		"load.cpu_percent":       {CPUPercent: -1},
+		"load.memory_percent":    {MemoryPercent: -1},
+		"load.after_scheduled":   {AfterScheduled: &negative},
+		"load.after_initialized": {AfterInitialized: &negative},
+	} {
+		spec := podOf("p", 1)
+		spec.Load = load
+		_, err := w.cluster.AddPod(spec)
+		want(t, err.(*gangsched.Error).Field, field)
+	}
+}
+
 func TestWhoHasToStartFirstGoesFirst(t *testing.T) {
 	w := newWorld(t, gangsched.Options{Configuration: `{"profiles": [{"plugins": {
 		"queueSort": {"disabled": [{"name": "*"}], "enabled": [{"name": "LeastSlackSort"}]},

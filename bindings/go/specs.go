@@ -188,7 +188,15 @@ type PodSpec struct {
 	CPUBind                    CPUBind           // CPUs of its own for the pod as one, where NUMA cells are known
 	CPUBindRequired            bool              // false: if it can be
 	CPUExclusive               CPUExclusive
+	Load                       LoadEstimate // what LoadAwareScheduling is to think of it, where it lets pods say so
 	Cookie                     uint64
+}
+
+// LoadEstimate is what LoadAwareScheduling thinks that a pod uses, instead of what it thinks of all.
+type LoadEstimate struct {
+	CPUPercent, MemoryPercent int64  // of the larger of request and limit; 0: as of all
+	AfterScheduled            *int64 // nanoseconds: so long that counts whatever was measured
+	AfterInitialized          *int64 // the same from when its init containers had ended
 }
 
 // GroupSpec is a group of pods; with a MinCount a gang, whose members start together.
@@ -398,6 +406,13 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 		to.has_deadline, to.deadline = true, C.int64_t(*from.Deadline)
 	}
 	to.max_wait = C.int64_t(from.MaxWait)
+	to.load_cpu_percent, to.load_memory_percent = C.int64_t(from.Load.CPUPercent), C.int64_t(from.Load.MemoryPercent)
+	if from.Load.AfterScheduled != nil {
+		to.has_load_after_scheduled, to.load_after_scheduled = true, C.int64_t(*from.Load.AfterScheduled)
+	}
+	if from.Load.AfterInitialized != nil {
+		to.has_load_after_initialized, to.load_after_initialized = true, C.int64_t(*from.Load.AfterInitialized)
+	}
 	if from.StartTime != nil {
 		to.has_start_time, to.start_time = true, C.int64_t(*from.StartTime)
 	}

@@ -93,6 +93,10 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   made.expected_run_time = instant{from.expected_run_time};
   if (from.has_deadline) made.deadline = instant{from.deadline};
   made.max_wait = instant{from.max_wait};
+  if (from.load_cpu_percent != 0) made.load.cpu_percent = from.load_cpu_percent;
+  if (from.load_memory_percent != 0) made.load.memory_percent = from.load_memory_percent;
+  if (from.has_load_after_scheduled) made.load.after_scheduled = instant{from.load_after_scheduled};
+  if (from.has_load_after_initialized) made.load.after_initialized = instant{from.load_after_initialized};
   copy.pick(from.controller_kind, controller_kind::daemon_set, made.controller.kind, "controller");
   made.controller.name = text(from.controller_name);
   made.cookie = from.cookie;

@@ -212,6 +212,7 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   detail::add_containers(state, spec, made);
   detail::add_bounds(state, spec, made);
   made.of_daemon_set = spec.controller.kind == controller_kind::daemon_set;
+  if (spec.load != load_estimate{}) made.load = std::make_shared<const load_estimate>(spec.load);
   for (const toleration& from : spec.tolerations) {
     made.tolerations.push_back({names.intern(from.key), names.intern(from.value), from.op, from.effect});
   }

@@ -112,7 +112,7 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
                bind_cpus, devices, constraints, claims, held_devices, node_selector, affinity, affinity_to_pods,
                anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption, scheduler_name, gates,
                required_node, group, role, rank, node, nominated_node, queue, held_room, reservation, room_in, exact,
-               ignores, draws_from, terminating, preempted, start_time, expected_run_time, deadline, max_wait,
+               ignores, draws_from, terminating, preempted, start_time, expected_run_time, deadline, max_wait, load,
                controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
          all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes &&
@@ -122,7 +122,7 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
          all_alike(spread, b.topology_spread_constraints) && all_alike(tolerations, b.tolerations) &&
          priority == b.priority && priority_class == b.priority_class && preemption == b.preemption &&
          scheduler_name == b.scheduler_name && required_node == b.required_node && held_room == b.held_room &&
-         controller.kind == b.controller.kind && controller.name == b.controller.name;
+         load == b.load && controller.kind == b.controller.kind && controller.name == b.controller.name;
 }
 
 /// Of what pods of a cluster differ in most: who has the same is compared.

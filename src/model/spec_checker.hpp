@@ -76,7 +76,14 @@ class spec_checker {
            (!spec.room_in || reservation_affinity_(spec, top("room_in"))) &&
            exact_reservation(spec, top("exact_reservation")) &&
            (!spec.ignores_reservations || !spec.reservation ||
-            fail(errc::malformed, top("ignores_reservations"), "a reservation looks for room of its own"));
+            fail(errc::malformed, top("ignores_reservations"), "a reservation looks for room of its own")) &&
+           load(spec.load, top("load"));
+  }
+  [[nodiscard]] bool load(const load_estimate& said, const spec_path& at) {
+    return not_negative(said.cpu_percent.value_or(0), at.field("cpu_percent")) &&
+           not_negative(said.memory_percent.value_or(0), at.field("memory_percent")) &&
+           not_negative(said.after_scheduled.value_or(instant{0}), at.field("after_scheduled")) &&
+           not_negative(said.after_initialized.value_or(instant{0}), at.field("after_initialized"));
   }
 
   /// What pods that are otherwise alike differ in.

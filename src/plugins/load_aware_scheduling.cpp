@@ -6,6 +6,7 @@
 #include "gangsched/core/percent.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/model/service_class.hpp"
+#include "gangsched/model/spec.hpp"
 #include "gangsched/policies/pod_bounds.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -40,14 +41,12 @@ struct load_aware_reader {
       return read.number(v, at, least, most, out[resource == "cpu" ? 0 : 1]);
     });
   }
-  bool percentages(const argument& value, const std::string& path, pair& out) {
-    out = {};
-    return amounts(value, path, 0, 100, out);
-  }
-  /// One that is not done if it is true.
-  bool never(const argument& value, const std::string& path) {
-    bool asked = false;
-    return flag(value, path, asked) && (!asked || read.fail(errc::unknown, path, "true is not done here"));
+  /// What replaces all that is there if it names something.
+  bool those_named(const argument& value, const std::string& path, pair& out) {
+    pair named{-1, -1};
+    if (!amounts(value, path, 0, 100, named)) return false;
+    if (named != pair{-1, -1}) out = {std::max<std::int64_t>(named[0], 0), std::max<std::int64_t>(named[1], 0)};
+    return true;
   }
   bool resources(const argument& value, const std::string& path) {
     return read.items(value, path, [&](const argument& v, const std::string& at) {
@@ -81,10 +80,12 @@ struct load_aware_reader {
 }  // namespace detail
 
 GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const argument& args) {
+  constexpr pair unsaid{-1, -1};
   options made;
+  made.weights = made.percentile_thresholds = unsaid;
   detail::load_aware_reader with;
   const auto read_aggregated = [&](std::string_view key, const argument& value, const std::string& path) {
-    if (key == "usageThresholds") return with.percentages(value, path, made.percentile_thresholds);
+    if (key == "usageThresholds") return with.those_named(value, path, made.percentile_thresholds);
     if (key == "usageAggregationType") return with.type(value, path, made.filtered.type);
     if (key == "usageAggregatedDuration") return with.seconds(value, path, made.filtered.seconds);
     if (key == "scoreAggregationType") return with.type(value, path, made.scored.type);
@@ -93,10 +94,10 @@ GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const
   };
   const bool fine = with.read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
     if (key == "estimatedScalingFactors") return with.amounts(value, path, 1, 1000, made.factors);
-    if (key == "usageThresholds") return with.percentages(value, path, made.thresholds);
-    if (key == "prodUsageThresholds") return with.percentages(value, path, made.prod_thresholds);
+    if (key == "usageThresholds") return with.those_named(value, path, made.thresholds);
+    if (key == "prodUsageThresholds") return with.those_named(value, path, made.prod_thresholds);
     if (key == "aggregated") return with.read.fields(value, path, read_aggregated);
-    if (key == "resourceWeights") return made.weights = {}, with.amounts(value, path, 0, 100, made.weights);
+    if (key == "resourceWeights") return with.those_named(value, path, made.weights);
     if (key == "dominantResourceWeight") return with.read.number(value, path, 0, 100, made.dominant_weight);
     if (key == "nodeMetricExpirationSeconds") return with.seconds(value, path, made.expiration_seconds);
     if (key == "filterExpiredNodeMetrics") return with.flag(value, path, made.filter_expired);
@@ -105,14 +106,17 @@ GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const
     if (key == "prodUsageIncludeSys") return with.flag(value, path, made.prod_with_system);
     if (key == "estimatedSecondsAfterPodScheduled") return with.seconds(value, path, made.settling_after_scheduled);
     if (key == "estimatedSecondsAfterInitialized") return with.seconds(value, path, made.settling_after_initialized);
-    if (key == "allowCustomizeEstimation") return with.never(value, path);
+    if (key == "allowCustomizeEstimation") return with.flag(value, path, made.customized);
     if (key == "supportedResources") return with.resources(value, path);
     std::string only;
     if (key == "estimator") return with.read.word<std::string>(value, path, {{"", ""}, {"defaultEstimator", ""}}, only);
     return with.read.unknown(path);
   });
   if (!fine) return std::move(with.read).failure();
-  if (made.percentile_thresholds != pair{} && made.filtered.type.empty()) {
+  if (made.weights == unsaid) made.weights = made.dominant_weight == 0 ? pair{1, 1} : pair{};
+  made.by_percentile = made.percentile_thresholds != unsaid;
+  if (!made.by_percentile) made.percentile_thresholds = {};
+  if (made.by_percentile && made.filtered.type.empty()) {
     return error{errc::malformed, "plugin LoadAwareScheduling", "args.aggregated.usageAggregationType",
                  "is missing beside usageThresholds"};
   }
@@ -136,9 +140,12 @@ GANGSCHED_INLINE void load_aware_scheduling::attach(column_maker& columns) {
   raw_ = nodes(node_load::cpu_raw, node_load::memory_raw);
   thresholds_ = nodes(node_load::cpu_threshold, node_load::memory_threshold);
   prod_thresholds_ = nodes(node_load::cpu_prod_threshold, node_load::memory_prod_threshold);
+  percentile_thresholds_ = nodes(node_load::cpu_percentile_threshold, node_load::memory_percentile_threshold);
   percentiles(filtered_, options_.filtered);
   percentiles(scored_, options_.scored);
+  own_ = {nodes(node_load::cpu_percentile, node_load::memory_percentile), true};
   pods_ = {columns.pod_column_by_host(node_load::cpu_used), columns.pod_column_by_host(node_load::memory_used)};
+  scheduled_ = columns.pod_column_by_host(node_load::scheduled);
   initialized_ = columns.pod_column_by_host(node_load::initialized);
   other_class_ = columns.pod_column_by_host(node_load::other_class);
 }
@@ -151,12 +158,14 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::estimate(con
   const band_resources borrowed = resources_of(band);
   const std::array<std::string_view, 2> names = borrowed.cpu.empty() ? std::array<std::string_view, 2>{"cpu", "memory"}
                                                                      : std::array{borrowed.cpu, borrowed.memory};
-  pair made{};
+  pair made{}, factors = options_.factors;
+  if (const load_estimate* own = options_.customized ? pod.spec().load.get() : nullptr; own != nullptr)
+    factors = {own->cpu_percent.value_or(factors[0]), own->memory_percent.value_or(factors[1])};
   for (std::size_t i = 0; i < made.size(); ++i) {
     const auto kind = pod.find_kind(names[i]);
     const std::int64_t limit = kind ? limit_of(pod.spec(), *kind) : 0;
     const std::int64_t most = std::max(limit, kind ? pod.request(*kind) : 0);
-    made[i] = saturating_cast(std::round(static_cast<double>(most) * static_cast<double>(options_.factors[i]) / 100));
+    made[i] = saturating_cast(std::round(static_cast<double>(most) * static_cast<double>(factors[i]) / 100));
     if (limit != 0) made[i] = std::min(made[i], limit);
     if (most == 0) made[i] = band == priority_band::mid ? 0 : of_nothing[i];
   }
@@ -170,19 +179,24 @@ GANGSCHED_INLINE bool load_aware_scheduling::expired(room node) const {
 GANGSCHED_INLINE bool load_aware_scheduling::settling(const pod_info& pod, room node) const {
   const auto seconds = [](std::int64_t count) { return instant{std::chrono::seconds{count}}; };
   const instant measured = node_load::when(node.own(measured_)).value_or(instant{});
-  const auto scheduled = pod.start_time();
+  auto scheduled = node_load::when(pod.own(scheduled_));
+  if (!scheduled) scheduled = pod.start_time();
   if (!scheduled || *scheduled > later_by(measured, -seconds(node_load::count(node.own(interval_)).value_or(0))))
     return true;
+  instant after_scheduled = seconds(options_.settling_after_scheduled),
+          after_initialized = seconds(options_.settling_after_initialized);
+  if (const load_estimate* own = options_.customized ? pod.spec().load.get() : nullptr; own != nullptr) {
+    after_scheduled = own->after_scheduled.value_or(after_scheduled);
+    after_initialized = own->after_initialized.value_or(after_initialized);
+  }
   const auto initialized = node_load::when(pod.own(initialized_));
-  if (initialized && options_.settling_after_initialized > 0)
-    return later_by(*initialized, seconds(options_.settling_after_initialized)) > measured;
-  return options_.settling_after_scheduled > 0 &&
-         later_by(*scheduled, seconds(options_.settling_after_scheduled)) > measured;
+  if (initialized && after_initialized > instant{0}) return later_by(*initialized, after_initialized) > measured;
+  return after_scheduled > instant{0} && later_by(*scheduled, after_scheduled) > measured;
 }
 
 GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::used(room node, by what,
                                                                          const percentile_columns& percentile,
-                                                                         const aggregate& how) const {
+                                                                         bool of_period) const {
   const auto words = [&](const each<node_column>& of) {
     return pair{node_load::count(node.own(of[0])).value_or(0), node_load::count(node.own(of[1])).value_or(0)};
   };
@@ -193,12 +207,13 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::used(room no
     if (options_.prod_with_system) sum = words(system_);
   } else if (what == by::percentile && any_of(percentile.words)) {
     sum = words(percentile.words);
-  } else if (what == by::percentile && how.seconds != 0) {
+  } else if (what == by::percentile && of_period) {
     estimates_alone = true;
   } else {
     sum = words(used_);
   }
   node.each_pod([&](const pod_info& pod) {
+    if (pod.spec().reserves != nullptr) return;
     if (what == by::prod && pod.spec().band != priority_band::prod) return;
     const bool measured = (pod.own(pods_[0]) != 0 || pod.own(pods_[1]) != 0) && !estimates_alone &&
                           !(what == by::prod && pod.own(other_class_) != 0);
@@ -218,19 +233,27 @@ GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::there(room n
           node_load::count(node.own(raw_[1])).value_or(node.allocatable(kinds::memory))};
 }
 
-GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room node) const {
-  if (pod.spec().of_daemon_set || node.own(measured_) == 0) return status::success();
-  const auto own = [&](pair of, const each<node_column>& columns) {
+GANGSCHED_INLINE load_aware_scheduling::pair load_aware_scheduling::thresholds(const pod_view& pod, room node, by& what,
+                                                                               bool& own) const {
+  const auto said = [&](pair of, const each<node_column>& columns) {
     for (std::size_t i = 0; i < of.size(); ++i) of[i] = node_load::count(node.own(columns[i])).value_or(of[i]);
     return of;
   };
-  const bool is_prod = pod.spec().band == priority_band::prod;
-  by what = by::prod;
-  pair thresholds = is_prod ? own(options_.prod_thresholds, prod_thresholds_) : pair{};
-  if (thresholds == pair{} && options_.percentile_thresholds != pair{})
-    what = by::percentile, thresholds = options_.percentile_thresholds;
-  else if (thresholds == pair{})
-    what = by::use, thresholds = own(options_.thresholds, thresholds_);
+  if (pod.spec().band == priority_band::prod) {
+    what = by::prod;
+    if (const pair prod = said(options_.prod_thresholds, prod_thresholds_); prod != pair{}) return prod;
+  }
+  own = node.own(percentile_thresholds_[0]) != 0 || node.own(percentile_thresholds_[1]) != 0;
+  what = own || options_.by_percentile || options_.percentile_thresholds != pair{} ? by::percentile : by::use;
+  if (own) return said({}, percentile_thresholds_);
+  return what == by::percentile ? options_.percentile_thresholds : said(options_.thresholds, thresholds_);
+}
+
+GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room node) const {
+  if (pod.spec().of_daemon_set || node.own(measured_) == 0) return status::success();
+  by what = by::use;
+  bool own = false;
+  const pair thresholds = this->thresholds(pod, node, what, own);
   if (thresholds == pair{}) return status::success();
   if (options_.filter_expired && expired(node)) {
     return options_.allow_expired ? status::success() : status::unschedulable("node(s) nodeMetric expired");
@@ -239,7 +262,9 @@ GANGSCHED_INLINE status load_aware_scheduling::filter(const pod_view& pod, room 
   constexpr const char* reasons[2][2] = {
       {"node(s) cpu usage exceed threshold", "node(s) memory usage exceed threshold"},
       {"node(s) cpu aggregated usage exceed threshold", "node(s) memory aggregated usage exceed threshold"}};
-  const pair sum = used(node, what, filtered_, options_.filtered), all = there(node), more = estimate(pod);
+  // (Of a node's own percentile that was not measured the host knows whether it stands for what is used.)
+  const pair sum = own ? used(node, what, own_, true) : used(node, what, filtered_, options_.filtered.seconds != 0);
+  const pair all = there(node), more = estimate(pod);
   for (std::size_t i = 0; i < sum.size(); ++i) {
     if (thresholds[i] == 0 || all[i] == 0) continue;
     const double share = static_cast<double>(saturating_add(sum[i], more[i])) / static_cast<double>(all[i]) * 100;
@@ -253,7 +278,7 @@ GANGSCHED_INLINE std::int64_t load_aware_scheduling::score(const pod_view& pod, 
   if (node.own(measured_) == 0 || expired(node) || (node.own(used_[0]) == 0 && node.own(used_[1]) == 0)) return 0;
   const bool is_prod = pod.spec().band == priority_band::prod;
   const by what = options_.score_prod && is_prod ? by::prod : scored_.asked ? by::percentile : by::use;
-  const pair sum = used(node, what, scored_, options_.scored), all = there(node), more = estimate(pod);
+  const pair sum = used(node, what, scored_, options_.scored.seconds != 0), all = there(node), more = estimate(pod);
   std::int64_t total = 0, weights = options_.dominant_weight, least = max_node_score;
   for (std::size_t i = 0; i < sum.size(); ++i) {
     const std::int64_t left = all[i] - saturating_add(sum[i], more[i]);

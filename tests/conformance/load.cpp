@@ -193,9 +193,14 @@ class load_case {
 
   void load_aware() {
     const auto part = [&](std::string_view key, const kube::value& of) { return wholes(of.find(key)); };
+    // The recording has what the plugin went by: there is none where a file that names none would get the defaults.
+    const auto all_of = [&](std::string_view key) {
+      const fields named = part(key, *config_);
+      return named.empty() ? fields{{"cpu", 0}, {"memory", 0}} : named;
+    };
     fields args{{"estimatedScalingFactors", part("factors", *config_)},
-                {"resourceWeights", part("weights", *config_)},
-                {"usageThresholds", part("thresholds", *config_)},
+                {"resourceWeights", all_of("weights")},
+                {"usageThresholds", all_of("thresholds")},
                 {"prodUsageThresholds", part("prodThresholds", *config_)},
                 {"enableScheduleWhenNodeMetricsExpired", is_true(*config_, "allowExpired")},
                 {"scoreAccordingProdUsage", is_true(*config_, "scoreProd")},
@@ -274,12 +279,18 @@ class load_case {
     for (std::size_t i = 0; map != nullptr && i < map->keys.size(); ++i)
       must(cluster_.set_column(of, map->keys[i] == "cpu" ? cpu : memory, node_load::count_word(whole(map->items[i]))));
   }
+  /// A node's own replace what all have: of a resource that is not named there is none then.
+  void set_thresholds(node_id of, const kube::value* map, std::string_view cpu, std::string_view memory) {
+    if (map == nullptr || map->keys.empty()) return;
+    set(of, cpu, node_load::count_word(0)), set(of, memory, node_load::count_word(0));
+    set_amounts(of, map, cpu, memory);
+  }
   /// A node and its pods as koordlet measures them.
   void feed(const kube::value& one) {
     const node_id node = add_node(one);
     set_amounts(node, one.find("rawAllocatable"), node_load::cpu_raw, node_load::memory_raw);
-    set_amounts(node, one.find("thresholds"), node_load::cpu_threshold, node_load::memory_threshold);
-    set_amounts(node, one.find("prodThresholds"), node_load::cpu_prod_threshold, node_load::memory_prod_threshold);
+    set_thresholds(node, one.find("thresholds"), node_load::cpu_threshold, node_load::memory_threshold);
+    set_thresholds(node, one.find("prodThresholds"), node_load::cpu_prod_threshold, node_load::memory_prod_threshold);
     if (!is_true(one, "noMetrics")) {
       set(node, node_load::measured, node_load::word(now()));
       set(node, node_load::age, node_load::count_word(whole(field(one, "age", *file_))));

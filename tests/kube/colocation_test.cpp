@@ -271,11 +271,11 @@ TEST_CASE("annotations of nodes say what counts beside what was measured", "[kub
   CHECK(on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-memory") == std::int64_t{90} << 30);
   CHECK(on.allocatable(*on.find_node("n2"), "kubernetes.io/batch-cpu") == 10'000);
 
-  const manifests more = fine(annotated(thresholds + R"('{"usageThresholds": {}, "aggregatedUsage": {}}')"));
+  const manifests more = fine(annotated(thresholds + R"('{"usageThresholds": {}, "aggregatedUsage": {}, "more": 1}')"));
   CHECK(!more.nodes[0].thresholds.cpu);
+  CHECK(!more.nodes[0].percentile_thresholds.cpu);
   REQUIRE(more.warnings.size() == 1);
-  CHECK(more.warnings[0].field ==
-        "metadata.annotations[\"scheduling.koordinator.sh/usage-thresholds\"].aggregatedUsage");
+  CHECK(more.warnings[0].field == "metadata.annotations[\"scheduling.koordinator.sh/usage-thresholds\"].more");
   CHECK(refused(annotated(others + R"('{"allocations": {}}')")).field ==
         "metadata.annotations[\"node.koordinator.sh/thirdPartyAllocations\"].allocations");
 }

@@ -294,7 +294,7 @@ TEST_CASE("LoadAwareScheduling takes Koordinator's arguments by name", "[plugins
                        {"filterExpiredNodeMetrics", false},
                        {"enableScheduleWhenNodeMetricsExpired", true},
                        {"estimator", "defaultEstimator"},
-                       {"allowCustomizeEstimation", false},
+                       {"allowCustomizeEstimation", true},
                        {"supportedResources", argument::list{argument{"cpu"}, argument{"memory"}}},
                        {"resourceWeights", fields{{"cpu", 2}, {"memory", 1}}},
                        {"dominantResourceWeight", 1},
@@ -324,7 +324,7 @@ TEST_CASE("LoadAwareScheduling takes Koordinator's arguments by name", "[plugins
   CHECK(refused(fields{{"threshold", 1}}) == "args.threshold");
   CHECK(refused(fields{{"filterExpiredNodeMetrics", "no"}}) == "args.filterExpiredNodeMetrics");
   CHECK(refused(fields{{"estimator", "mine"}}) == "args.estimator");
-  CHECK(refused(fields{{"allowCustomizeEstimation", true}}) == "args.allowCustomizeEstimation");
+  CHECK(refused(fields{{"allowCustomizeEstimation", "yes"}}) == "args.allowCustomizeEstimation");
   CHECK(refused(fields{{"supportedResources", argument::list{argument{"nvidia.com/gpu"}}}}) ==
         "args.supportedResources[0]");
 }

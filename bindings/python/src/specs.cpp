@@ -227,6 +227,11 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   made.expected_run_time = to_time(from, object, "expected_run_time");
   if (!from.attr("start_time").is_none()) made.start_time = to_time(from, object, "start_time");
   put_limits(from, object, made);
+  made.load.cpu_percent = field<std::optional<std::int64_t>>(from, "load_cpu_percent");
+  made.load.memory_percent = field<std::optional<std::int64_t>>(from, "load_memory_percent");
+  for (const auto& [name, to] : {std::pair{"load_after_scheduled", &made.load.after_scheduled},
+                                 std::pair{"load_after_initialized", &made.load.after_initialized}})
+    if (!from.attr(name).is_none()) *to = to_time(from, object, name);
   if (const auto gpus = field<std::int32_t>(from, "gpu_devices"); gpus != 0) {
     made.devices.push_back({.count = gpus,
                             .milli = field<std::int32_t>(from, "gpu_milli"),

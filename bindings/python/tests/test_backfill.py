@@ -126,3 +126,12 @@ def test_who_has_to_start_first_goes_first():
     assert [d.pod_name for d in said if d.kind == "reject"] == ["too-late"]
     with pytest.raises(gs.Error, match="max_wait"):
         cluster.add_pod(job("negative", 1, max_wait=-1))
+
+
+@pytest.mark.parametrize("field", ["cpu_percent", "memory_percent", "after_scheduled", "after_initialized"])
+def test_what_a_pod_says_of_its_load_is_checked(field):
+    cluster = gs.Cluster()
+    cluster.add_pod(gs.Pod("p", **{"load_" + field: 0}))
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod(gs.Pod("q", **{"load_" + field: -1}))
+    assert (refused.value.code, refused.value.field) == ("out_of_range", "load." + field)

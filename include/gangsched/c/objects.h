@@ -231,6 +231,11 @@ typedef struct gangsched_pod_spec {
   bool has_deadline;
   int64_t deadline;  ///< if `has_deadline`: by when it should have ended, for LeastSlackSort and Deadline
   int64_t max_wait;  ///< nanoseconds that it should wait at most, for LeastSlackSort; 0: nobody minds
+  // What LoadAwareScheduling is to think that it uses, where its argument allowCustomizeEstimation lets pods say so
+  int64_t load_cpu_percent, load_memory_percent;  ///< of the larger of request and limit; 0: as of all
+  bool has_load_after_scheduled, has_load_after_initialized;
+  int64_t load_after_scheduled;    ///< nanoseconds, if so: so long that counts whatever was measured
+  int64_t load_after_initialized;  ///< the same from when its init containers had ended
 } gangsched_pod_spec;
 
 /// How members start together: tried as a whole in one transaction, or placed one by one and held in the permit room.

@@ -190,15 +190,13 @@ struct device_request {
   bool all = false;        ///< every device that the selectors admit, however many (DRA allocationMode All)
   bool admin = false;      ///< looks at them without using anything up (DRA adminAccess)
   std::vector<attribute_selector> selectors = {};
-  std::vector<std::string> expressions =
-      {};  ///< predicates that the host evaluates (`device_matcher`); all must hold, after the selectors
-  sorted_map<std::int64_t> capacities = {};       ///< how much of each every device must have; of a shared one: uses up
+  std::vector<std::string> expressions = {};  ///< predicates of the host (`device_matcher`); all hold, after selectors
+  sorted_map<std::int64_t> capacities = {};   ///< how much of each every device must have; of a shared one: uses up
   device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
   bool beside_preferred = false;
 
   std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of all the above
-  std::uint16_t container =
-      0;  ///< number of the container, among `containers`, that uses them: kubelets align container by container
+  std::uint16_t container = 0;  ///< whose they are, among `containers`: kubelets align container by container
 };
 
 /// What the devices of several requests of one pod, or of one claim, have in common (DRA's constraints). One that lacks the attribute

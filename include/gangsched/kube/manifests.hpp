@@ -41,9 +41,11 @@ struct node_manifest {
   resource_list reserved = {};
   std::vector<std::uint32_t> reserved_cpus = {};
   /// What its annotations say that counts beside a NodeMetric. node.koordinator.sh/raw-allocatable: what there is in truth, where
-  /// `spec.allocatable` says more. scheduling.koordinator.sh/usage-thresholds: percentages, for all that is used and for what production
-  /// uses. node.koordinator.sh/thirdPartyAllocations: what others have given away of what is lent to batch.
-  load_amounts raw = {}, thresholds = {}, prod_thresholds = {}, batch_elsewhere = {};
+  /// `spec.allocatable` says more. scheduling.koordinator.sh/usage-thresholds: percentages, for all that is used, for what production
+  /// uses, and for a mean or a percentile, named as in `node_metric_manifest::aggregated`, without seconds if it is over the longest
+  /// period. node.koordinator.sh/thirdPartyAllocations: what others have given away of what is lent to batch.
+  load_amounts raw = {}, thresholds = {}, prod_thresholds = {}, percentile_thresholds = {}, batch_elsewhere = {};
+  std::string percentile = {};
   /// Of its CSINode: the labels that say where volumes of a driver can be reached, by driver, and in-tree plugins whose work drivers do.
   sorted_map<std::vector<std::string>> topology_keys = {};
   std::vector<std::string> migrated_plugins = {};
@@ -79,7 +81,9 @@ struct pod_manifest {
   std::vector<std::string> user_groups = {};
   std::string owner_kind = {};  ///< its controller: what spreading by default goes by
   std::string owner_name = {};
-  label_map annotations = {};  ///< those about groups, where their members are to be, queues and devices
+  std::optional<instant> scheduled = {},
+                         initialized = {};  ///< since when it is, by its conditions (LoadAwareScheduling)
+  label_map annotations = {};               ///< those about groups, where their members are to be, queues and devices
   /// Limits of its containers, then of its init containers; empty if none has any. They count for LimitRanges and
   /// ResourceQuotas, and for plugins that go by load: `apply` puts them into the spec.
   std::vector<resource_list> limits = {};

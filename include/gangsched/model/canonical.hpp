@@ -10,6 +10,7 @@
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/pod_class.hpp"
 #include "gangsched/model/reservation_terms.hpp"
+#include "gangsched/model/spec.hpp"
 
 /// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over.
 namespace gangsched::inline GANGSCHED_ABI::canonical {
@@ -381,6 +382,11 @@ void put(Out& out, const reservation_affinity& v) {
   put(out, v.name), put(out, v.selector), put(out, v.required), put(out, v.tolerations);
 }
 
+template <class Out>
+void put(Out& out, const load_estimate& v) {
+  put(out, v.cpu_percent), put(out, v.memory_percent), put(out, v.after_scheduled), put(out, v.after_initialized);
+}
+
 /// Everything of a class but what depends on the rest of the cluster, and what is derived.
 template <class Out>
 void put(Out& out, const pod_class& v) {
@@ -402,6 +408,7 @@ void put(Out& out, const pod_class& v) {
   if (!v.exact_reservation.empty()) put(out, std::uint8_t{'e'}), put(out, v.exact_reservation);
   if (!v.requests_none.empty()) put(out, std::uint8_t{'0'}), put(out, v.requests_none);
   if (v.ignores_reservations) put(out, std::uint8_t{'n'});
+  if (v.load != nullptr) put(out, std::uint8_t{'l'}), put(out, *v.load);
 }
 
 /// The bytes by themselves.

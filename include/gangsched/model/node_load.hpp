@@ -84,6 +84,14 @@ inline constexpr std::string_view cpu_prod_threshold = "load.cpu.threshold.prod"
 inline constexpr std::string_view memory_prod_threshold = "load.memory.threshold.prod";
 /// Of nodes: what they cost (a count, in any unit that is the same for all).
 inline constexpr std::string_view price = "load.price";
+/// Of nodes: thresholds of their own for a mean or a percentile, instead of those for all that is used; and what is used by that, nothing
+/// where it was not measured (counts).
+inline constexpr std::string_view cpu_percentile_threshold = "load.cpu.threshold.percentile";
+inline constexpr std::string_view memory_percentile_threshold = "load.memory.threshold.percentile";
+inline constexpr std::string_view cpu_percentile = "load.cpu.percentile";
+inline constexpr std::string_view memory_percentile = "load.memory.percentile";
+/// Of pods: when they were given their node, if that is not when they started (an instant).
+inline constexpr std::string_view scheduled = "load.scheduled";
 /// Of pods: when their init containers had ended (an instant).
 inline constexpr std::string_view initialized = "load.initialized";
 /// Of pods: 1 where what they use was measured as of another priority class than theirs.

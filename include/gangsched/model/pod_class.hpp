@@ -143,9 +143,8 @@ struct spread_rule {
 struct pod_counters {
   std::vector<counter_id> named;    ///< those it brings to life, ascending
   std::vector<counter_id> matched;  ///< live ones with it in their scope, ascending
-  std::vector<counter_id>
-      counted;  ///< what goes up where it is placed: matched ones that count pods, and its own terms'
-  std::vector<counter_id> minded;  ///< matched ones that count terms: what others want of it
+  std::vector<counter_id> counted;  ///< what goes up where it is placed: matched that count pods, and its own terms'
+  std::vector<counter_id> minded;   ///< matched ones that count terms: what others want of it
 
   std::vector<counter_id> affinity;         ///< pods that match all its required affinity terms, per topology key
   std::vector<counter_id> anti_affinity;    ///< pods that match a required anti-affinity term, per term
@@ -184,8 +183,9 @@ struct pod_class {
 
   /// Init containers first; empty if it is as if there were one container, or none, with `requests` and no limit (policies/pod_bounds.hpp).
   std::vector<container_bounds> bounds;
-  std::vector<amount> overhead;  ///< beside `bounds`
-  bool of_daemon_set = false;    ///< its controller is one
+  std::vector<amount> overhead;                           ///< beside `bounds`
+  bool of_daemon_set = false;                             ///< its controller is one
+  std::shared_ptr<const struct load_estimate> load = {};  ///< of itself; null: nothing
 
   std::vector<toleration_symbols> tolerations;
   std::vector<label_symbols> node_selector;

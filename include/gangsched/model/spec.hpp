@@ -35,6 +35,12 @@ struct container {
   resource_list limits = {};
 };
 
+/// What LoadAwareScheduling is to think that a pod uses, where it lets pods say so, instead of what it thinks of all.
+struct load_estimate {
+  std::optional<std::int64_t> cpu_percent = {}, memory_percent = {};    ///< of the larger of request and limit
+  std::optional<instant> after_scheduled = {}, after_initialized = {};  ///< so long it counts whatever was measured
+  friend bool operator==(const load_estimate&, const load_estimate&) = default;
+};
 /// A zone or region label of a volume: the node must have one of the values.
 struct volume_zone {
   std::string key;
@@ -72,10 +78,8 @@ struct resource_claim_spec {
   std::string ns = "default";
   std::vector<device_request> devices = {};
   std::vector<device_constraint> constraints = {};
-  std::int32_t most_pods =
-      256;  ///< on nodes at once, as Kubernetes has it; 0: any number (a pod group reserves it, KEP-5729)
-  std::vector<held_device> held_devices =
-      {};  ///< what it has where the pods that others bound run; empty: the library's guess
+  std::int32_t most_pods = 256;  ///< on nodes at once, as in Kubernetes; 0: any number (KEP-5729: it is a group's)
+  std::vector<held_device> held_devices = {};  ///< what it has where others bound its pods; empty: the library's guess
   /// where it is allocated though nobody uses it yet: it keeps that until a pod that uses it runs, or it is deallocated
   node_id node = {};
 };
@@ -91,14 +95,11 @@ struct pod_spec {
   pod_volumes volumes = {};
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
-  bool guaranteed =
-      false;  ///< status.qosClass is Guaranteed: a node whose NUMA cells are known gives it CPUs and memory of its own
-  cpu_binding bind_cpus =
-      {};  ///< where NUMA cells are known: CPUs of its own for the pod as one, from the scheduler (NodeNUMAResource)
+  bool guaranteed = false;     ///< status.qosClass is so: where NUMA cells are known it gets CPUs and memory
+  cpu_binding bind_cpus = {};  ///< there, CPUs for the pod as one, from the scheduler (NodeNUMAResource)
   std::vector<device_request> devices = {};                ///< beside the resources that containers request by number
   std::vector<device_constraint> device_constraints = {};  ///< on `devices`
-  std::vector<resource_claim_id> resource_claims =
-      {};                                      ///< of its namespace, each once: devices that it shares with others
+  std::vector<resource_claim_id> resource_claims = {};     ///< of its namespace, each once: devices that it shares
   std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
   label_map node_selector = {};
   node_affinity affinity = {};
@@ -136,6 +137,7 @@ struct pod_spec {
   /// (docs/deadlines.md); nothing happens to who runs beyond it.
   std::optional<instant> deadline = {};
   instant max_wait{0};
+  load_estimate load = {};
   controller_ref controller = {};
   std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
 };

@@ -184,8 +184,47 @@ std::optional<error> set_pods(cluster& on, const node_metric_manifest& from, nod
       continue;
     }
     if (auto wrong = set_counts(on, *pod, one.used, node_load::cpu_used, node_load::memory_used)) return wrong;
-    const bool other = band != priority_band::none && band != band_of(on, *pod);
+    const bool other = band != band_of(on, *pod);  // (of one that is measured as of none too)
     if (auto set = on.set_column(*pod, node_load::other_class, other ? 1 : 0); !set) return std::move(set).error();
+  }
+  return std::nullopt;
+}
+
+/// What was measured of a mean or a percentile: "p95.300", or over the longest period "p95"; null if nothing was.
+const load_amounts* measured_by(const node_metric_manifest& from, std::string_view how) {
+  const load_amounts* found = nullptr;
+  std::int64_t longest = -1;
+  for (const auto& [name, amounts] : from.aggregated) {
+    if (!amounts.cpu && !amounts.memory) continue;
+    if (name == how) found = &amounts;
+    if (how.find('.') != std::string_view::npos || name.substr(0, name.rfind('.')) != how) continue;
+    const std::int64_t seconds = std::stoll(name.substr(name.rfind('.') + 1));
+    if (seconds >= longest) longest = seconds, found = &amounts;
+  }
+  return found;
+}
+
+/// The node's own thresholds for a mean or a percentile. One over the longest period that was not measured is what is used.
+std::optional<error> set_percentile(cluster& on, const node_manifest& of, const node_metric_manifest& from,
+                                    node_id node) {
+  if (auto wrong = set_new_counts(on, node, of.percentile_thresholds, node_load::cpu_percentile_threshold,
+                                  node_load::memory_percentile_threshold))
+    return wrong;
+  if (!of.percentile_thresholds.cpu) return std::nullopt;
+  const load_amounts* used = measured_by(from, of.percentile);
+  if (used == nullptr && of.percentile.find('.') == std::string::npos) used = &from.used;
+  if (used == nullptr) return std::nullopt;
+  return set_new_counts(on, node, *used, node_load::cpu_percentile, node_load::memory_percentile);
+}
+
+/// Since when pods have their node, and their init containers have ended.
+std::optional<error> set_times(cluster& on, const pod_manifest& of) {
+  const auto pod = of.scheduled || of.initialized ? on.find_pod(of.spec.ns, of.spec.name) : std::nullopt;
+  if (!pod) return std::nullopt;
+  for (const auto& [column, at] :
+       {std::pair{node_load::scheduled, of.scheduled}, std::pair{node_load::initialized, of.initialized}}) {
+    if (!at) continue;
+    if (auto set = on.set_column(*pod, column, node_load::word(*at)); !set) return std::move(set).error();
   }
   return std::nullopt;
 }
@@ -199,9 +238,14 @@ std::optional<error> set_node(cluster& on, const node_metric_manifest& from, nod
     return wrong;
   for (const auto& [how, amounts] : from.aggregated) {
     if (auto wrong = set_new_counts(on, node, amounts, "load.cpu." + how, "load.memory." + how)) return wrong;
+    const std::string type = how.substr(0, how.rfind('.'));
+    const load_amounts* const longest = measured_by(from, type);
+    if (longest != &amounts) continue;
+    if (auto wrong = set_new_counts(on, node, amounts, "load.cpu." + type, "load.memory." + type)) return wrong;
   }
   std::vector<std::pair<std::string_view, std::int64_t>> words;
-  if (from.interval_seconds) words.emplace_back(node_load::interval, node_load::count_word(*from.interval_seconds));
+  constexpr std::int64_t often = 60;  // DefaultNodeMetricReportInterval
+  words.emplace_back(node_load::interval, node_load::count_word(from.interval_seconds.value_or(often)));
   if (from.measured) words.emplace_back(node_load::measured, node_load::word(*from.measured));
   for (const auto& [column, word] : words)
     if (auto set = on.set_column(node, column, word); !set) return std::move(set).error();
@@ -254,10 +298,23 @@ bool read_node_and_load(reader& read, const place& of, node_manifest& out, const
       return in.integer(w, key == "cpu" ? *to.cpu : *to.memory, 0, std::int64_t{1'000'000});
     });
   };
+  const auto aggregated = [&](reader& in, const place& root) {
+    instant over{0};
+    const bool fine = in.fields(root, [&](std::string_view key, const place& v) {
+      if (key == "usageThresholds") return percentages(in, v, out.percentile_thresholds);
+      if (key == "usageAggregationType") return in.text(v, out.percentile);
+      return key == "usageAggregatedDuration" ? read_duration(in, v, "5m0s", over) : in.ignore(key, v, {});
+    });
+    if (out.percentile.empty()) out.percentile_thresholds = {};
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(over).count();
+    if (seconds != 0) out.percentile += fmt::format(".{}", seconds);
+    return fine;
+  };
   const auto thresholds = [&](reader& in, const place& root) {
     return in.fields(root, [&](std::string_view key, const place& v) {
       if (key == "usageThresholds") return percentages(in, v, out.thresholds);
-      return key == "prodUsageThresholds" ? percentages(in, v, out.prod_thresholds) : in.ignore(key, v, {});
+      if (key == "prodUsageThresholds") return percentages(in, v, out.prod_thresholds);
+      return key == "aggregatedUsage" ? aggregated(in, v) : in.ignore(key, v, {});
     });
   };
   const auto raw = [&](reader& in, const place& root) {
@@ -287,7 +344,7 @@ bool read_node_and_load(reader& read, const place& of, node_manifest& out, const
   };
   // Koordinator's plugins do without annotations that they cannot read.
   if (!read_if_sound(read, of, "scheduling.koordinator.sh/usage-thresholds", thresholds))
-    out.thresholds = out.prod_thresholds = {};
+    out.thresholds = out.prod_thresholds = out.percentile_thresholds = {};
   if (!read_if_sound(read, of, "node.koordinator.sh/raw-allocatable", raw)) out.raw = {};
   return read_annotation(read, of, "node.koordinator.sh/thirdPartyAllocations", elsewhere);
 }
@@ -357,7 +414,10 @@ std::optional<error> apply_measurements(cluster& on, const manifests& what) {
   if (what.node_metrics.empty()) return std::nullopt;
   if (auto made = colocation::make_columns(on); !made) return std::move(made).error();
   if (auto made = on.add_node_column(node_load::interval); !made) return std::move(made).error();
-  if (auto made = on.add_pod_column(node_load::other_class); !made) return std::move(made).error();
+  for (const std::string_view name : {node_load::other_class, node_load::scheduled, node_load::initialized})
+    if (auto made = on.add_pod_column(name); !made) return std::move(made).error();
+  for (const pod_manifest& of : what.pods)
+    if (auto wrong = set_times(on, of)) return wrong;
   sorted_map<const node_metric_manifest*> by_node;
   for (const node_metric_manifest& one : what.node_metrics) by_node.insert_or_assign(one.node, &one);
   for (const node_manifest& of : what.nodes) {
@@ -366,6 +426,7 @@ std::optional<error> apply_measurements(cluster& on, const manifests& what) {
     if (found == by_node.end() || !node) continue;
     const node_metric_manifest& metric = *found->second;
     auto wrong = set_words_of_node(on, of, *node);
+    if (!wrong) wrong = set_percentile(on, of, metric, *node);
     if (!wrong) wrong = set_node(on, metric, *node);
     if (!wrong && what.colocation && metric.measured) wrong = lend(on, *what.colocation, of, *node, *metric.measured);
     if (!wrong) continue;

@@ -154,20 +154,27 @@ void default_pod_requests(pod_spec& spec, const resource_list& limits) {
   spec.resources->insert(limits.begin(), limits.end());
 }
 
-/// Of its conditions the first DisruptionTarget says whether a preemption ends it (kube-framework 8.1).
+/// Of its conditions the first DisruptionTarget says whether a preemption ends it (kube-framework 8.1), and the first PodScheduled and
+/// Initialized since when it is so.
 bool read_conditions(reader& read, const place& of, pod_manifest& out) {
-  bool found = false;
+  bool found = false, found_scheduled = false, found_initialized = false;
   return read.items(of, [&](const place& item) {
     std::string type, status, reason;
+    std::optional<instant> since;
     const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
       if (key == "type") return read.text(v, type);
       if (key == "status") return read.text(v, status);
       if (key == "reason") return read.text(v, reason);
-      return read.ignore(key, v, {"lastProbeTime", "lastTransitionTime", "message", "observedGeneration"});
+      if (key == "lastTransitionTime") return v.at->kind == value_kind::null || read.time(v, since.emplace());
+      return read.ignore(key, v, {"lastProbeTime", "message", "observedGeneration"});
     });
     if (fine && type == "DisruptionTarget" && !std::exchange(found, true)) {
       out.spec.preempted = status == "True" && reason == "PreemptionByScheduler";
     }
+    if (fine && type == "PodScheduled" && !std::exchange(found_scheduled, true) && status == "True")
+      out.scheduled = since;
+    if (fine && type == "Initialized" && !std::exchange(found_initialized, true) && status == "True")
+      out.initialized = since;
     return fine;
   });
 }
@@ -337,7 +344,7 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   });
   out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
   return fine && read_device_requests(read, of, out) && read_cpu_binding(read, of, out) &&
-         read_reservation_words(read, of, out);
+         read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

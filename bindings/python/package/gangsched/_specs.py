@@ -148,6 +148,12 @@ class Pod:
     deadline: Optional[float] = None
     max_wait: float = 0.0
     start_time: Optional[float] = None
+    #: What LoadAwareScheduling is to think that it uses, where its argument ``allowCustomizeEstimation`` lets pods say so: percents of
+    #: the larger of request and limit, and for how many seconds that counts whatever was measured.
+    load_cpu_percent: Optional[int] = None
+    load_memory_percent: Optional[int] = None
+    load_after_scheduled: Optional[float] = None
+    load_after_initialized: Optional[float] = None
     #: It is a reservation; it runs in one, or not at all; what reservations hold is free to it, and it draws from none.
     reservation: Optional[Reservation] = None
     room_in: Optional[RoomIn] = None
