@@ -329,16 +329,11 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
     unknown_.insert(state_->pods.cls[one.pod]);
   }
   // Who was woken for a class that has fallen apart was woken for its own part only.
-  struct open_wake {
-    wake before;
-    class_id own;
-  };
-  std::vector<open_wake> open;
+  std::vector<std::pair<wake, class_id>> open;
   for (row_t pod = 0; pod < woken_for_.size(); ++pod) {
     if (woken_for_[pod].cls == no_class || !state_->pods.alive(pod)) continue;
-    const class_id own = state_->class_of(pod);
-    open.push_back({woken_for_[pod], own});
-    woken_for_[pod].cls = own;
+    open.emplace_back(woken_for_[pod], state_->class_of(pod));
+    woken_for_[pod].cls = open.back().second;
   }
   for (const auto& [woken, own] : open) {
     std::vector<class_id> parts;

@@ -16,13 +16,13 @@ GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, resource_kind kin
   std::int64_t sum = nodes_.used.at(node, kind);
   const auto add = [&](std::int64_t by) { return !__builtin_add_overflow(sum, by, &sum); };
   if (replaced != nullptr) {
-    sum -= replaced->counted(kind);
+    sum -= counted_amount(*replaced, kind);
     if (!add(rooms_.drawn(replaced->held_room, node, kind))) return false;  // it may own that no more
   }
   // What owners have drawn from reservations, or keep from being held, is held again when they leave.
   for (row_t pod = reserved_.empty() ? no_row : nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
     if (reserved_.row_of(pod) == no_row) continue;
-    if (!add(classes_[pods_.cls[pod]].counted(kind) - reserved_.left(pod, kind))) return false;
+    if (!add(counted_amount(classes_[pods_.cls[pod]], kind) - reserved_.left(pod, kind))) return false;
   }
   return add(more);
 }

@@ -255,7 +255,7 @@ GANGSCHED_INLINE std::uint32_t reservation_table::owners(row_t pod) const noexce
 
 GANGSCHED_INLINE std::int64_t reservation_table::left(row_t pod, resource_kind kind) const noexcept {
   if (spent(pod)) return 0;
-  const std::int64_t held = classes_[pods_.cls[pod]].counted(kind);
+  const std::int64_t held = counted_amount(classes_[pods_.cls[pod]], kind);
   return held == 0 ? 0 : std::max<std::int64_t>(0, held - drawn_.at(row_of(pod), kind));
 }
 
@@ -289,7 +289,7 @@ GANGSCHED_INLINE void reservation_table::count(row_t pod, row_t node, std::int64
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (record_[row]->pod != pod) return draw(row, pod, node, sign);
   detail::each_counted_kind(cls, [&](resource_kind kind) {
-    const std::int64_t drawn = cls.counted(kind) - left(pod, kind);
+    const std::int64_t drawn = counted_amount(cls, kind) - left(pod, kind);
     if (drawn != 0) nodes_.used.set(node, kind, nodes_.used.at(node, kind) - sign * drawn);
   });
 }
@@ -303,8 +303,8 @@ GANGSCHED_INLINE void reservation_table::draw(row_t row, row_t pod, row_t node, 
   if (was_there_[pod]) there_before_.set(row, static_cast<std::uint32_t>(there_before_[row] + sign));
   const bool spent_after = spent(holder);
   detail::each_counted_kind(held, [&](resource_kind kind) {
-    const std::int64_t all = held.counted(kind), drawn = drawn_.at(row, kind);
-    const std::int64_t now = drawn + sign * cls.counted(kind);
+    const std::int64_t all = counted_amount(held, kind), drawn = drawn_.at(row, kind);
+    const std::int64_t now = drawn + sign * counted_amount(cls, kind);
     const std::int64_t before = spent_before ? 0 : std::max<std::int64_t>(0, all - drawn);
     const std::int64_t after = spent_after ? 0 : std::max<std::int64_t>(0, all - now);
     if (now != drawn) drawn_.set(row, kind, now);

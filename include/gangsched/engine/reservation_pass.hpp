@@ -68,8 +68,8 @@ class without_reservations {
 /// The best of the reservations that the pod may use on the node (no_row: on any) with which filters let it in, or no_row.
 /// O(reservations there · hooks).
 [[nodiscard]] GANGSCHED_API row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node);
-/// The same for a node that was picked for the pod: @p found, or no_row where it has room there beside all reservations. Not success: neither
-/// is so, because a hook failed or says something else than when it was asked first.
+/// The same for a node that was picked for the pod: @p found, or no_row where it has room there beside all reservations. Not success:
+/// neither is so, because a hook failed or says something else than when it was asked first.
 [[nodiscard]] GANGSCHED_API status find_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node,
                                                     row_t& found);
 inline constexpr const char* no_pods_to_allocate_around = "node(s) no pod(s) to meet the pre-allocation requirements";

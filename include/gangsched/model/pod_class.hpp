@@ -221,15 +221,6 @@ struct pod_class {
       if (a.kind == kind) return a.value;
     return 0;
   }
-  /// What it counts for on its node, of kinds that are not requested too. O(kinds requested).
-  [[nodiscard]] std::int64_t counted(resource_kind kind) const noexcept {
-    switch (kind) {
-      case kinds::pods: return 1;
-      case kinds::scored_cpu: return scored_cpu;
-      case kinds::scored_memory: return scored_memory;
-      default: return request(kind);
-    }
-  }
   /// Whether it requests resources beyond Kubernetes' own, which nodes may count their devices by. O(1).
   [[nodiscard]] bool requests_others() const noexcept {
     return !requests.empty() && requests.back().kind >= kinds::first_other;

@@ -19,6 +19,16 @@ class digest;
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
+/// What a pod of the class counts for on its node, of kinds that are not requested too. O(kinds requested).
+[[nodiscard]] inline std::int64_t counted_amount(const pod_class& cls, resource_kind kind) noexcept {
+  switch (kind) {
+    case kinds::pods: return 1;
+    case kinds::scored_cpu: return cls.scored_cpu;
+    case kinds::scored_memory: return cls.scored_memory;
+    default: return cls.request(kind);
+  }
+}
+
 struct cluster_state;
 struct node_table;
 struct pod_table;
