@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "gangsched/core/saturating_add.hpp"
+#include "gangsched/devices/device_inventory.hpp"
+#include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/inside.hpp"
 #include "gangsched/model/node_load.hpp"
@@ -45,14 +49,17 @@ void each_pod_on(const model::cluster_state& state, row_t node, const Visit& vis
     if (state.reserved.row_of(pod) == no_row) visit(pod_id{pod, state.pods.rows.generation(pod)});
 }
 
+GANGSCHED_INLINE bool is_measured(const cluster& on, pod_id pod) {
+  return std::any_of(all_load_columns.begin(), all_load_columns.end(),
+                     [&](const load_columns& one) { return on.column_of(pod, one.used).value_or(0) != 0; });
+}
+
 GANGSCHED_INLINE void count_pod(const cluster& on, pod_id pod, both_loads& sums) {
   const priority_band band = band_of(on, pod);
   if (band == priority_band::batch || band == priority_band::free) return;
   const model::cluster_state& state = inside(on);
   const pod_class& cls = state.classes[state.pods.cls[pod.row]];
-  const bool measured = std::any_of(all_load_columns.begin(), all_load_columns.end(), [&](const load_columns& one) {
-    return on.column_of(pod, one.used).value_or(0) != 0;
-  });
+  const bool measured = is_measured(on, pod);
   // (Whoever has CPUs of his own lends none of them. What an unmeasured pod requests is not in `larger`, in Koordinator either.)
   const bool keeps_cpus = measured && qos_of(on, pod) == qos_class::lse;
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -86,17 +93,80 @@ GANGSCHED_INLINE both_loads load_of(const cluster& on, node_id node) {
   return made;
 }
 
+/// A faster CPU does more of what batch requests.
+GANGSCHED_INLINE std::int64_t batch_cpu(std::int64_t milli, std::int64_t normalization) noexcept {
+  if (normalization <= 100) return milli;
+  return saturating_cast(std::ceil(std::trunc(static_cast<double>(milli) * 1000.0 * ratio_of(normalization)) / 1000.0));
+}
+/// (Of CPU Koordinator knows no `request`.)
+GANGSCHED_INLINE colocation_strategy::of_resource cpu_rule(const colocation_strategy& of) noexcept {
+  colocation_strategy::of_resource cpu = of.cpu;
+  if (cpu.by == colocation_strategy::policy::request) cpu.by = colocation_strategy::policy::usage;
+  return cpu;
+}
+
+/// What is divided among cells is counted in thousandths, as Koordinator's quantities are: of bytes, too.
+inline constexpr std::array<std::int64_t, all_load_columns.size()> parts_of{1, 1000};
+GANGSCHED_INLINE std::int64_t in_parts(std::size_t i, std::int64_t amount, unsigned among = 1) noexcept {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t parts = amount > most / parts_of[i] ? most : amount * parts_of[i];
+  return among == 1 ? parts : saturating_cast(std::ceil(static_cast<double>(parts) / static_cast<double>(among)));
+}
+
+/// The cells that a pod has CPUs or memory in; all if it has none.
+GANGSCHED_INLINE cell_mask cells_of(const cluster& on, pod_id pod, cell_mask all) {
+  cell_mask mine = 0;
+  for (const device_grant& one : on.devices_of(pod)) {
+    if (one.kind == device_grant::form::cpus) mine |= one_cell(one.device);
+    if (one.kind == device_grant::form::memory) mine |= static_cast<cell_mask>(one.device);
+  }
+  return (mine & all) != 0 ? mine & all : all;
+}
+
+GANGSCHED_INLINE void count_in_cells(const cluster& on, pod_id pod, cell_mask all, std::vector<both_loads>& cells) {
+  const priority_band band = band_of(on, pod);
+  if (band == priority_band::batch || band == priority_band::free) return;
+  const model::cluster_state& state = inside(on);
+  const pod_class& cls = state.classes[state.pods.cls[pod.row]];
+  const bool measured = is_measured(on, pod), keeps_cpus = measured && qos_of(on, pod) == qos_class::lse;
+  const cell_mask mine = cells_of(on, pod, all);
+  const auto among = static_cast<unsigned>(std::popcount(mine));
+  for (std::size_t i = 0; i < all_load_columns.size(); ++i) {
+    const std::int64_t requested = in_parts(i, cls.request(i == 0 ? kinds::cpu : kinds::memory), among);
+    const std::int64_t used = measured ? in_parts(i, count_of(on, pod, all_load_columns[i].used), among) : requested;
+    for (cell_mask rest = mine; rest != 0; rest = static_cast<cell_mask>(rest & (rest - 1))) {
+      colocation_load& sum = cells[static_cast<std::size_t>(std::countr_zero(rest))][i];
+      sum.requested = saturating_add(sum.requested, requested);
+      sum.used = saturating_add(sum.used, keeps_cpus && i == 0 ? requested : used);
+      sum.larger = saturating_add(sum.larger, std::max(requested, used));
+    }
+  }
+}
+
+/// `batch_amount` without what follows from the capacity alone; @p most: nothing, or what batch has at most.
+GANGSCHED_INLINE std::int64_t batch_left(colocation_strategy::policy by, const colocation_load& of, std::int64_t margin,
+                                         std::optional<std::int64_t> most) noexcept {
+  using policy = colocation_strategy::policy;
+  const std::int64_t system = by == policy::request ? of.reserved : std::max(of.system_used, of.reserved);
+  const std::int64_t pods = by == policy::request ? of.requested : by == policy::usage ? of.used : of.larger;
+  const std::int64_t left =
+      std::max<std::int64_t>(0, saturating_add(saturating_add(saturating_add(of.capacity, -margin), -system), -pods));
+  return most ? std::min(left, *most) : left;
+}
+GANGSCHED_INLINE std::int64_t margin_of(const colocation_strategy::of_resource& by, std::int64_t capacity) noexcept {
+  return share_of(capacity, ratio_of(100 - by.reclaim_percent));
+}
+GANGSCHED_INLINE std::optional<std::int64_t> most_of(const colocation_strategy::of_resource& by,
+                                                     std::int64_t capacity) noexcept {
+  if (!by.batch_percent) return std::nullopt;
+  return share_of(capacity, ratio_of(*by.batch_percent));
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE std::int64_t batch_amount(const colocation_strategy::of_resource& by,
                                            const colocation_load& of) noexcept {
-  using policy = colocation_strategy::policy;
-  const std::int64_t margin = detail::share_of(of.capacity, detail::ratio_of(100 - by.reclaim_percent));
-  const std::int64_t system = by.by == policy::request ? of.reserved : std::max(of.system_used, of.reserved);
-  const std::int64_t pods = by.by == policy::request ? of.requested : by.by == policy::usage ? of.used : of.larger;
-  const std::int64_t left =
-      std::max<std::int64_t>(0, saturating_add(saturating_add(saturating_add(of.capacity, -margin), -system), -pods));
-  return by.batch_percent ? std::min(left, detail::share_of(of.capacity, detail::ratio_of(*by.batch_percent))) : left;
+  return detail::batch_left(by.by, of, detail::margin_of(by, of.capacity), detail::most_of(by, of.capacity));
 }
 
 GANGSCHED_INLINE std::int64_t mid_amount(const colocation_strategy::of_resource& by, std::int64_t unallocated_percent,
@@ -123,24 +193,16 @@ GANGSCHED_INLINE result<void> colocation::make_columns(cluster& on) {
 GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, node_id node, instant now) {
   if (!on.contains(node)) return detail::unknown_id("node");
   if (told_.size() <= node.row) told_.resize(node.row + std::size_t{1});
-  const auto measured = node_load::when(on.column_of(node, node_load::measured).value_or(0));
-  const bool known = measured && now <= later_by(*measured, strategy_.degrade_after);
+  const bool known = measured(on, node, now);
   const detail::both_loads load = known ? detail::load_of(on, node) : detail::both_loads{};
-  colocation_strategy::of_resource cpu = strategy_.cpu;
-  if (cpu.by == colocation_strategy::policy::request) cpu.by = colocation_strategy::policy::usage;
-  // A faster CPU does more of what batch requests.
   const std::int64_t faster = detail::count_of(on, node, node_load::cpu_normalization, 100);
-  const auto batch_cpu = [&](std::int64_t milli) {
-    if (faster <= 100) return milli;
-    return saturating_cast(
-        std::ceil(std::trunc(static_cast<double>(milli) * 1000.0 * detail::ratio_of(faster)) / 1000.0));
-  };
+  const std::int64_t batch_cpu = detail::batch_cpu(batch_amount(detail::cpu_rule(strategy_), load[0]), faster);
   const auto without_others = [&](std::size_t i, std::int64_t amount) {
     return std::max<std::int64_t>(0, amount - detail::count_of(on, node, detail::all_load_columns[i].elsewhere));
   };
   const band_resources batch = resources_of(priority_band::batch), mid = resources_of(priority_band::mid);
   const std::array<std::pair<std::string_view, std::int64_t>, 4> amounts{
-      {{batch.cpu, without_others(0, batch_cpu(batch_amount(cpu, load[0])))},
+      {{batch.cpu, without_others(0, batch_cpu)},
        {batch.memory, without_others(1, batch_amount(strategy_.memory, load[1]))},
        {mid.cpu, mid_amount(strategy_.cpu, strategy_.mid_unallocated_percent, load[0])},
        {mid.memory, mid_amount(strategy_.memory, strategy_.mid_unallocated_percent, load[1])}}};
@@ -164,6 +226,52 @@ GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, instant now) {
   for (const node_id node : on.nodes())
     if (auto done = refresh(on, node, now); !done) return done;
   return {};
+}
+
+GANGSCHED_INLINE bool colocation::measured(const cluster& on, node_id node, instant now) const {
+  const auto at = node_load::when(on.column_of(node, node_load::measured).value_or(0));
+  return at && now <= later_by(*at, strategy_.degrade_after);
+}
+
+GANGSCHED_INLINE std::vector<cell_share> colocation::in_cells(const cluster& on, node_id node, instant now) const {
+  std::vector<cell_share> made;
+  const device_state devices = on.contains(node) ? on.devices_of(node) : device_state{};
+  const numa_layout* const numa = devices ? devices.inventory->numa.get() : nullptr;
+  if (numa == nullptr) return made;
+  const unsigned number = numa->topology.cell_number();
+  for (const cpu_group& cell : numa->topology.cells()) made.push_back({.cell = cell.id});
+  if (!measured(on, node, now)) return made;
+
+  cpu_set usable = numa->topology.cpus();
+  for (const std::uint32_t cpu : numa->spec.reserved_cpus) usable.erase(cpu);
+  const detail::both_loads whole = detail::load_of(on, node);
+  constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
+  std::vector<detail::both_loads> cells(number);
+  const std::array<colocation_strategy::of_resource, 2> rules{detail::cpu_rule(strategy_), strategy_.memory};
+  for (unsigned cell = 0; cell < number; ++cell) {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      cells[cell][i].system_used = detail::in_parts(i, whole[i].system_used, number);
+      cells[cell][i].reserved = detail::in_parts(i, whole[i].reserved, number);
+    }
+  }
+  detail::each_pod_on(detail::inside(on), node.row,
+                      [&](pod_id pod) { detail::count_in_cells(on, pod, numa->topology.machine(), cells); });
+  for (unsigned cell = 0; cell < number; ++cell) {
+    const std::array<std::int64_t, 2> capacity{
+        1000 * std::int64_t{(usable & numa->topology.cells()[cell].cpus).count()},
+        static_cast<std::int64_t>(std::min<std::uint64_t>(numa->topology.memory(cell, 0), most_bytes))};
+    std::array<std::int64_t, 2> left{};
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      std::optional<std::int64_t> most = detail::most_of(rules[i], capacity[i]);
+      if (most) most = detail::in_parts(i, *most);
+      cells[cell][i].capacity = detail::in_parts(i, capacity[i]);
+      left[i] = detail::batch_left(rules[i].by, cells[cell][i],
+                                   detail::in_parts(i, detail::margin_of(rules[i], capacity[i])), most);
+    }
+    made[cell].cpu = detail::batch_cpu(left[0], detail::count_of(on, node, node_load::cpu_normalization, 100));
+    made[cell].memory = left[1] / detail::parts_of[1] + (left[1] % detail::parts_of[1] != 0 ? 1 : 0);
+  }
+  return made;
 }
 
 GANGSCHED_INLINE std::vector<pod_id> colocation::in_excess(const cluster& on, node_id node) {

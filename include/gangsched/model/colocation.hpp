@@ -49,6 +49,13 @@ struct colocation_load {
                                                     std::int64_t unallocated_percent,
                                                     const colocation_load& of) noexcept;
 
+/// What a NUMA cell has of `resources_of(batch)`: thousandths of CPUs, bytes.
+struct cell_share {
+  std::uint32_t cell = 0;  ///< its id
+  std::int64_t cpu = 0, memory = 0;
+  friend bool operator==(const cell_share&, const cell_share&) = default;
+};
+
 /// Works out, from what the host measured (columns, docs/colocation.md), how much of `resources_of(batch)` and `resources_of(mid)` each
 /// node has, and tells the cluster: Koordinator's controller of node resources. It stands beside a scheduler, which knows nothing of it:
 /// to that they are amounts that nodes have. As long as a pod is not measured it counts by its request. After a restart it tells again.
@@ -65,6 +72,14 @@ class GANGSCHED_API colocation {
   /// The same of all nodes; those before one that fails are done. O(nodes + pods on them).
   result<void> refresh(cluster& on, instant now);
 
+  /// What each NUMA cell of a node has of batch, by ascending id; nothing where cells are not known. Of each cell it is worked out as of
+  /// the whole node, by its CPUs that nobody reserves and its memory. Nobody measures cells: what the system uses and what is reserved is
+  /// in all of them alike, rounded up, and so is what a pod requests and uses, but for one that has CPUs or memory in some: it is in
+  /// these. By `max_usage_request` a pod that was not measured counts by its request. What is given away elsewhere is the whole node's. 0
+  /// where nobody measures any more. Source: calculateOnNUMALevel, pkg/slo-controller/noderesource/plugins/batchresource/plugin.go, 1.7.0.
+  /// O(pods there · what they have + cells).
+  [[nodiscard]] std::vector<cell_share> in_cells(const cluster& on, node_id node, instant now) const;
+
   /// The pods of batch and mid that have to leave a node so that the others have as much of each resource as they request: of the lowest
   /// priority first, then those that use most, of memory if that is short, else of CPU, the last that came first. The host deletes them;
   /// Koordinator's agent does so by what they use, and throttles CPU before. Nobody if all fit. O(pods there · log).
@@ -75,6 +90,7 @@ class GANGSCHED_API colocation {
     node_id node;
     instant at{};
   };
+  [[nodiscard]] bool measured(const cluster& on, node_id node, instant now) const;
   colocation_strategy strategy_;
   std::vector<told> told_;  ///< by row of the node
 };
