@@ -91,7 +91,7 @@ GANGSCHED_INLINE std::vector<row_t> leaving_pods::due(instant now) {
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   constexpr instant patience = std::chrono::seconds{1};
   for (told_pod& one : told_)
-    if (later_by(one.at, patience) <= now) one.at = now, found.push_back(one.pod.row);
+    if (elapsed(one.at, now) >= patience) one.at = now, found.push_back(one.pod.row);  // not at the end of time
   const auto by_row = [](const told_pod& one, row_t row) { return one.pod.row < row; };
   const std::size_t known = told_.size();
   for (const row_t pod : changed_) {

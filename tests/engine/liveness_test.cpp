@@ -314,6 +314,35 @@ TEST_CASE("clocks may begin before their epoch, and near the end of time nothing
   }
 }
 
+TEST_CASE("who has to go at the end of time is told once, so that the host's loop ends", "[engine][liveness]") {
+  SECTION("a reservation that is over") {
+    world w;
+    const node_id n = w.add(a_node{"n"}.cpu(1));
+    pod_spec held = a_pod{"r"}.cpu(1);
+    held.reservation = reservation_spec{.expires = instant::max() - 1s};
+    held.node = n;
+    w.add(held);
+    w.now = instant::max() - 1s;
+    CHECK(w.run() == words{"evict r n"});
+    w.now = instant::max();
+    CHECK(w.run() == words{"evict r n"});  // a second later, to a host that did not listen
+    CHECK(w.run().empty());
+  }
+  SECTION("victims that had notice") {
+    scheduler_options late = world::lowest_first();
+    late.eviction_notice = 1h;
+    world w{profiles::kube_default(), late};
+    const node_id n = w.add(a_node{"n"}.cpu(1));
+    pod_spec low = a_pod{"low"}.cpu(1);
+    low.node = n;
+    w.add(low);
+    w.add(a_pod{"high"}.cpu(1).priority(10));
+    w.now = instant::max();
+    CHECK(w.run() == words{"nominate high n", "notice low n"});
+    CHECK(w.run().empty());
+  }
+}
+
 TEST_CASE("a pod that had a node before the scheduler was made stands in its queue when it fails",
           "[engine][liveness]") {
   world w;

@@ -35,7 +35,7 @@ class GANGSCHED_API eviction_notices {
     if (all_.empty() || (!look_ && now < *next_due())) return;
     for (const row_t pod : drop_ended()) withdraw(pod);
     for (notice& one : all_) {
-      if (now < one.due) continue;
+      if (now < one.due || one.due == instant::max()) continue;  // the end of time is never
       evict(one.victim, text_of(one));
       one.due = later_by(now, patience);
     }
