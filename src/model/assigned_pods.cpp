@@ -27,6 +27,12 @@ GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, resource_kind kin
   return add(more);
 }
 
+GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const amount& held) const noexcept {
+  const auto fits = [&](resource_kind kind) { return fits_in_words(node, kind, held.value); };
+  return fits(held.kind) && (held.kind != kinds::cpu || fits(kinds::scored_cpu)) &&
+         (held.kind != kinds::memory || fits(kinds::scored_memory));
+}
+
 GANGSCHED_INLINE void assigned_pods::count_usage(row_t node, const pod_class& cls, std::int64_t sign) {
   matrix_column& used = nodes_.used;
   for (const amount& a : cls.requests) used.set(node, a.kind, used.at(node, a.kind) + sign * a.value);

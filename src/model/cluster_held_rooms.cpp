@@ -46,9 +46,7 @@ GANGSCHED_INLINE result<void> cluster::set_held_room(const held_room_spec& spec)
     if (!amounts) return std::move(amounts).error();
     parts.push_back({node.row, no_row, to_amounts(state, *amounts)});
     for (const amount& one : parts.back().amounts) {
-      const auto fits = [&](resource_kind kind) { return state.assigned.fits_in_words(node.row, kind, one.value); };
-      if (!fits(one.kind) || (one.kind == kinds::cpu && !fits(kinds::scored_cpu)) ||
-          (one.kind == kinds::memory && !fits(kinds::scored_memory))) {
+      if (!state.assigned.fits_in_words(node.row, one)) {
         return error{errc::overflow, object, field + ".amounts", "the node's usage would not fit into 64 bits"};
       }
     }

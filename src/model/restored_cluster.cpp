@@ -291,11 +291,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_rooms() {
       }
       parts.push_back({from.node, no_row, to_amounts(all, amounts)});
       for (const amount& held : parts.back().amounts) {
-        std::int64_t sum = 0;
-        for (const resource_kind kind : {held.kind, kinds::scored_cpu, kinds::scored_memory}) {
-          if (__builtin_add_overflow(all.nodes.used.at(from.node, kind), held.value, &sum))
-            return damaged("held rooms");
-        }
+        if (!all.assigned.fits_in_words(from.node, held)) return damaged("held rooms");
       }
     }
     if (one.name.empty()) return damaged("held rooms");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -209,6 +210,18 @@ TEST_CASE("queues keep what is used in them, and columns their words", "[record]
   cluster again = restore_cluster(take_snapshot(w.cluster).value()).value();
   CHECK(again.queues().usage_of(again.queues().find("top").value()).used == used.used);
   check_alike(w);
+}
+
+TEST_CASE("rooms of all that fits into 64 bits come back, whatever is held of something else", "[record]") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(4));
+  w.must(w.cluster.set_held_room({.name = "a", .parts = {{n, {{"memory", quantity{most}}}}}}));
+  w.must(w.cluster.set_held_room({.name = "b", .parts = {{n, {{"example.com/x", quantity{most}}}}}}));
+  const result<cluster> again = restore_cluster(take_snapshot(w.cluster).value());
+  REQUIRE(again);
+  CHECK(again->digest() == w.cluster.digest());
+  CHECK(again->left_of_room("b", n, "example.com/x") == most);
 }
 
 TEST_CASE("devices stay whose they are", "[record]") {

@@ -87,6 +87,8 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// The same of @p more of a kind, instead of what @p replaced has of it. O(pods there), if there are reservations.
   [[nodiscard]] bool fits_in_words(row_t node, resource_kind kind, std::int64_t more,
                                    const pod_class* replaced = nullptr) const noexcept;
+  /// The same of what a room holds there: in what scores go by, too.
+  [[nodiscard]] bool fits_in_words(row_t node, const amount& held) const noexcept;
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
 
