@@ -195,6 +195,36 @@ TEST_CASE("what an owner keeps from being held counts for the usage that has to 
   }
 }
 
+TEST_CASE("an update may say which reservation a pod draws from", "[engine][reservations]") {
+  world w;
+  const node_id n = w.add(a_node{"n"}.cpu(16));
+  pod_spec there = owner("there", 2);
+  there.node = n;
+  w.add(there);
+  SECTION("one that it draws from already, as it was there before") {
+    pod_spec held = holder("r", 4, "a", true);
+    held.reservation->pre_allocation = pre_allocation::required;
+    const pod_id r = w.add(held);
+    CHECK(w.run(true) == words{"bind r n"});
+    CHECK(w.cluster.left_of(r, "cpu") == 2000);
+    there.draws_from = r;
+    w.must(w.cluster.update_pod(w.pod("there"), there));
+    CHECK(w.cluster.left_of(r, "cpu") == 2000);
+    w.now = 1s;
+    CHECK(w.run().empty());
+  }
+  SECTION("one that is for once: it is over then") {
+    pod_spec held = holder("r", 4, "a", true);
+    held.node = n;
+    const pod_id r = w.add(held);
+    there.draws_from = r;
+    w.must(w.cluster.update_pod(w.pod("there"), there));
+    w.remove(w.pod("there"));
+    CHECK(w.cluster.left_of(r, "cpu") == 0);
+    CHECK(w.run() == words{"evict r n"});
+  }
+}
+
 TEST_CASE("who ignores reservations takes no devices from them", "[engine][reservations][devices]") {
   world w;
   node_spec machine = a_node{"n"}.cpu(8).gpus(2);

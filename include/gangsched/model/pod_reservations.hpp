@@ -32,7 +32,9 @@ inline void settle_reservation(model::cluster_state& state, row_t pod, row_t nod
   const bool was_one = state.reserved.row_of(pod) != no_row;
   if (!spec.reservation) {
     if (was_one) forget_reservation(state, pod, node);
-    if (spec.node && spec.draws_from) state.reserved.choose(pod, spec.draws_from.row);
+    // One that it draws from already it may have been in before that came.
+    if (spec.node && spec.draws_from && state.reserved.drawn_by(pod) != spec.draws_from.row)
+      state.reserved.choose(pod, spec.draws_from.row);
     return;
   }
   if (!was_one && state.reserved.involves(pod)) state.reserved.choose(pod, no_row);
