@@ -112,7 +112,10 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
       break;
   }
   // Woken on behalf of a class that it has left, or cannot stand for.
-  if (e.group) unschedulable_.pass_on_group(e.row);
+  if (e.group) {
+    unschedulable_.member_changed(pod, e.row);
+    unschedulable_.pass_on_group(e.row);
+  }
   if (item.where == place::gated)
     unschedulable_.pass_on(pod);
   else

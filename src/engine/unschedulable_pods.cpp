@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -194,7 +193,7 @@ GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
     if (state_->pods.state[pod] != pod_state::pending || !entities_->has_profile(pod)) return;
     const class_id cls = state_->class_of(pod);
     const std::pair one{cls, state_->classes.generation(cls)};
-    if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);
+    if (!is_among(one, of.classes)) of.classes.push_back(one);
   });
 }
 

@@ -95,8 +95,11 @@ GANGSCHED_INLINE void waiting_pods::end_call() noexcept {
   if (!std::exchange(compact_, false)) return;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (!stands(i)) continue;
     const row_t pod = all_[i].pod.row;
+    if (!stands(i)) {
+      if (place_[pod] == i + 1) place_[pod] = 0;  // the host took it back, as the log is about to say
+      continue;
+    }
     if (kept != i) all_[kept] = std::move(all_[i]);
     place_[pod] = static_cast<std::uint32_t>(++kept);
   }

@@ -323,6 +323,29 @@ TEST_CASE("room for all of a gang ends its backoff, and who comes in that instan
   }
 }
 
+TEST_CASE("room for what a gang asks for since an update ends its backoff", "[backfill][wake]") {
+  for (const bool new_member : {false, true}) {
+    world w{profiles::bin_packing(), {.ties = tie_rule::lowest_row}};
+    w.add(a_node{"n"}.cpu(100).gpus(4));
+    for (const char* name : {"old0", "old1"}) w.add(a_pod{name}.gpus(2));
+    w.run(true);
+    const group_id gang = w.add(a_gang{"gang", new_member ? 2 : 1});
+    const a_pod smaller = a_pod{"m0"}.gpus(1).in(gang);
+    w.add(a_pod{"m0"}.gpus(new_member ? 1 : 4).in(gang));
+    if (new_member) w.add(a_pod{"m1"}.gpus(4).in(gang));
+    CHECK(count(w.run(true), "reject m0") == 1);
+    if (new_member) {
+      w.remove(w.pod("m1"));
+      w.add(a_pod{"m2"}.cpu(1).gpus(1).in(gang));
+    } else {
+      w.must(w.cluster.update_pod(w.pod("m0"), smaller));
+    }
+    w.remove(w.pod("old0"));
+    w.add(a_pod{"new"}.gpus(2));
+    CHECK(count(w.run(true), "bind m") == (new_member ? 2 : 1));
+  }
+}
+
 TEST_CASE("who has waited longer than max_overtake is overtaken by nobody any more", "[backfill]") {
   world w{by_age(), with(backfill_rule::none, 100s)};
   for (const char* name : {"a", "b"}) w.add(a_node{name}.cpu(4));

@@ -57,6 +57,19 @@ TEST_CASE("a pod waits as long as it has the node by the same attempt", "[parts]
   CHECK(f.waiting.empty());
 }
 
+TEST_CASE("who was taken back by the host has no place any more, though the log was not read", "[parts]") {
+  fixture f;
+  const pod_id a = f.assume("a");
+  f.hold(a, 10s);
+  REQUIRE(f.cluster.release(a));
+  f.waiting.compact();
+  f.waiting.end_call();
+  REQUIRE(f.cluster.assume(a, f.node));
+  engine::waiting_pods copied{inside(f.cluster)};
+  copied = f.waiting;  // as a fork has it: with no room for more than it holds
+  CHECK_FALSE(copied.has(a.row));
+}
+
 TEST_CASE("the first time that a plugin holds a pod counts, and no longer than 15 minutes", "[parts]") {
   engine::waiting_pods::entry one{};
   engine::waiting_pods::hold(one, 2, instant{1s}, 10s);

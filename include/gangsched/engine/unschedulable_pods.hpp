@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/core/peer.hpp"
 #include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/group_parts.hpp"
@@ -120,6 +121,17 @@ class GANGSCHED_API unschedulable_pods {
     }
   }
 
+  /// A member of the group came or was updated. A group that waits on (it backs off) is like no other until it is tried, and hears of what
+  /// helps the member.
+  void member_changed(row_t pod, row_t group) {
+    const auto at = groups_.find(group);
+    if (at == waiting_groups::none) return;
+    const class_id cls = state_->class_of(pod);
+    const std::pair its{cls, state_->classes.generation(cls)};
+    if (!is_among(its, groups_[at].classes)) groups_[at].classes.push_back(its);
+    groups_.set_kind(at, 0, queue_->sort());
+    groups_.forget_condition(at);
+  }
   /// What plugins say of classes may be another now.
   void forget_conditions() noexcept { plan_epoch_ = no_epoch; }
   /// Drops everybody.
