@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -128,6 +129,7 @@ void append_micros(std::string& out, std::uint64_t ns) {
 
 struct trace::state {
   state(const cluster& of, const trace_options& how) : on(&of), clock(how.clock) {
+    if (how.records > ring.max_size()) throw std::bad_alloc{};  // as for the next smaller number, not std::length_error
     ring.resize(std::max<std::size_t>(how.records, 1));
   }
   /// The next one to write; what it was before is gone.

@@ -118,6 +118,15 @@ TEST_CASE("a trace in C is JSON of the calls, with times where it is timed") {
   }
 }
 
+TEST_CASE("a trace of more records than there can be memory for is not made, in C") {
+  c_world world;
+  gangsched_scheduler_options how = options();
+  how.trace = GANGSCHED_TRACE_BY_NOW;
+  how.trace_records = UINT64_MAX;
+  CHECK(gangsched_scheduler_create(world.cluster, nullptr, &how, &world.scheduler, world.error) == GANGSCHED_NO_MEMORY);
+  CHECK(world.scheduler == nullptr);
+}
+
 TEST_CASE("metrics, events and a trace in C are one scheduler's, together, and change no decision") {
   c_world watched, plain;
   gangsched_scheduler_options how = options();
