@@ -68,8 +68,11 @@ func (l *Loop) now() int64 { return l.start + int64(l.clock.Elapsed()) }
 // longestRest is how long the loop rests at most, so that who looks at it sees it alive.
 const longestRest = 5 * time.Second
 
-// Run decides until the context ends.
+// Run decides until the context ends. It stays on one thread: the C library's allocator has an arena for each thread that takes memory, and a goroutine
+// that moves from thread to thread leaves memory that is free, and of no use to others, in all of them.
 func (l *Loop) Run(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
 	for {

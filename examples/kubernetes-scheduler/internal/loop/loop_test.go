@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -383,5 +385,32 @@ func TestNoMoreIsPromisedThanIsBoundSoon(t *testing.T) {
 	ledger.HasRead(1, &share.Document{Seq: 20, Entries: make([]share.Entry, 20)}, 0)
 	if got := l.room(); got != 4*7-20 {
 		t.Errorf("room for %d", got)
+	}
+}
+
+// Memory that C takes from many threads is in as many arenas, and each keeps what is free in it.
+func TestTheLoopStaysOnOneThread(t *testing.T) {
+	w := newWorld(t)
+	var over atomic.Bool
+	var others sync.WaitGroup
+	for range 4 { // so that a goroutine that may move does
+		others.Go(func() {
+			for !over.Load() {
+				time.Sleep(time.Microsecond)
+				for until := time.Now().Add(50 * time.Microsecond); time.Now().Before(until); {
+				}
+			}
+		})
+	}
+	threads := map[int]bool{}
+	for range 500 {
+		thread, err := Ask(t.Context(), w.Loop, func(*gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (int, error) { return unix.Gettid(), nil })
+		must(t, err)
+		threads[thread] = true
+	}
+	over.Store(true)
+	others.Wait()
+	if len(threads) != 1 {
+		t.Errorf("it has run on %d threads", len(threads))
 	}
 }
