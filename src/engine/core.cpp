@@ -148,6 +148,7 @@ GANGSCHED_INLINE void core::forget_cached() {
 GANGSCHED_INLINE void core::read_log() {
   if (state_->undo.trying()) return;
   search_.candidates().drop_unused();
+  picker_.drop_outdated();
   if (notes_) [[unlikely]]
     notes_->read_log();
   else

@@ -72,6 +72,20 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
   return *indexes_.emplace_back(cached{cls, clock_, std::move(made)}).index;
 }
 
+GANGSCHED_INLINE void picker::drop_outdated() {
+  constexpr std::size_t most_at_once = 16;  // so that no call takes long
+  const std::uint64_t epoch = state_->topologies.plan_epoch();
+  if (epoch == cleared_epoch_) return;
+  std::size_t dropped = 0;
+  std::erase_if(indexes_, [&](const cached& one) {
+    const bool goes = dropped < most_at_once && !one.index->plan().holds(*state_);
+    dropped += goes;
+    return goes;
+  });
+  if (dropped != 0) scanned_.candidates = 0;  // what it is about may be gone
+  if (dropped < most_at_once) cleared_epoch_ = epoch;
+}
+
 /// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes
 /// at once. (A class that nobody has seen since is picked for without an index: it may not come again.)
 GANGSCHED_INLINE bool picker::pays_to_index(class_id cls) {

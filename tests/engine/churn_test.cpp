@@ -143,6 +143,34 @@ TEST_CASE("who was rejected and is gone leaves nothing behind with those who wai
     CHECK(second < first + 2 * half);  // less than a pointer or a number each
   }
 }
+
+TEST_CASE("indexes that do not hold any more after a collection go", "[engine][churn]") {
+  const auto kind = std::find_if(churn_kinds().begin(), churn_kinds().end(),
+                                 [](const churn_kind& one) { return one.name == "pod names"; });
+  REQUIRE(kind != churn_kinds().end());
+  churned world;
+  constexpr std::size_t nodes = 4000, collections = 100;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    node_spec made{.name = "more" + std::to_string(i)};
+    made.labels = {{"zone", "z"}};
+    made.allocatable = {{"cpu", quantity{1000}}, {"pods", quantity{1000}}};
+    REQUIRE(world.cluster.add_node(made).has_value());
+  }
+  std::uint64_t i = 0;
+  for (; i < 100; ++i) world.step(*kind, i);
+  const std::size_t before = allocated();
+  const std::uint64_t freed = inside(world.cluster).collection.freed;
+  inside(world.cluster).collection.always = true;
+  for (; i < 100 + collections; ++i) {
+    // A name that nobody has any more, so that each collection frees something.
+    REQUIRE(world.cluster.set_namespace({.name = "n" + std::to_string(i)}).has_value());
+    REQUIRE(world.cluster.remove_namespace("n" + std::to_string(i)).has_value());
+    world.step(*kind, i);
+  }
+  CHECK(inside(world.cluster).collection.freed >= freed + collections / 2);
+  CHECK(allocated() < before + collections * nodes * 5);  // an index is larger
+  CHECK(world.scheduler.verify().has_value());
+}
 #endif
 
 TEST_CASE("memory and time a pod stay where they are over millions of objects of each kind", "[.long][churn]") {

@@ -82,6 +82,10 @@ class GANGSCHED_API picker {
     only_filter_ = false;  // an exception may have ended a pick
     tried_ = no_row;
   }
+  /// Frees indexes that nobody will ask again, because their plan does not hold any more: of classes that are gone, or of
+  /// before a collection. Not inside a trial, after which they may hold again. O(indexes) where what plans depend on has
+  /// changed, else O(1).
+  void drop_outdated();
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
   /// The error of a plugin that broke its contract, in words that are kept until the next one.
@@ -163,6 +167,7 @@ class GANGSCHED_API picker {
   std::optional<instant> supposed_time_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   std::vector<cached> indexes_;
+  std::uint64_t cleared_epoch_ = 0;  // topology_table::plan_epoch when `drop_outdated` had dropped all
   /// When a class was picked for last, as a position in the log; and where its index was found last among `indexes_`.
   struct seen_class {
     std::uint32_t generation = 0;
