@@ -47,22 +47,28 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
   if (record.kind == change_kind::namespace_changed)
     touched = reads::pods;  // who is near whom may be told by their labels
+  const auto some_concerned = [&](const auto& hooks) {
+    return std::any_of(hooks.begin(), hooks.end(), [&](const planned& one) { return concerns(*one.plugin, record); });
+  };
   bool local = rejectors == 0;
-  bool beyond = std::any_of(plan.cycle_hooks.begin(), plan.cycle_hooks.end(),
-                            [&](const planned& one) { return concerns(*one.plugin, record); });
+  bool beyond = some_concerned(plan.cycle_hooks);
+  // A filter that rejects a node by a number need not be among those that rejected the pod: another one, local as well, had rejected the
+  // node first.
+  const bool lets_more = record.about_numbers() && some_concerned(plan.local_filters);
   for (const planned& hook : plan.filters) {
-    if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0 || !concerns(*hook.plugin, record)) continue;
+    if ((rejectors & plugin_bit(*plan.table, *hook.plugin)) == 0) continue;
+    const auto same = [&](const planned& other) { return other.mark == hook.mark; };
+    const bool is_local =
+        hook.plugin->requeue == nullptr && std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same);
+    local = local || (is_local && lets_more);
+    if (!concerns(*hook.plugin, record)) continue;
     if (hook.plugin->requeue != nullptr) {
       if (!any(hook.plugin->wakes_on & what.what)) continue;
       if (hook.plugin->requeue(hook.plugin->self.get(), what, pod_view{*state_, state_->classes[cls]}) == hint::queue)
         return true;
       continue;
     }
-    const auto same = [&](const planned& other) { return other.mark == hook.mark; };
-    if (std::any_of(plan.local_filters.begin(), plan.local_filters.end(), same))
-      local = true;
-    else
-      beyond = true;
+    (is_local ? local : beyond) = true;
   }
   if (record.about_numbers()) {
     // Reserve and permit hooks that refused are not among the rejectors, which are filters.

@@ -181,6 +181,20 @@ TEST_CASE("power per node is the host's to say and reserve hooks' to count", "[e
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("a number wakes who was rejected by others, before the number would have been looked at",
+          "[engine][columns]") {
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all);  // by hints the update would have woken it
+  world w{with_columns_of(node_power{}), by(rule)};
+  a_node machine{"n"};
+  const node_id n = w.add(machine.cpu(1));
+  w.add(a_pod{"p"}.cpu(2).resource("power/watts", quantity{300}));
+  CHECK(w.run() == words{"reject p"});
+  w.must(w.cluster.update_node(n, machine.cpu(8)));
+  CHECK(w.run_at(10s).empty());  // it would fit, but for power
+  w.must(w.cluster.set_column(n, "watts", 300));
+  CHECK(w.run_at(30s) == words{"bind p n"});
+}
+
 namespace {
 
 /// Rejects by a column of the host's that others may know, too.

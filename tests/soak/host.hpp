@@ -71,6 +71,7 @@ class host {
   void change_budget(const step& one);
   void hold_room(const step& one);
   void set_column(const step& one);
+  void measure(const step& one, dice any);
 
   // queues.cpp
   void change_queue(const step& one);
@@ -105,7 +106,8 @@ class host {
   void check_record();
   void roll_back(const step& one);
   void commit(const step& one);
-  [[nodiscard]] bool held_by_quota(const known_pod& pod, number node) const;
+  [[nodiscard]] bool refused_by_plugin(const known_pod& pod, number node) const;
+  [[nodiscard]] std::optional<std::string> explained_place(const known_pod& pod) const;
   [[nodiscard]] std::optional<number> simple_place(const known_pod& pod) const;
 
   // decisions.cpp

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gangsched/model/node_load.hpp"
 #include "host.hpp"
 
 /// Groups, and what is known by name: classes, namespaces, services, budgets, claims.
@@ -109,8 +110,56 @@ void host::hold_room(const step& one) {
   known_.rooms[one.object] = std::move(parts);
 }
 
+/// How loaded a node or a pod is, as LoadAwareScheduling and its like hear it: mostly what can be, now and then a word that says nothing.
+void host::measure(const step& one, dice any) {
+  using namespace node_load;
+  const auto cpu = [&] { return any.percent(10) ? any.between(-3, 3) : count_word(any.between(0, 9000)); };
+  const auto memory = [&] { return any.percent(10) ? any.between(-3, 3) : count_word(any.between(0, 12) << 30); };
+  const auto share = [&] {
+    return any.percent(10) ? any.between(-3, 3) : word(static_cast<double>(any.between(0, 130)));
+  };
+  const auto moment = [&] { return any.percent(10) ? 0 : word(now_ - std::chrono::seconds{any.between(0, 100)}); };
+  const std::map<std::string_view, std::int64_t> of_nodes{{measured, moment()},
+                                                          {age, count_word(any.between(0, 400))},
+                                                          {interval, count_word(any.between(0, 60))},
+                                                          {cpu_mean, share()},
+                                                          {memory_mean, share()},
+                                                          {cpu_deviation, share()},
+                                                          {cpu_used, cpu()},
+                                                          {memory_used, memory()},
+                                                          {cpu_system, cpu()},
+                                                          {"load.cpu.p95", cpu()},
+                                                          {"load.cpu.avg", cpu()},
+                                                          {cpu_raw, cpu()},
+                                                          {cpu_threshold, count_word(any.between(0, 100))},
+                                                          {cpu_prod_threshold, count_word(any.between(0, 100))},
+                                                          {cpu_percentile_threshold, count_word(any.between(0, 100))},
+                                                          {cpu_percentile, cpu()},
+                                                          {price, count_word(any.between(0, 5))}};
+  const std::map<std::string_view, std::int64_t> of_pods{{cpu_used, cpu()},
+                                                         {memory_used, memory()},
+                                                         {scheduled, moment()},
+                                                         {initialized, moment()},
+                                                         {other_class, any.between(0, 1)}};
+  if (const auto node = known_.nodes.find(one.node); node != known_.nodes.end()) {
+    for (const auto& [column, its] : of_nodes) {
+      if (column != measured && any.percent(60)) continue;
+      must(cluster_.add_node_column(column), "add_node_column");
+      must(cluster_.set_column(node->second.id, column, its), "set_column of a node");
+    }
+  }
+  if (const auto pod = known_.pods.find(one.object); pod != known_.pods.end()) {
+    for (const auto& [column, its] : of_pods) {
+      if (any.percent(60)) continue;
+      must(cluster_.add_pod_column(column), "add_pod_column");
+      must(cluster_.set_column(pod->second.id, column, its), "set_column of a pod");
+    }
+  }
+}
+
 void host::set_column(const step& one) {
   dice any = one.details();
+  if (any.percent(50)) return measure(one, any);
   if (!known_.has_columns) {
     called<"cluster::add_node_column">();
     called<"cluster::add_group_column">();

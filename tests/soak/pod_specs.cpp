@@ -60,6 +60,7 @@ constexpr std::array<chance, static_cast<std::size_t>(pod_trait::count)> all_pod
     {"volumes on nodes", 3},
     {"claims for nodes", 3},
     {"a claim that is missing", 1},
+    {"a load of its own", 4},
 }};
 
 label_selector of_app(dice& any) { return {.match_labels = {{"app", "a" + std::to_string(any.below(4))}}}; }
@@ -290,6 +291,12 @@ pod_spec make_pod(const step& from, const references& to) {
   if (auto of = from.trait(pod_trait::run_time)) made.expected_run_time = std::chrono::seconds{of->between(1, 300)};
   if (auto of = from.trait(pod_trait::deadline)) made.deadline = std::chrono::seconds{of->between(0, 400)};
   if (auto of = from.trait(pod_trait::max_wait)) made.max_wait = std::chrono::seconds{of->between(1, 100)};
+  if (auto of = from.trait(pod_trait::load)) {
+    made.load = {.cpu_percent = of->between(1, 100)};
+    if (of->percent(50)) made.load.memory_percent = of->between(1, 100);
+    if (of->percent(50)) made.load.after_scheduled = std::chrono::seconds{of->between(0, 100)};
+    if (of->percent(50)) made.load.after_initialized = std::chrono::seconds{of->between(0, 100)};
+  }
   if (auto of = from.trait(pod_trait::required_node)) made.required_node = node_name(static_cast<number>(of->below(8)));
   made.group = to.group;
   if (to.group) {

@@ -46,6 +46,13 @@ argument random_arguments(std::string_view plugin, dice& any) {
     const argument::fields zones{{"topologyKey", "zone"}, {"maxSkew", 1}, {"whenUnsatisfiable", "ScheduleAnyway"}};
     return argument::fields{{"defaultingType", "List"}, {"defaultConstraints", argument::list{zones}}};
   }
+  if (plugin == "LoadAwareScheduling" && any.percent(70)) {
+    return argument::fields{
+        {"allowCustomizeEstimation", any.percent(70)},
+        {"usageThresholds", argument::fields{{"cpu", any.between(20, 90)}}},
+        {"estimatedSecondsAfterPodScheduled", any.between(0, 60)},
+        {"aggregated", argument::fields{{"usageAggregationType", "p95"}, {"scoreAggregationType", "avg"}}}};
+  }
   if (plugin == "NetworkCost") {
     const argument::fields rack{{"key", "rack"}, {"cost", 1}}, zone{{"key", "zone"}, {"cost", 4}};
     return argument::fields{{"levels", argument::list{rack, zone}}};

@@ -83,6 +83,7 @@ enum class pod_trait : std::uint8_t {
   volume_nodes,
   bindable_nodes,
   claim_problem,
+  load,
   count
 };
 enum class group_trait : std::uint8_t {

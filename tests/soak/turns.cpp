@@ -85,23 +85,36 @@ void host::settle() {
     const auto stands = scheduler_->standing(pod.id);
     if (!stands || stands->place != queue_place::unschedulable) continue;
     const auto node = simple_place(pod);
-    if (node && !held_by_quota(pod, *node))
+    if (node && !refused_by_plugin(pod, *node))
       wrong("a pod that fits stays unschedulable", text_of(at) + ", it fits " + node_name(*node));
+    if (const auto fits = explained_place(pod))
+      wrong("a pod that explain finds a node for stays unschedulable", text_of(at) + ", it fits " + *fits);
   }
 }
 
-/// Whether a policy of queues does not let it there as things stand.
-bool host::held_by_quota(const known_pod& pod, number node) const {
-  if (pod.spec.queue.empty() && queue_of(pod).empty()) return false;
+/// Whether a policy of queues, or what was measured, does not let it there as things stand.
+bool host::refused_by_plugin(const known_pod& pod, number node) const {
   const auto said = scheduler_->explain(pod.id);
   if (!said) return false;
-  const auto is_policy = [](std::string_view plugin) {
-    return plugin == "FairShare" || plugin == "CapacityScheduling" || plugin == "ElasticQuota" || plugin == "HiveD" ||
-           plugin == "Kueue" || plugin == "Volcano" || plugin == "YuniKorn";
+  const bool in_queue = !pod.spec.queue.empty() || !queue_of(pod).empty();
+  const auto refuses = [&](std::string_view plugin) {
+    const bool by_queue = plugin == "FairShare" || plugin == "CapacityScheduling" || plugin == "ElasticQuota" ||
+                          plugin == "HiveD" || plugin == "Kueue" || plugin == "Volcano" || plugin == "YuniKorn";
+    return by_queue ? in_queue : plugin == "LoadAwareScheduling";
   };
-  if (is_policy(said->rejected_by)) return true;
+  if (refuses(said->rejected_by)) return true;
   return std::any_of(said->nodes.begin(), said->nodes.end(),
-                     [&](const node_verdict& one) { return one.name == node_name(node) && is_policy(one.plugin); });
+                     [&](const node_verdict& one) { return one.name == node_name(node) && refuses(one.plugin); });
+}
+
+/// A node that all filters let the pod on, where nothing but filters and quotas decides about that.
+std::optional<std::string> host::explained_place(const known_pod& pod) const {
+  if (pod.spec.group || on_.host_plugin || pod.spec.reservation) return std::nullopt;
+  const auto said = scheduler_->explain(pod.id);
+  if (!said || !said->rejected_by.empty()) return std::nullopt;
+  for (const node_verdict& one : said->nodes)
+    if (one.code == code::success) return one.name;
+  return std::nullopt;
 }
 
 /// A node that takes the pod for certain.
