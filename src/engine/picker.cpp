@@ -28,6 +28,7 @@ GANGSCHED_INLINE picker::picker(model::cluster_state& state, const profile_set& 
       options_(options),
       statistics_(&statistics),
       now_(&now),
+      indexes_(state),
       answers_(state, options.indexed_classes != 0 ? options.indexed_classes : detail::least_indexes),
       watched_(options.check_hooks || options.count_reasons) {}
 
@@ -45,45 +46,16 @@ GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(cl
   return plan;
 }
 
-GANGSCHED_INLINE picker::cached* picker::find_index(class_id cls) {
-  if (seen_classes_.size() <= cls) seen_classes_.resize(state_->classes.size());
-  std::uint32_t& at = seen_classes_[cls].index_at;
-  const auto is_it = [&](const cached& one) { return one.cls == cls && one.index->plan().holds(*state_); };
-  if (at >= indexes_.size() || !is_it(indexes_[at]))
-    at = static_cast<std::uint32_t>(std::find_if(indexes_.begin(), indexes_.end(), is_it) - indexes_.begin());
-  return at < indexes_.size() ? &indexes_[at] : nullptr;
-}
-
 GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
-  ++clock_;
-  if (cached* const known = find_index(cls)) {
-    known->used = clock_;
-    return *known->index;
-  }
+  if (class_index* const known = indexes_.use(cls)) return *known;
   auto made = std::make_unique<class_index>(*state_, shared_plan(cls), *statistics_, &answers_);
   if (options_.count_reasons) made->keep_reasons();
   scanned_.candidates = 0;  // what it is about may be gone, and another index where that was
-  const auto oldest = [&] {
-    return std::min_element(indexes_.begin(), indexes_.end(),
-                            [](const cached& a, const cached& b) { return a.used < b.used; });
-  };
-  const std::size_t most = detail::most_indexes(options_.indexed_classes, state_->nodes.rows.count());
-  while (indexes_.size() >= most) indexes_.erase(oldest());
-  return *indexes_.emplace_back(cached{cls, clock_, std::move(made)}).index;
+  return indexes_.add(cls, std::move(made), detail::most_indexes(options_.indexed_classes, state_->nodes.rows.count()));
 }
 
 GANGSCHED_INLINE void picker::drop_outdated() {
-  constexpr std::size_t most_at_once = 16;  // so that no call takes long
-  const std::uint64_t epoch = state_->topologies.plan_epoch();
-  if (epoch == cleared_epoch_) return;
-  std::size_t dropped = 0;
-  std::erase_if(indexes_, [&](const cached& one) {
-    const bool goes = dropped < most_at_once && !one.index->plan().holds(*state_);
-    dropped += goes;
-    return goes;
-  });
-  if (dropped != 0) scanned_.candidates = 0;  // what it is about may be gone
-  if (dropped < most_at_once) cleared_epoch_ = epoch;
+  if (indexes_.drop_outdated()) scanned_.candidates = 0;  // what it is about may be gone
 }
 
 /// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes
@@ -210,7 +182,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   if (watched_ && options_.check_hooks) {
     if (const auto wrong = plan_difference(plan, *new_plan(cls))) {
       broken_ = "a hook read more than its signature says: " + *wrong;
-      std::erase_if(indexes_, [&](const cached& one) { return one.cls == cls; });
+      indexes_.erase(cls);
       plans_[cls] = nullptr;
       result.said = status::error(broken_.c_str());
       return result;
@@ -227,8 +199,8 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     return result;
   }
   const auto indexed = [&] {
-    const cached* const its = find_index(cls);
-    return its != nullptr && its->index->whole();
+    const class_index* const its = indexes_.find(cls);
+    return its != nullptr && its->whole();
   };
   // (One node is asked about for who is nominated there: no index is built for that.)
   const bool few = plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed());
@@ -446,7 +418,7 @@ GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool ad
 }
 
 GANGSCHED_INLINE std::optional<std::string> picker::difference() {
-  for (const cached& one : indexes_) {
+  for (const index_cache::cached& one : indexes_.all()) {
     // What a class without pods counts by may be dead; its index is brought up to date when the next pod comes.
     if (!one.index->plan().holds(*state_) || !state_->classes.has_pods(one.cls)) continue;
     const model::held_rooms::lift own_room{state_->rooms, state_->classes[one.cls]};

@@ -97,10 +97,6 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   return line;
 }
 
-GANGSCHED_INLINE bool unschedulable_pods::admitted_alike(class_id cls) const {
-  return !admission_checks::asks_each_pod(judge_->profile_of(cls));
-}
-
 /// Whether a pod of the line would be let in now. (Of a hook that fails the attempt will tell.)
 GANGSCHED_INLINE bool unschedulable_pods::admits(class_id cls, class_line& line, row_t pod) {
   const refusal why = admission_->ask({pod, false});
@@ -275,7 +271,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
     }
     if (there && options_->wake == wake_rule::hints && !rejections_[next.pod].at_admission) continue;
     if (there && line.refusers != 0 && !admits(why.cls, line, next.pod)) {
-      if (admitted_alike(why.cls)) return;
+      if (!admission_checks::asks_each_pod(judge_->profile_of(why.cls))) return;
       continue;
     }
     if (i == line.front) ++line.front;

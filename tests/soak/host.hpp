@@ -108,6 +108,7 @@ class host {
   void commit(const step& one);
   [[nodiscard]] bool refused_by_plugin(const known_pod& pod, number node) const;
   [[nodiscard]] std::optional<std::string> explained_place(const known_pod& pod) const;
+  [[nodiscard]] std::optional<std::string> explained_placement(number at, const known_group& group) const;
   [[nodiscard]] std::optional<number> simple_place(const known_pod& pod) const;
 
   // decisions.cpp

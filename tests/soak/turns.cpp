@@ -90,6 +90,10 @@ void host::settle() {
     if (const auto fits = explained_place(pod))
       wrong("a pod that explain finds a node for stays unschedulable", text_of(at) + ", it fits " + *fits);
   }
+  for (const auto& [at, group] : known_.groups) {
+    if (const auto fits = explained_placement(at, group))
+      wrong("a gang that explain finds a placement for stays unschedulable", group.spec.name + ", it fits " + *fits);
+  }
 }
 
 /// Whether a policy of queues, or what was measured, does not let it there as things stand.
@@ -114,6 +118,29 @@ std::optional<std::string> host::explained_place(const known_pod& pod) const {
   if (!said || !said->rejected_by.empty()) return std::nullopt;
   for (const node_verdict& one : said->nodes)
     if (one.code == code::success) return one.name;
+  return std::nullopt;
+}
+
+/// A placement that takes a gang of which nobody is placed, all of whom are unschedulable, where how many fit is all that decides.
+std::optional<std::string> host::explained_placement(number at, const known_group& group) const {
+  if (group.above != nobody || group.policy() == nullptr || on_.host_plugin || !group.policy()->roles.empty() ||
+      !group.spec.affinity.empty() || !group.spec.topology.spread_key.empty() || !group.spec.start_after.empty() ||
+      !group.spec.ratios.empty() || group.spec.done)
+    return std::nullopt;
+  bool waits = false;
+  for (const auto& [other, pod] : known_.pods) {
+    if (pod.group != at) continue;
+    const auto stands = scheduler_->standing(pod.id);
+    if (pod.state != pod_state::pending || pod.terminating || pod.refused || pod.spec.reservation ||
+        !pod.spec.scheduling_gates.empty() || !stands || stands->place != queue_place::unschedulable)
+      return std::nullopt;
+    waits = true;
+  }
+  if (!waits) return std::nullopt;
+  const auto said = scheduler_->explain(group.id);
+  if (!said || said->size() != 1) return std::nullopt;
+  for (const placement_verdict& one : said->front().placements)
+    if (one.wanted > 0 && one.fit >= one.wanted) return one.name + " (" + said->front().summary + ")";
   return std::nullopt;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
-#include "gangsched/engine/class_index.hpp"
+#include "gangsched/engine/index_cache.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/profile_set.hpp"
 #include "gangsched/engine/reservation_pass.hpp"
@@ -82,9 +82,7 @@ class GANGSCHED_API picker {
     only_filter_ = false;  // an exception may have ended a pick
     tried_ = no_row;
   }
-  /// Frees indexes that nobody will ask again, because their plan does not hold any more: of classes that are gone, or of
-  /// before a collection. Not inside a trial, after which they may hold again. O(indexes) where what plans depend on has
-  /// changed, else O(1).
+  /// Frees some of the indexes that do not hold any more (`index_cache::drop_outdated`). Not inside a trial.
   void drop_outdated();
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
@@ -100,11 +98,6 @@ class GANGSCHED_API picker {
   [[nodiscard]] const plugin_entry* rejected_by() const noexcept { return rejected_by_; }
 
  private:
-  struct cached {
-    class_id cls;
-    std::uint64_t used;
-    std::unique_ptr<class_index> index;
-  };
   /// The last pick among given nodes, if their cached parts said all and they are all of one group. A pick of the same class among the
   /// same nodes with at most one of them asked again since goes on from there: members of a gang that are alike.
   struct scan_memory {
@@ -120,7 +113,6 @@ class GANGSCHED_API picker {
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
   class_index& index_of(class_id cls);
-  [[nodiscard]] cached* find_index(class_id cls);
   [[nodiscard]] bool pays_to_index(class_id cls);
   picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
   picked without_index(const class_plan& plan, row_t pod);
@@ -166,18 +158,15 @@ class GANGSCHED_API picker {
   peer<const instant> now_;
   std::optional<instant> supposed_time_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
-  std::vector<cached> indexes_;
-  std::uint64_t cleared_epoch_ = 0;  // topology_table::plan_epoch when `drop_outdated` had dropped all
-  /// When a class was picked for last, as a position in the log; and where its index was found last among `indexes_`.
+  index_cache indexes_;
+  /// When a class was picked for last, as a position in the log.
   struct seen_class {
     std::uint32_t generation = 0;
     bool known = false;
     std::uint64_t position = 0;
-    std::uint32_t index_at = 0;
   };
   std::vector<seen_class> seen_classes_;  // by class
   node_answers answers_;
-  std::uint64_t clock_ = 0;   // of the least-recently-used rule; not time
   std::size_t start_ = 0;     // in the order of the snapshot: the node that the next pick examines first
   bool only_filter_ = false;  // the pick ends with the candidates
   bool watched_;              // checked, or its reasons counted

@@ -106,7 +106,7 @@ class GANGSCHED_API unschedulable_pods {
   void each(Visit&& visit) const {
     for (const auto& [cls, line] : lines_) {
       if (line.front == line.pods.size() || line.generation != state_->classes.generation(cls)) continue;
-      const bool admitted = line.refusers == 0 || admitted_alike(cls);
+      const bool admitted = line.refusers == 0 || !admission_checks::asks_each_pod(judge_->profile_of(cls));
       for (std::size_t i = line.front; i < line.pods.size(); ++i) {
         const entity e{line.pods[i].pod, false};
         if (!waits(line.pods[i]) || (line.refusers != 0 && admission_->ask(e))) continue;
@@ -177,7 +177,6 @@ class GANGSCHED_API unschedulable_pods {
   void line_up_again();
   class_line& line_up(row_t pod, std::uint64_t since);
   class_line& line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
-  [[nodiscard]] bool admitted_alike(class_id cls) const;
   [[nodiscard]] bool admits(class_id cls, class_line& line, row_t pod);
   [[nodiscard]] bool admits(waiting_groups::slot at);
   void note_refusal(waiting_groups::slot at, const rejection& by);

@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "gangsched/core/peer.hpp"
+#include "gangsched/engine/class_index.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// The indexes of the classes that were picked for last. What it returns is valid until another is added, or some are dropped.
+class GANGSCHED_API index_cache {
+ public:
+  struct cached {
+    class_id cls;
+    std::uint64_t used;
+    std::unique_ptr<class_index> index;
+  };
+
+  explicit index_cache(const model::cluster_state& state) noexcept : state_(&state) {}
+
+  /// The class's, if its plan holds still, or null. It need not be whole.
+  [[nodiscard]] class_index* find(class_id cls);
+  /// The same, and it is the one used last.
+  [[nodiscard]] class_index* use(class_id cls);
+  /// As the one used last; those used least go, until there are at most @p most.
+  class_index& add(class_id cls, std::unique_ptr<class_index> made, std::size_t most);
+  void erase(class_id cls);
+  /// Frees some of those that nobody will ask again, because their plan does not hold any more: of classes that are gone, or of before a
+  /// collection. Whether any went. Not inside a trial, after which they may hold again. O(indexes) where what plans depend on has changed
+  /// since all had gone, else O(1).
+  bool drop_outdated();
+  void clear() noexcept { all_.clear(); }
+  [[nodiscard]] const std::vector<cached>& all() const noexcept { return all_; }
+
+ private:
+  [[nodiscard]] cached* entry_of(class_id cls);
+
+  peer<const model::cluster_state> state_;
+  std::vector<cached> all_;
+  std::vector<std::uint32_t> place_;  ///< by class: where its index was found last
+  std::uint64_t clock_ = 0;           ///< of the least-recently-used rule; not time
+  std::uint64_t cleared_epoch_ = 0;   ///< `topology_table::plan_epoch` when all that did not hold had gone
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::engine
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/engine/index_cache.cpp"
+#endif
