@@ -123,10 +123,12 @@ std::optional<std::string> host::explained_place(const known_pod& pod) const {
 
 /// A placement that takes a gang of which nobody is placed, all of whom are unschedulable, where how many fit is all that decides.
 std::optional<std::string> host::explained_placement(number at, const known_group& group) const {
-  if (group.above != nobody || group.policy() == nullptr || on_.host_plugin || !group.policy()->roles.empty() ||
-      !group.spec.affinity.empty() || !group.spec.topology.spread_key.empty() || !group.spec.start_after.empty() ||
-      !group.spec.ratios.empty() || group.spec.done)
-    return std::nullopt;
+  if (group.above != nobody || group.policy() == nullptr || on_.host_plugin) return std::nullopt;
+  const group_spec& spec = group.spec;
+  const bool counts_only = group.policy()->roles.empty() && spec.topology.slices.empty() &&
+                           spec.topology.spread_key.empty() && spec.affinity.empty() && spec.start_after.empty() &&
+                           spec.ratios.empty() && !spec.done;
+  if (!counts_only) return std::nullopt;
   bool waits = false;
   for (const auto& [other, pod] : known_.pods) {
     if (pod.group != at) continue;
