@@ -183,7 +183,7 @@ TEST_CASE("power per node is the host's to say and reserve hooks' to count", "[e
 
 TEST_CASE("a number wakes who was rejected by others, before the number would have been looked at",
           "[engine][columns]") {
-  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all);  // by hints the update would have woken it
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all);  // (by hints only its rejectors hear)
   world w{with_columns_of(node_power{}), by(rule)};
   a_node machine{"n"};
   const node_id n = w.add(machine.cpu(1));
