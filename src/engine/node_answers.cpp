@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gangsched/core/lanes.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
@@ -28,13 +28,11 @@ template <class Kernel>
 /// The bytes by which parts of pods are told apart.
 inline void put_part(std::string& out, const pod_class& cls, pod_reads part) {
   out += static_cast<char>(part);
-  if (covers(part, pod_reads::tolerations)) canonical::put(out, cls.tolerations);
+  if (covers(part, pod_reads::tolerations)) canonical::append(out, cls.tolerations);
   if (covers(part, pod_reads::node_affinity)) {
-    canonical::put(out, cls.node_selector);
-    canonical::put(out, cls.required_nodes);
-    canonical::put(out, cls.preferred_nodes);
+    canonical::append(out, cls.node_selector, cls.required_nodes, cls.preferred_nodes);
   }
-  if (covers(part, pod_reads::images)) canonical::put(out, cls.images);
+  if (covers(part, pod_reads::images)) canonical::append(out, cls.images);
 }
 
 /// Adds scores to sums; those that are no scores count as 0, and are said.
@@ -195,7 +193,7 @@ GANGSCHED_INLINE const node_answers::answer* node_answers::find(const class_plan
   const reads facets = judges ? hook.plugin->filter.facets : hook.plugin->score.facets;
   std::string& key = buffers_.key;
   key.clear();
-  canonical::put(key, std::bit_cast<std::uintptr_t>(hook.plugin));
+  canonical::append(key, std::bit_cast<std::uintptr_t>(hook.plugin));
   key += static_cast<char>(what);
   detail::put_part(key, state_->classes[plan.cls], of);
 

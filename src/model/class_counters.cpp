@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/pod_counting.hpp"
 
@@ -141,10 +141,9 @@ GANGSCHED_INLINE void pod_counting::match_counters(pod_class& made, std::vector<
   for (const counter_id id : matched) (counts_pods(id) ? of.counted : of.minded).push_back(id);
   of.matched = std::move(matched);
   made.key.resize(made.key_prefix);
-  canonical::put(made.key, of.matched);
-  canonical::put(made.key, made.default_selector);
-  if (made.default_selector) canonical::put(made.key, default_spread.size());
-  if (!made.owned.empty()) canonical::put(made.key, made.owned);
+  canonical::append(made.key, of.matched, made.default_selector);
+  if (made.default_selector) canonical::append(made.key, default_spread.size());
+  if (!made.owned.empty()) canonical::append(made.key, made.owned);
 }
 
 GANGSCHED_INLINE std::optional<label_selector> pod_counting::default_selector(symbol ns, const label_map& labels,

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "gangsched/core/hash_index.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/spec.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {

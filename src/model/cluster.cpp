@@ -5,7 +5,6 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/call_mark.hpp"
-#include "gangsched/model/canonical.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/node_records.hpp"
 #include "gangsched/model/requests.hpp"

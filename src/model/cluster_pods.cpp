@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "gangsched/model/call_mark.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_class.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/make_class.hpp"

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "gangsched/core/is_among.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/class_table.hpp"
 #include "gangsched/model/free_places.hpp"
 #include "gangsched/model/label_selector.hpp"
@@ -14,9 +14,7 @@
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE void put_query(std::string& out, const model::pod_query& query) {
-  canonical::put(out, query.selector);
-  canonical::put(out, query.namespaces);
-  canonical::put(out, query.namespace_selector);
+  canonical::append(out, query.selector, query.namespaces, query.namespace_selector);
 }
 
 /// Counts as rows: 0, −1, 1, −2, 2, … A trial can take a spread counter below 0.
@@ -83,13 +81,7 @@ GANGSCHED_INLINE std::vector<std::string> scope_labels(const model::pod_scope& s
 
 [[nodiscard]] GANGSCHED_INLINE std::string counter_key(const counter_spec& spec) {
   std::string key;
-  canonical::put(key, spec.what);
-  canonical::put(key, spec.weight);
-  canonical::put(key, spec.topology);
-  canonical::put(key, spec.nodes);
-  canonical::put(key, spec.scope);
-  canonical::put(key, spec.spread);
-  canonical::put(key, spec.nobody);
+  canonical::append(key, spec.what, spec.weight, spec.topology, spec.nodes, spec.scope, spec.spread, spec.nobody);
   return key;
 }
 

@@ -4,7 +4,7 @@
 
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/devices/reserved_devices.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_devices.hpp"
 #include "gangsched/model/device_ledger.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_devices.hpp"
 #include "gangsched/model/device_ledger.hpp"
 
 // Claims of devices that pods share: the first pod on a node allocates them there, the last one that leaves it gives them back.
@@ -17,15 +17,10 @@ GANGSCHED_INLINE device_wants resource_claim_record::wants() const {
 
 GANGSCHED_INLINE void resource_claim_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, spec.name);
-  canonical::put(text, ns);
-  canonical::put(text, devices);
-  canonical::put(text, matches);
-  canonical::put(text, spec.most_pods);
+  canonical::append(text, spec.name, ns, devices, matches, spec.most_pods);
   for (const held_device& one : spec.held_devices) {
-    canonical::put(text, one.id), canonical::put(text, one.request), canonical::put(text, one.mig_start);
-    canonical::put(text, one.places), canonical::put(text, one.bytes), canonical::put(text, one.capacities.size());
-    for (const auto& [name, amount] : one.capacities) canonical::put(text, name), canonical::put(text, amount);
+    canonical::append(text, one.id, one.request, one.mig_start, one.places, one.bytes, one.capacities.size());
+    for (const auto& [name, amount] : one.capacities) canonical::append(text, name, amount);
   }
   out.add(text.bytes);
 }

@@ -6,49 +6,25 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE std::string group_record::bytes() const {
   std::string out;
-  canonical::put(out, expected);
-  canonical::put(out, spec.name);
-  canonical::put(out, spec.ns);
-  canonical::put(out, spec.policy.index());
+  canonical::append(out, expected, spec.name, spec.ns, spec.policy.index());
   if (const gang* policy = std::get_if<gang>(&spec.policy)) {
-    canonical::put(out, policy->min_count);
-    canonical::put(out, policy->desired_count);
-    canonical::put(out, policy->max_count);
-    for (const role_minimum& one : policy->roles) canonical::put(out, one.role), canonical::put(out, one.min_count);
-    canonical::put(out, policy->mode);
-    canonical::put(out, policy->timeout.count());
-    canonical::put(out, policy->atomic);
-    canonical::put(out, policy->match);
-    canonical::put(out, policy->strict);
-    canonical::put(out, policy->stale_after.has_value()),
-        canonical::put(out, policy->stale_after.value_or(instant::zero()).count());
+    canonical::append(out, policy->min_count, policy->desired_count, policy->max_count);
+    for (const role_minimum& one : policy->roles) canonical::append(out, one.role, one.min_count);
+    canonical::append(out, policy->mode, policy->timeout.count(), policy->atomic, policy->match, policy->strict,
+                      policy->stale_after.has_value(), policy->stale_after.value_or(instant::zero()).count());
   }
-  const auto put_id = [&](group_id id) { canonical::put(out, id.row), canonical::put(out, id.generation); };
-  canonical::put(out, spec.composite);
-  put_id(spec.parent);
-  canonical::put(out, spec.workload);
-  canonical::put(out, spec.priority);
-  canonical::put(out, spec.preemption);
-  canonical::put(out, spec.queue);
-  canonical::put(out, spec.topology.within);
-  canonical::put(out, spec.topology.or_anywhere);
-  for (const topology_slice& one : spec.topology.slices) canonical::put(out, one.key), canonical::put(out, one.size);
-  canonical::put(out, spec.topology.spread_key);
-  canonical::put(out, spec.topology.spread_most);
-  canonical::put(out, spec.topology.choice);
-  canonical::put(out, spec.topology.when_full);
-  canonical::put(out, spec.disruption);
-  for (const group_dependency& one : spec.start_after) put_id(one.on), canonical::put(out, one.until);
-  for (const group_affinity& one : spec.affinity)
-    put_id(one.to), canonical::put(out, one.key), canonical::put(out, one.apart);
-  for (const group_ratio& one : spec.ratios)
-    put_id(one.to), canonical::put(out, one.mine), canonical::put(out, one.theirs);
-  canonical::put(out, spec.done);
-  canonical::put(out, spec.cookie);
+  canonical::append(out, spec.composite, spec.parent, spec.workload, spec.priority, spec.preemption, spec.queue,
+                    spec.topology.within, spec.topology.or_anywhere);
+  for (const topology_slice& one : spec.topology.slices) canonical::append(out, one.key, one.size);
+  canonical::append(out, spec.topology.spread_key, spec.topology.spread_most, spec.topology.choice,
+                    spec.topology.when_full, spec.disruption);
+  for (const group_dependency& one : spec.start_after) canonical::append(out, one.on, one.until);
+  for (const group_affinity& one : spec.affinity) canonical::append(out, one.to, one.key, one.apart);
+  for (const group_ratio& one : spec.ratios) canonical::append(out, one.to, one.mine, one.theirs);
+  canonical::append(out, spec.done, spec.cookie);
   if (spec.deadline || spec.max_wait != instant{0}) {
-    canonical::put(out, spec.deadline.has_value());
-    canonical::put(out, spec.deadline.value_or(instant::zero()).count());
-    canonical::put(out, spec.max_wait.count());
+    canonical::append(out, spec.deadline.has_value(), spec.deadline.value_or(instant::zero()).count(),
+                      spec.max_wait.count());
   }
   return out;
 }

@@ -155,9 +155,9 @@ GANGSCHED_INLINE void held_rooms::lift::end() noexcept {
 
 GANGSCHED_INLINE void held_room_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, name);
+  canonical::append(text, name);
   for (const part& one : parts) {
-    canonical::put(text, one.node), canonical::put(text, one.row), canonical::put(text, one.amounts);
+    canonical::append(text, one.node, one.row, one.amounts);
   }
   out.add(text.bytes);
 }

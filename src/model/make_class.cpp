@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gangsched/core/is_among.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_class.hpp"
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/model/service_class.hpp"
 
@@ -243,7 +243,7 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   made.spread = detail::resolved_spread(spec);
   detail::add_reservation(state, spec, made);
   made.key.reserve(512);
-  canonical::put(made.key, made);
+  canonical::append(made.key, made);
   made.key_prefix = made.key.size();
   if (!state.counting.default_spread.empty() && made.spread.empty()) {
     made.default_selector = state.counting.default_selector(made.ns, spec.labels, spec.controller);

@@ -1,6 +1,6 @@
 #include "gangsched/model/named_objects.hpp"
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_devices.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/device_record.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -26,21 +27,18 @@ GANGSCHED_INLINE std::optional<symbol> node_record::label(symbol key) const noex
 
 GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, name);
-  canonical::put(text, std::vector(labels.begin(), labels.end()));
-  canonical::put(text, std::vector(taints.begin(), taints.end()));
-  canonical::put(text, std::vector(allocatable.begin(), allocatable.end()));
+  canonical::append(text, name, std::vector(labels.begin(), labels.end()), std::vector(taints.begin(), taints.end()),
+                    std::vector(allocatable.begin(), allocatable.end()));
   std::vector<std::pair<symbol, std::int64_t>> sizes;
   for (const image_symbols& image : images) sizes.emplace_back(image.name, image.size_bytes);
-  canonical::put(text, sizes);
-  for (const volume_limit& limit : volume_limits) canonical::put(text, limit.driver), canonical::put(text, limit.most);
+  canonical::append(text, sizes);
+  for (const volume_limit& limit : volume_limits) canonical::append(text, limit.driver, limit.most);
   if (devices) {
-    canonical::put(text, *devices->inventory), canonical::put(text, devices->ids);
-    for (const bool one : devices->unhealthy) canonical::put(text, one);
+    canonical::append(text, *devices->inventory, devices->ids);
+    for (const bool one : devices->unhealthy) canonical::append(text, one);
   }
-  canonical::put(text, unschedulable);
-  canonical::put(text, cookie);
-  for (const resource_kind kind : beside_spec) canonical::put(text, kind);
+  canonical::append(text, unschedulable, cookie);
+  for (const resource_kind kind : beside_spec) canonical::append(text, kind);
   out.add(text.bytes);
 }
 

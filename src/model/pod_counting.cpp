@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/pod_counting.hpp"
 
 // Keeps counters and classes right while pods, nodes and namespaces change.

@@ -1,34 +1,25 @@
 #include "gangsched/model/pod_table.hpp"
 
+#include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/canonical.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void pod_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, name);
-  canonical::put(text, ns);
-  canonical::put(text, details->labels);
-  canonical::put(text, details->gates);
-  canonical::put(text, start_time.has_value());
-  canonical::put(text, start_time.value_or(instant::zero()).count());
-  canonical::put(text, details->controller.kind);
-  canonical::put(text, details->controller.name);
+  canonical::append(text, name, ns, details->labels, details->gates, start_time.has_value(),
+                    start_time.value_or(instant::zero()).count(), details->controller.kind, details->controller.name);
   if (const pod_disks* const disks = details->disks.get()) {
-    for (const auto& one : disks->disks) canonical::put(text, one.id), canonical::put(text, one.read_only);
-    canonical::put(text, disks->exclusive_claims);
-    for (const auto& one : disks->attachments) canonical::put(text, one.driver), canonical::put(text, one.id);
+    for (const auto& one : disks->disks) canonical::append(text, one.id, one.read_only);
+    canonical::append(text, disks->exclusive_claims);
+    for (const auto& one : disks->attachments) canonical::append(text, one.driver, one.id);
   }
-  canonical::put(text, details->role);
-  canonical::put(text, rank);
-  canonical::put(text, queue);
-  canonical::put(text, cookie);
-  if (details->priority_class) canonical::put(text, details->priority_class);
-  if (details->expected_run_time != instant{0}) canonical::put(text, details->expected_run_time.count());
+  canonical::append(text, details->role, rank, queue, cookie);
+  if (details->priority_class) canonical::append(text, details->priority_class);
+  if (details->expected_run_time != instant{0}) canonical::append(text, details->expected_run_time.count());
   if (details->deadline || details->max_wait != instant{0}) {
-    canonical::put(text, details->deadline.has_value());
-    canonical::put(text, details->deadline.value_or(instant::zero()).count());
-    canonical::put(text, details->max_wait.count());
+    canonical::append(text, details->deadline.has_value(), details->deadline.value_or(instant::zero()).count(),
+                      details->max_wait.count());
   }
   out.add(text.bytes);
 }

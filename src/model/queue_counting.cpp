@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "gangsched/core/hash.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_class.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
@@ -40,7 +40,7 @@ GANGSCHED_INLINE class_id queue_counting::class_in(class_id cls, row_t queue) {
   pod_class made = classes_[cls];
   made.queue = wanted;
   made.key.clear();
-  canonical::put(made.key, made);
+  canonical::append(made.key, made);
   made.key_prefix = made.key.size();
   counting_.match_counters(made, made.counters.matched);
   const class_id its = classes_.intern(std::move(made));

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/free_places.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE void put_amounts(canonical::text_bytes& text, const resource_list& list) {
-  canonical::put(text, static_cast<std::uint32_t>(list.size()));
-  for (const auto& [name, value] : list) canonical::put(text, name), canonical::put(text, value.to_string());
+  canonical::append(text, static_cast<std::uint32_t>(list.size()));
+  for (const auto& [name, value] : list) canonical::append(text, name, value.to_string());
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
@@ -19,40 +19,26 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void queue_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, expected);
-  canonical::put(text, spec.name);
-  canonical::put(text, spec.parent);
+  canonical::append(text, expected, spec.name, spec.parent);
   for (const queue_quota& one : spec.quotas) {
-    canonical::put(text, one.flavor);
+    canonical::append(text, one.flavor);
     for (const resource_list* list : {&one.guaranteed, &one.limit, &one.borrowing_limit, &one.lending_limit})
       detail::put_amounts(text, *list);
-    for (const auto& [name, weight] : one.weights)
-      canonical::put(text, name), canonical::put(text, std::bit_cast<std::uint64_t>(weight));
+    for (const auto& [name, weight] : one.weights) canonical::append(text, name, std::bit_cast<std::uint64_t>(weight));
   }
-  canonical::put(text, std::bit_cast<std::uint64_t>(spec.weight));
-  canonical::put(text, spec.priority);
-  canonical::put(text, spec.state), canonical::put(text, spec.heads), canonical::put(text, spec.within_queue);
-  canonical::put(text, spec.reclaim), canonical::put(text, spec.lends_running);
-  canonical::put(text, spec.reclaims_to_borrow), canonical::put(text, spec.reclaims_to_borrow_up_to);
-  canonical::put(text, spec.flavors.stops_at_borrowing), canonical::put(text, spec.flavors.stops_at_preemption);
-  canonical::put(text, spec.flavors.avoids_borrowing);
-  canonical::put(text, spec.preempt_min_runtime.count()), canonical::put(text, spec.reclaim_min_runtime.count());
-  canonical::put(text, spec.namespaces);
-  canonical::put(text, spec.max_running);
-  canonical::put(text, spec.cookie);
+  canonical::append(text, std::bit_cast<std::uint64_t>(spec.weight), spec.priority, spec.state, spec.heads,
+                    spec.within_queue, spec.reclaim, spec.lends_running, spec.reclaims_to_borrow,
+                    spec.reclaims_to_borrow_up_to, spec.flavors.stops_at_borrowing, spec.flavors.stops_at_preemption,
+                    spec.flavors.avoids_borrowing, spec.preempt_min_runtime.count(), spec.reclaim_min_runtime.count(),
+                    spec.namespaces, spec.max_running, spec.cookie);
   out.add(text.bytes);
 }
 
 GANGSCHED_INLINE void flavor_record::digest_into(digest& out) const {
   canonical::text_bytes text{out};
-  canonical::put(text, spec.name);
-  canonical::put(text, spec.node_labels);
-  for (const taint& one : spec.taints)
-    canonical::put(text, one.key), canonical::put(text, one.value), canonical::put(text, one.effect);
-  for (const toleration& one : spec.tolerations) {
-    canonical::put(text, one.key), canonical::put(text, one.op), canonical::put(text, one.value),
-        canonical::put(text, one.effect);
-  }
+  canonical::append(text, spec.name, spec.node_labels);
+  for (const taint& one : spec.taints) canonical::append(text, one);
+  for (const toleration& one : spec.tolerations) canonical::append(text, one);
   out.add(text.bytes);
 }
 

@@ -5,7 +5,7 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/core/is_among.hpp"
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_reservations.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/model/state.hpp"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_class.hpp"
 #include "gangsched/model/state.hpp"
 
 // Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they
@@ -21,22 +21,16 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
     if (!state.counters.exists(id)) continue;
     const counter_spec& spec = state.counters.spec(id);
     canonical::text_bytes text{out};
-    canonical::put(text, spec.what), canonical::put(text, spec.weight), canonical::put(text, spec.spread),
-        canonical::put(text, spec.nobody);
-    canonical::put(text, spec.topology != node_itself);
+    canonical::append(text, spec.what, spec.weight, spec.spread, spec.nobody, spec.topology != node_itself);
     if (spec.topology != node_itself) {
-      canonical::put(text, state.topologies.key(spec.topology)),
-          canonical::put(text, state.topologies.absent_is_empty(spec.topology));
+      canonical::append(text, state.topologies.key(spec.topology), state.topologies.absent_is_empty(spec.topology));
     }
     for (const model::pod_query& query : state.counters.scope(spec.scope)) {
-      canonical::put(text, query.selector), canonical::put(text, query.namespaces),
-          canonical::put(text, query.namespace_selector);
+      canonical::append(text, query.selector, query.namespaces, query.namespace_selector);
     }
     if (spec.nodes != every_node) {
       const model::node_choice& choice = state.choices.choice(spec.nodes);
-      canonical::put(text, choice.keys), canonical::put(text, choice.node_selector),
-          canonical::put(text, choice.required);
-      canonical::put(text, choice.taints), canonical::put(text, choice.tolerations);
+      canonical::append(text, choice.keys, choice.node_selector, choice.required, choice.taints, choice.tolerations);
     }
     all[id] = digest_of(out, text);
   }
@@ -51,12 +45,12 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
     if (!state.classes.has_pods(id)) continue;
     const pod_class& cls = state.classes[id];
     canonical::text_bytes text{out};
-    canonical::put(text, cls);
+    canonical::append(text, cls);
     if (of_counters != nullptr) {
-      canonical::put(text, cls.default_selector);
+      canonical::append(text, cls.default_selector);
       std::uint64_t matched = 0;
       for (const counter_id one : cls.counters.matched) matched += (*of_counters)[one];
-      canonical::put(text, matched);
+      canonical::append(text, matched);
     }
     all[id] = digest_of(out, text);
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/free_places.hpp"
 #include "gangsched/model/mark_names.hpp"
 #include "gangsched/model/node_selector.hpp"
@@ -190,11 +190,7 @@ GANGSCHED_INLINE choice_table& choice_table::operator=(const choice_table& from)
 GANGSCHED_INLINE choice_id choice_table::number(node_choice&& choice) {
   if (choice.keys.empty() && choice.node_selector.empty() && !choice.required && !choice.taints) return every_node;
   std::string key;
-  canonical::put(key, choice.keys);
-  canonical::put(key, choice.node_selector);
-  canonical::put(key, choice.required);
-  canonical::put(key, choice.taints);
-  canonical::put(key, choice.tolerations);
+  canonical::append(key, choice.keys, choice.node_selector, choice.required, choice.taints, choice.tolerations);
   if (const auto known = index_->by_key.find(key); known != index_->by_key.end()) return known->second;
   auto fresh = std::make_unique<entry>(*undo_, std::move(choice));
   fresh->taken.grow(nodes_);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gangsched/model/canonical.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "support/affinity_dice.hpp"
