@@ -31,7 +31,7 @@ GANGSCHED_INLINE class_index& index_cache::add(class_id cls, std::unique_ptr<cla
     return std::min_element(all_.begin(), all_.end(), [](const cached& a, const cached& b) { return a.used < b.used; });
   };
   while (all_.size() >= most) all_.erase(oldest());
-  return *all_.emplace_back(cached{cls, clock_, std::move(made)}).index;
+  return *all_.emplace_back(cached{cls, ++clock_, std::move(made)}).index;
 }
 
 GANGSCHED_INLINE void index_cache::erase(class_id cls) {
