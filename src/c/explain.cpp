@@ -87,7 +87,11 @@ std::string to_json(const std::vector<group_explanation>& from) {
   for (const group_explanation& one : from) {
     json_tree placements = json_tree::list();
     for (const placement_verdict& place : one.placements)
-      placements.add({{"name", place.name}, {"fit", place.fit}, {"wanted", place.wanted}, {"missing", place.missing}});
+      placements.add({{"name", place.name},
+                      {"fit", place.fit},
+                      {"wanted", place.wanted},
+                      {"feasible", place.feasible},
+                      {"missing", place.missing}});
     made.add(
         {{"name", one.name}, {"summary", one.summary}, {"placements", std::move(placements)}, {"change", one.change}});
   }

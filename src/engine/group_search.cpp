@@ -29,7 +29,8 @@ GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, co
   lack_ = {};
   own_lacks_.clear();
   asks_own_lacks_ = how.own_lacks;
-  if (evictions_ != nullptr) evictions_->begin();
+  may_preempt_ = evictions_ != nullptr;
+  if (may_preempt_) evictions_->begin();
   static_cast<group_outcome&>(made) = choose(whole, nullptr, made.members, how);
   made.lack = std::move(lack_);
   const bool refused = made.verdict.code == code::error || (!made.verdict.ok() && !is_basic(whole.group));
@@ -41,7 +42,7 @@ GANGSCHED_INLINE group_placement group_search::place(const group_part& whole, co
 GANGSCHED_INLINE group_placement group_search::place_within(const group_part& whole, const std::vector<row_t>& rows,
                                                             const search_effort& how) {
   group_placement made{{}, nobody()};
-  asks_own_lacks_ = false;
+  asks_own_lacks_ = may_preempt_ = false;
   group_outcome& outcome = made;
   outcome.verdict = ask_pre_filters(whole.group);
   std::vector<row_t> beside;
@@ -78,6 +79,7 @@ group_outcome group_search::enough(const search_effort& how, placed_members& pla
 GANGSCHED_INLINE group_placement group_search::place_members(const group_part& whole) {
   group_placement made{{}, nobody()};
   asks_own_lacks_ = false;
+  may_preempt_ = evictions_ != nullptr;
   static_cast<group_outcome&>(made) = try_members(whole, nullptr, made.members);
   return made;
 }
@@ -251,7 +253,7 @@ GANGSCHED_INLINE group_outcome group_search::fill(const group_part& what, const 
 GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what, const std::vector<row_t>* within,
                                                          placed_members& placed) {
   group_outcome out;
-  const bool by_pod = evictions_ != nullptr && evictions_->preempts(what.group);
+  const bool by_pod = may_preempt_ && evictions_->preempts(what.group);
   member_progress progress{*state_, what.group, what.members};
   const group_spec& spec = state_->groups.record[what.group]->spec;
   std::optional<spread_limit> limit;
@@ -289,7 +291,7 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
     out.verdict = verdict();
   }
   if (out.verdict.code == code::wait) out.verdict = status::unschedulable("fewer members fit than the group needs");
-  if (evictions_ != nullptr) evictions_->settle(out.verdict, placed);
+  if (may_preempt_) evictions_->settle(out.verdict, placed);
   return out;
 }
 

@@ -96,6 +96,72 @@ TEST_CASE("groups of a tree are explained each; those that wait for somebody say
   CHECK(w.scheduler->explain(group_id{99, 0}).error().code == errc::unknown);
 }
 
+TEST_CASE("members who fit one by one but not in slices are said not to fit", "[engine][explain][group][slices]") {
+  racks w;
+  for (const char* name : {"n1", "n2"}) w.node(name, name, 3);
+  group_spec spec = a_gang("g", 6);
+  spec.topology.slices = {{"rack", 2}};
+  const group_id gang = w.cluster.add_group(spec).value();
+  w.members(gang, 6, 1);
+  w.drain();
+  std::vector<group_explanation> why = w.scheduler->explain(gang).value();
+  REQUIRE(why[0].placements.size() == 1);
+  CHECK(why[0].placements[0].fit == 6);
+  CHECK_FALSE(why[0].placements[0].feasible);
+  CHECK(why[0].summary == "6 of 6 members fit, slices of 2 that share rack do not fit");
+  CHECK(why[0].change.empty());
+  w.node("n3", "n1", 1);
+  why = w.scheduler->explain(gang).value();
+  CHECK(why[0].placements[0].feasible);
+  CHECK(why[0].summary == "6 of 6 members fit");
+}
+
+TEST_CASE("members beyond those that may share a domain do not fit", "[engine][explain][group]") {
+  racks w;
+  for (const char* name : {"n1", "n2"}) w.node(name, name, 8);
+  group_spec spec = a_gang("g", 5);
+  spec.topology.spread_key = "rack";
+  spec.topology.spread_most = 2;
+  const group_id gang = w.cluster.add_group(spec).value();
+  w.members(gang, 5, 1);
+  w.drain();
+  const std::vector<group_explanation> why = w.scheduler->explain(gang).value();
+  CHECK_FALSE(why[0].placements[0].feasible);
+  CHECK(why[0].summary == "4 of 5 members fit, 5 are needed, each domain of rack has as many members as may share one");
+}
+
+TEST_CASE("enough members without those that a role needs do not fit", "[engine][explain][group]") {
+  racks w;
+  w.node("n1", "a", 4);
+  group_spec spec = a_gang("g", 2);
+  std::get<gangsched::gang>(spec.policy).roles = {{"driver", 1}};
+  const group_id gang = w.cluster.add_group(spec).value();
+  w.members(gang, 3, 1);
+  a_pod driver = a_pod{"driver"}.cpu(1).gpus(5).in(gang);
+  driver.spec.role = "driver";
+  REQUIRE(w.cluster.add_pod(driver));
+  w.drain();
+  const std::vector<group_explanation> why = w.scheduler->explain(gang).value();
+  CHECK(why[0].placements[0].fit == 3);
+  CHECK_FALSE(why[0].placements[0].feasible);
+  CHECK(why[0].summary ==
+        "3 of 4 members fit, 0 of 1 members of the role \"driver\" fit, 1 nvidia.com/gpu short on n1");
+  CHECK(why[0].change == "free or add 1 nvidia.com/gpu on n1");
+}
+
+TEST_CASE("a group that only a search in full places is said to fit", "[engine][explain][group]") {
+  racks w;
+  w.node("n1", "a", 4);
+  w.node("n2", "a", 3);
+  const group_id gang = w.cluster.add_group(a_gang("g", 3)).value();
+  for (const auto& [name, gpus] : {std::pair{"p1", 2}, {"p2", 3}, {"p3", 2}})
+    REQUIRE(w.cluster.add_pod(a_pod{name}.cpu(1).gpus(gpus).in(gang)));
+  const std::vector<group_explanation> why = w.scheduler->explain(gang).value();
+  CHECK(why[0].placements[0].feasible);
+  CHECK(why[0].summary == "3 of 3 members fit");
+  CHECK(why[0].placements[0].lacks.empty());
+}
+
 }  // namespace
 
 }  // namespace gangsched::testing::explain_group_test

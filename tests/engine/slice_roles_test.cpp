@@ -41,8 +41,13 @@ bool possible(const small_gang& gang, const racks& room) {
   return false;
 }
 
-/// The rack of each member, -1 for none; @p order: in which they come.
-std::array<int, 4> run(const small_gang& of, const racks& room, const std::array<std::size_t, 4>& order) {
+struct outcome {
+  std::array<int, 4> rack{};  ///< of each member, -1 for none
+  bool explained = false;     ///< before it was tried explain said that it would be placed
+};
+
+/// @p order: in which the members come.
+outcome run(const small_gang& of, const racks& room, const std::array<std::size_t, 4>& order) {
   world w;
   for (std::size_t i = 0; i < room.size(); ++i) {
     w.add(a_node{"n" + std::to_string(i)}.cpu(room[i]).label("rack", "r" + std::to_string(i)));
@@ -60,25 +65,27 @@ std::array<int, 4> run(const small_gang& of, const racks& room, const std::array
     if ((of.tails >> i & 1u) != 0) pod.spec.role = "tail";
     pods[i] = w.add(pod);
   }
+  outcome made;
+  for (const placement_verdict& one : w.must(w.scheduler.explain(group)).front().placements)
+    made.explained = made.explained || one.feasible;
   w.run();
-  std::array<int, 4> where{};
   for (std::size_t i = 0; i < 4; ++i) {
     const node_id node = w.cluster.node_of(pods[i]);
-    where[i] = node ? w.cluster.name_of(node)[1] - '0' : -1;
+    made.rack[i] = node ? w.cluster.name_of(node)[1] - '0' : -1;
   }
-  return where;
+  return made;
 }
 
 }  // namespace
 
 TEST_CASE("runs are cut by rank whatever roles need", "[engine][group][slices]") {
-  const std::array<int, 4> where = run({.tails = 8, .least = 4, .tail_least = 1}, {2, 2, 0}, {0, 1, 2, 3});
+  const std::array<int, 4> where = run({.tails = 8, .least = 4, .tail_least = 1}, {2, 2, 0}, {0, 1, 2, 3}).rack;
   CHECK(where[0] == where[1]);
   CHECK(where[2] == where[3]);
   CHECK(where[0] != where[2]);
 }
 
-TEST_CASE("a gang in slices with minimums by role is placed if and only if there is a place",
+TEST_CASE("a gang in slices with minimums by role is placed, and said to fit, if and only if there is a place",
           "[engine][group][slices][property]") {
   constexpr std::array<int, 4> sizes{0, 1, 2, 4};
   dice roll{7};
@@ -99,7 +106,7 @@ TEST_CASE("a gang in slices with minimums by role is placed if and only if there
               for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[roll.below(i + 1)]);
               INFO("tails " << tails << ", at least " << tail_least << " of " << least << (large ? ", large" : "")
                             << ", choice " << static_cast<int>(choice) << ", racks " << room[0] << room[1] << room[2]);
-              const std::array<int, 4> where = run(gang, room, order);
+              const auto [where, explained] = run(gang, room, order);
               CHECK(where[0] == where[1]);
               CHECK(where[2] == where[3]);
               int count = 0, in_role = 0;
@@ -109,6 +116,7 @@ TEST_CASE("a gang in slices with minimums by role is placed if and only if there
               }
               CHECK((count == 0 || (count >= least && in_role >= tail_least)));
               CHECK((count != 0) == possible(gang, room));
+              CHECK(explained == possible(gang, room));
               (count != 0 ? placed : refused) += 1;
             }
           }

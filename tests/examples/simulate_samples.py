@@ -82,7 +82,7 @@ def check_explained_group(program):
     same(text, "gang-group-explained.txt")
     report = json.loads(run(program, "gang", "--explain", "default/llama", "--output", "json"))["explain"]["groups"]
     assert len(report) == 1 and report[0]["name"] == "llama", report
-    assert report[0]["placements"] == [{"name": "", "fit": 1, "needed": 4, "missing": report[0]["placements"][0]["missing"]}], report
+    assert report[0]["placements"] == [{"name": "", "fit": 1, "needed": 4, "feasible": False, "missing": report[0]["placements"][0]["missing"]}], report
     assert "nvidia.com/gpu short on" in report[0]["summary"] and report[0]["change"].startswith("free or add 1 nvidia.com/gpu on ")
 
 

@@ -121,14 +121,10 @@ std::optional<std::string> host::explained_place(const known_pod& pod) const {
   return std::nullopt;
 }
 
-/// A placement that takes a gang of which nobody is placed, all of whom are unschedulable, where how many fit is all that decides.
+/// A placement that takes a gang of which nobody is placed, all of whom are unschedulable.
 std::optional<std::string> host::explained_placement(number at, const known_group& group) const {
   if (group.above != nobody || group.policy() == nullptr || on_.host_plugin) return std::nullopt;
-  const group_spec& spec = group.spec;
-  const bool counts_only = group.policy()->roles.empty() && spec.topology.slices.empty() &&
-                           spec.topology.spread_key.empty() && spec.affinity.empty() && spec.start_after.empty() &&
-                           spec.ratios.empty() && !spec.done;
-  if (!counts_only) return std::nullopt;
+  if (group.spec.done || !group.spec.ratios.empty()) return std::nullopt;
   bool waits = false;
   for (const auto& [other, pod] : known_.pods) {
     if (pod.group != at) continue;
@@ -142,7 +138,7 @@ std::optional<std::string> host::explained_placement(number at, const known_grou
   const auto said = scheduler_->explain(group.id);
   if (!said || said->size() != 1) return std::nullopt;
   for (const placement_verdict& one : said->front().placements)
-    if (one.wanted > 0 && one.fit >= one.wanted) return one.name + " (" + said->front().summary + ")";
+    if (one.feasible) return one.name + " (" + said->front().summary + ")";
   return std::nullopt;
 }
 

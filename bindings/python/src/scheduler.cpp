@@ -314,6 +314,7 @@ void add_explanations(nb::module_& to) {
       .def_ro("name", &placement_verdict::name)
       .def_ro("fit", &placement_verdict::fit)
       .def_ro("wanted", &placement_verdict::wanted)
+      .def_ro("feasible", &placement_verdict::feasible)
       .def_ro("missing", &placement_verdict::missing);
   nb::class_<group_explanation>(to, "GroupExplanation", "Why a group is not placed")
       .def_ro("group", &group_explanation::group)

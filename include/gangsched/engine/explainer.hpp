@@ -49,7 +49,16 @@ class GANGSCHED_API explainer {
   void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
   [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change,
                                      std::string& plugin);
+  // explainer_groups.cpp
   void add_group_words(row_t pod, explanation& why);
+  [[nodiscard]] std::string why_not_tried(row_t group, const std::vector<row_t>& waiting);
+  void explain_placements(row_t group, group_explanation& why);
+  void count_members(row_t group, const std::vector<row_t>& waiting, const std::vector<row_t>& rows,
+                     placement_verdict& verdict, std::string& change);
+  [[nodiscard]] std::string role_that_lacks(row_t group, const placement_verdict& verdict) const;
+  [[nodiscard]] std::string why_not_together(row_t group, const status& said, const placement_verdict& verdict) const;
+  void ask_whether_feasible(const group_part& attempt, const std::vector<row_t>& rows, std::uint64_t& budget,
+                            placement_verdict& verdict);
 
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
@@ -67,4 +76,5 @@ class GANGSCHED_API explainer {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/explainer.cpp"
+#include "gangsched/src/engine/explainer_groups.cpp"
 #endif

@@ -79,7 +79,8 @@ class GANGSCHED_API group_search {
   /// within the budget.
   [[nodiscard]] group_placement place(const group_part& whole, bool complete = true);
   [[nodiscard]] group_placement place(const group_part& whole, const search_effort& how);
-  /// Among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success.
+  /// Among these nodes (ascending), whatever placements there are. Some may be placed even if the verdict is not success. No member
+  /// preempts.
   [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows,
                                              const search_effort& how = {});
   /// Steps that complete searches for one group may take.
@@ -136,6 +137,7 @@ class GANGSCHED_API group_search {
   group_lack lack_;
   std::unordered_map<row_t, group_lack> own_lacks_;
   bool asks_own_lacks_ = false;
+  bool may_preempt_ = false;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

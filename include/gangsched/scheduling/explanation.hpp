@@ -43,8 +43,7 @@ struct explanation {
   // A pod that a pre-enqueue, admission or pre-filter hook rejected never met the filters.
   std::string rejected_by;
   gangsched::code code = gangsched::code::success;
-  /// Of a pod whose group was rejected as one: the members that find no node in the group's nearest placement, this one among them if it
-  /// is one of those.
+  /// Of a pod whose group was rejected as one: who finds no node in the group's nearest placement, this one included if it is one of them.
   std::vector<member_lack> lacks;
 };
 
@@ -79,11 +78,12 @@ struct why_rejected {
 
 /// How far a group's members come in one placement.
 struct placement_verdict {
-  std::string name;                     ///< "rack-3"; empty for all nodes
-  std::uint64_t fit = 0;                ///< members that find a node there, those that have one included
-  std::uint64_t wanted = 0;             ///< the group's minimum
-  std::string missing;                  ///< "2 nvidia.com/gpu short on n17", or a filter's reason; empty if nothing is
+  std::string name;          ///< "rack-3"; empty for all nodes
+  std::uint64_t fit = 0;     ///< members that find a node there, those that have one included
+  std::uint64_t wanted = 0;  ///< the group's minimum
+  std::string missing = {};  ///< "2 nvidia.com/gpu short on n17", or what refuses so many together; or nothing
   std::vector<member_lack> lacks = {};  ///< the members that find none, in order
+  bool feasible = false;  ///< an attempt would place it, by itself: slices, minimums by role and full searches count
 };
 
 /// Why a group is not placed. Of a tree, one for each of its groups of pods.

@@ -237,7 +237,7 @@ tree tree_of(const outcome& of, const report_options& how) {
       put_text(group, "change", one.change);
       group["placements"] = tree::list();
       for (const placement_verdict& where : one.placements) {
-        tree place{{"name", where.name}, {"fit", where.fit}, {"needed", where.wanted}};
+        tree place{{"name", where.name}, {"fit", where.fit}, {"needed", where.wanted}, {"feasible", where.feasible}};
         put_text(place, "missing", where.missing);
         group["placements"].add(std::move(place));
       }
