@@ -4,6 +4,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -115,6 +116,9 @@ func parse(text []byte) (*Settings, error) {
 	for _, field := range ofProgram {
 		delete(fields, field)
 	}
+	if made.Gangsched.Queues && len(made.Profiles) == 0 {
+		byQueues(fields)
+	}
 	if len(fields) != 0 {
 		library, err := yaml.Marshal(fields)
 		if err != nil {
@@ -126,6 +130,17 @@ func parse(text []byte) (*Settings, error) {
 	return made, nil
 }
 
+// byQueues gives a configuration a profile that goes by queues.
+func byQueues(fields map[string]any) {
+	for field, value := range map[string]string{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"} {
+		if _, some := fields[field]; !some {
+			fields[field] = value
+		}
+	}
+	plugins := map[string]any{"multiPoint": map[string]any{"enabled": []any{map[string]any{"name": "FairShare"}}}}
+	fields["profiles"] = []any{map[string]any{"schedulerName": defaultName, "plugins": plugins}}
+}
+
 func (s *Settings) fill() {
 	orElse(&s.LeaderElection.LeaseDuration.Duration, 15*time.Second)
 	orElse(&s.LeaderElection.RenewDeadline.Duration, 10*time.Second)
@@ -135,6 +150,7 @@ func (s *Settings) fill() {
 	orElse(&s.Gangsched.ParallelWrites, 64)
 	orElse(&s.Gangsched.RequestTimeout.Duration, 10*time.Second)
 	orElse(&s.Gangsched.VolumeBindTimeout.Duration, 10*time.Minute)
+	orElse(&s.Gangsched.Seed, rand.Uint64()|1) // (not 0)
 }
 
 func orElse[T comparable](value *T, otherwise T) {
@@ -176,10 +192,6 @@ func (s *Settings) Options() gangsched.Options {
 	}
 	if s.Gangsched.TraceRecords > 0 {
 		made.Trace, made.TraceRecords = gangsched.TimedTrace, s.Gangsched.TraceRecords
-	}
-	if s.Gangsched.Queues && len(s.Profiles) == 0 {
-		made.Configuration = ""
-		made.Profiles = []gangsched.Profile{{SchedulerName: defaultName, Base: gangsched.WithQueues}}
 	}
 	return made
 }

@@ -73,3 +73,44 @@ func TestNoFileIsTheUsualScheduler(t *testing.T) {
 		t.Errorf("%+v", made)
 	}
 }
+
+func TestWithQueuesTheRestOfTheFileCountsAsWell(t *testing.T) {
+	for _, text := range []string{"gangsched: {queues: true}", `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+podMaxBackoffSeconds: 2
+gangsched: {queues: true}
+`} {
+		made, err := parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(made.Library, "FairShare") || strings.Contains(text, "Backoff") != strings.Contains(made.Library, "podMaxBackoffSeconds: 2") {
+			t.Errorf("%q becomes %q", text, made.Library)
+		}
+		cluster := gangsched.NewCluster()
+		scheduler, err := gangsched.NewScheduler(cluster, made.Options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		scheduler.Close()
+		cluster.Close()
+	}
+}
+
+func TestReplicasOfOneFileBreakTiesDifferently(t *testing.T) {
+	seeds := map[uint64]bool{}
+	for range 10 {
+		made, err := parse(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds[made.Gangsched.Seed] = true
+	}
+	if len(seeds) != 10 || seeds[0] {
+		t.Errorf("%v", seeds)
+	}
+	if made, err := parse([]byte("gangsched: {seed: 3}")); err != nil || made.Gangsched.Seed != 3 {
+		t.Errorf("%+v, %v", made, err)
+	}
+}
