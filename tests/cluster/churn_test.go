@@ -81,6 +81,8 @@ func TestChurn(t *testing.T) {
 	}
 	const perSecond, lives = 50, 30 * time.Second
 	w := benchPlane(t, 500)
+	_, err := w.plane.ControllerManager("podgroup-protection-controller") // without it a PodGroup that is deleted stays
+	must(t, err)
 	w.start("")
 	pods := &coming{began: map[string]time.Time{}, bound: map[string]bound{}}
 	w.inform(pods.note)
@@ -139,6 +141,11 @@ func TestChurn(t *testing.T) {
 		remove()
 		if there := len(w.pods()); there != 0 {
 			return fmt.Sprintf("%d pods are there still", there)
+		}
+		groups, err := w.client.SchedulingV1alpha2().PodGroups(w.namespace).List(w.ctx, metav1.ListOptions{})
+		must(t, err)
+		if there := len(groups.Items); there != 0 {
+			return fmt.Sprintf("%d PodGroups are there still", there)
 		}
 		return ""
 	})

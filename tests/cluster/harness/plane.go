@@ -59,7 +59,7 @@ func Start(ctx context.Context, options Options) (*Plane, error) {
 }
 
 func (p *Plane) start(ctx context.Context) error {
-	ports, err := freePorts(2)
+	ports, err := freePorts(1)
 	if err != nil {
 		return err
 	}
@@ -80,16 +80,14 @@ func (p *Plane) start(ctx context.Context) error {
 		"--service-account-key-file", p.path("accounts.key"), "--service-account-signing-key-file", p.path("accounts.key"),
 		"--token-auth-file", p.path("tokens.csv"), "--authorization-mode", "RBAC",
 		"--disable-admission-plugins", "ServiceAccount", // pods need no account
-		"--feature-gates", "GenericWorkload=true,GangScheduling=true"+p.Gates, "--runtime-config", "scheduling.k8s.io/v1alpha2=true",
+		"--feature-gates", p.gates(), "--runtime-config", "scheduling.k8s.io/v1alpha2=true",
 		"--max-requests-inflight", "3000", "--max-mutating-requests-inflight", "1000"); err != nil {
 		return err
 	}
 	if err := p.Ready(ctx); err != nil {
 		return err
 	}
-	if _, err := p.Component("kube-controller-manager", "--kubeconfig", p.Kubeconfig, "--service-account-private-key-file", p.path("accounts.key"),
-		"--root-ca-file", p.path("certificates/apiserver.crt"), "--bind-address", "127.0.0.1", "--secure-port", ports[1], "--leader-elect=false",
-		"--kube-api-qps", "500", "--kube-api-burst", "1000"); err != nil {
+	if _, err := p.ControllerManager("*"); err != nil {
 		return err
 	}
 	stages, err := filepath.Glob(filepath.Join(p.Binaries, "stages", "*.yaml"))
@@ -102,6 +100,19 @@ func (p *Plane) start(ctx context.Context) error {
 	}
 	_, err = p.Run("kwok", filepath.Join(p.Binaries, "kwok"), arguments...)
 	return err
+}
+
+func (p *Plane) gates() string { return "GenericWorkload=true,GangScheduling=true" + p.Gates }
+
+// ControllerManager starts kube-controller-manager with those of its controllers; "*": all that it has by default.
+func (p *Plane) ControllerManager(controllers string) (*Process, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	return p.Component("kube-controller-manager", "--kubeconfig", p.Kubeconfig, "--service-account-private-key-file", p.path("accounts.key"),
+		"--root-ca-file", p.path("certificates/apiserver.crt"), "--bind-address", "127.0.0.1", "--secure-port", ports[0], "--leader-elect=false",
+		"--kube-api-qps", "500", "--kube-api-burst", "1000", "--feature-gates", p.gates(), "--controllers", controllers)
 }
 
 // etcd starts its members, and returns their addresses.
