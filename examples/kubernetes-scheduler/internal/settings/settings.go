@@ -137,7 +137,9 @@ func byQueues(fields map[string]any) {
 			fields[field] = value
 		}
 	}
-	plugins := map[string]any{"multiPoint": map[string]any{"enabled": []any{map[string]any{"name": "FairShare"}}}}
+	one := map[string]any{"enabled": []any{map[string]any{"name": "FairShare"}}}
+	// (Named at postFilter as well it comes before DefaultPreemption, which has no word on pods in queues.)
+	plugins := map[string]any{"multiPoint": one, "postFilter": one}
 	fields["profiles"] = []any{map[string]any{"schedulerName": defaultName, "plugins": plugins}}
 }
 
