@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// arena is memory of C for what one call hands over. It is used again by the next, so that calls of a kind that was seen allocate nothing.
+// arena is C memory for the arguments of one call. The next call uses it again, so that repeated calls of one kind do not allocate.
 type arena struct {
 	*chunks
 	at, used int

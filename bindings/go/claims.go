@@ -29,7 +29,7 @@ func (c *Cluster) RemoveResourceClaim(claim ResourceClaimID) error {
 	return c.done(C.gangsched_cluster_remove_resource_claim(c.c, cClaim(claim), c.call.failure))
 }
 
-// Deallocate says that a claim which was allocated before anybody used it has no devices any more. ErrWrongState, while a pod on a node uses it.
+// Deallocate says that a claim which is allocated though no pod used it yet has no devices any more. ErrWrongState, while a pod on a node uses it.
 func (c *Cluster) Deallocate(claim ResourceClaimID) error {
 	return c.done(C.gangsched_cluster_deallocate(c.c, cClaim(claim), c.call.failure))
 }

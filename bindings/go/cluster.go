@@ -162,7 +162,7 @@ func (c *Cluster) UpdateGroup(group GroupID, spec *GroupSpec) error {
 	return c.done(C.gangsched_cluster_update_group(c.c, cGroup(group), given, c.call.failure))
 }
 
-// RemoveGroup removes it; while it has members it is one that is expected.
+// RemoveGroup removes a group; while it has members it stays as a group that is only expected.
 func (c *Cluster) RemoveGroup(group GroupID) error {
 	return c.done(C.gangsched_cluster_remove_group(c.c, cGroup(group), c.call.failure))
 }
@@ -187,7 +187,7 @@ func (c *Cluster) UpdateQueue(queue QueueID, spec *QueueSpec) error {
 	return c.done(C.gangsched_cluster_update_queue(c.c, cQueue(queue), given, c.call.failure))
 }
 
-// RemoveQueue removes it; while somebody names it, it is one that is only named.
+// RemoveQueue removes a queue; while pods, groups or queues name it, it stays as a queue that is only named.
 func (c *Cluster) RemoveQueue(queue QueueID) error {
 	return c.done(C.gangsched_cluster_remove_queue(c.c, cQueue(queue), c.call.failure))
 }
@@ -199,8 +199,8 @@ func (c *Cluster) QueueUsed(queue QueueID, resource string) int64 {
 	return int64(used)
 }
 
-// SetAllocatable says how much a node has of resources that its spec does not name, like what is worked out of how loaded it is; 0: none.
-// Each stays through UpdateNode, unless a new spec names it, until it is said again.
+// SetAllocatable sets how much a node has of resources that its spec does not name, for example what follows from its load; 0: none. An amount stays
+// through UpdateNode until it is set again, or until a new spec names the resource.
 func (c *Cluster) SetAllocatable(node NodeID, amounts []Amount) error {
 	a := c.hand()
 	return c.done(C.gangsched_cluster_set_allocatable(c.c, cNode(node), a.amounts(amounts), c.call.failure))
@@ -294,8 +294,8 @@ func (c *Cluster) NominatedNode(pod PodID) NodeID {
 	return NodeID(id.value)
 }
 
-// ReservedFrom is from when on that node is expected to have room for the pod, if it is reserved for it (Options.Backfill); false if it is not, or
-// nobody can tell.
+// ReservedFrom is the time from which the nominated node is expected to have room for the pod, if it is reserved for the pod (Options.Backfill). False:
+// it is not reserved, or the time is not known.
 func (c *Cluster) ReservedFrom(pod PodID) (int64, bool) {
 	at := int64(C.gangsched_cluster_reserved_from(c.c, cPod(pod)))
 	runtime.KeepAlive(c)

@@ -154,7 +154,7 @@ func (o *owned) close() {
 	o.settle()
 }
 
-// abandon is the collector's word on a scheduler. Whoever has the cluster may be using it now, so that it waits for him.
+// abandon hands over a scheduler that the garbage collector found. Another goroutine may be using the cluster, so the scheduler is destroyed later.
 func (o *owned) abandon(s *C.gangsched_scheduler) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,9 +33,9 @@ type (
 	Sorter interface {
 		Less(a, b *Queued) bool
 	}
-	// QueueOrderer orders several queues: in which one a pod stands, by a number of its own (a group stands where its first pending member does), and
-	// whether the head a goes before b as the cluster is now, which it may ask: a strict weak order. Within a queue the Sorter decides. A panic ends
-	// the attempt of who would be first.
+	// QueueOrderer orders several queues. QueueOf is the number, as the plugin likes, of a pod's queue; a group is in that of its first pending
+	// member. QueueBefore says whether head a goes before head b as the cluster is now, which it may query: a strict weak order. Within a queue
+	// the Sorter decides. A panic ends the attempt of whoever would be first.
 	QueueOrderer interface {
 		QueueOf(pod PodView) int64
 		QueueBefore(a, b *QueueHead) bool
@@ -44,7 +44,7 @@ type (
 	PreEnqueuer interface {
 		PreEnqueue(pod PodView) Verdict
 	}
-	// Reserver follows who gets a node, and from whom it is taken back: that possibly without Reserve, possibly twice.
+	// Reserver hears which pod gets which node, and when that is taken back. Unreserve may come without Reserve, or twice.
 	Reserver interface {
 		Reserve(pod PodView, node NodesView) Verdict
 		Unreserve(pod PodView, node NodesView)

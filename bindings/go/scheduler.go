@@ -214,9 +214,9 @@ func (s *Scheduler) done(code C.gangsched_code) error {
 	return err
 }
 
-// Run is a whole turn: it schedules as long as somebody is active, and asks who may leave the permit room. Decisions are executed in their order: a
-// later one may revoke an earlier one. They are good until the next Run. An error comes from a plugin, or from a time that went back; what was
-// decided before stands, and is returned too.
+// Run is a whole turn: it schedules while pods are active, and asks which pods may leave the permit room. Execute decisions in their order: a later one
+// may revoke an earlier one. They are valid until the next Run. An error comes from a plugin, or from a time that went back; decisions made before it
+// stand, and are returned, too.
 func (s *Scheduler) Run(now int64) ([]Decision, error) {
 	for count := 0; ; {
 		room := s.room(count, max(count, fewDecisions))
@@ -228,8 +228,8 @@ func (s *Scheduler) Run(now int64) ([]Decision, error) {
 	}
 }
 
-// RunSome is Run that tries nobody any more once there are so many decisions, at least one; whoever was tried is decided with all members of its group.
-// More: the turn is not over. A host that others compete with for nodes has fewer decisions under way so.
+// RunSome is Run, but begins no attempt once there are most decisions (at least one); all members of a group that was tried are decided.
+// More: the turn is not over. A host that competes with others for nodes can so have fewer decisions under way.
 func (s *Scheduler) RunSome(now int64, most int) (decisions []Decision, more bool, err error) {
 	room := s.room(0, max(most, 1))
 	got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
@@ -247,8 +247,8 @@ func (s *Scheduler) RunSome(now int64, most int) (decisions []Decision, more boo
 	}
 }
 
-// fewDecisions are handed out by a call, unless there were more. Before C gets a slice, Go looks at all that it has room for, so that a long one would
-// make each call take as long as the longest turn.
+// fewDecisions is how many decisions a call hands out, unless a turn had more. Go scans a whole slice before C gets it, so with a long slice each call
+// would take as long as the longest turn.
 const fewDecisions = 64
 
 // room is where more decisions go, behind the first ones.

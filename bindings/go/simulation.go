@@ -48,9 +48,9 @@ type SimulationOptions struct {
 	Queues          bool // what each queue has in the end
 }
 
-// Simulate says what kube-scheduler would do with manifests, in virtual time, as the program gangsched-simulate does. No cluster is needed, and it
-// may be called by several goroutines. The answer is what that prints with --output json, and what was left out and who is made no more, a line each. Where something is
-// wrong with files or options the error is the first mistake, and the field "errors" of the answer has all of them.
+// Simulate says what kube-scheduler would do with manifests, in virtual time, like the program gangsched-simulate. It needs no cluster, and several
+// goroutines may call it. It returns what the program prints with --output json; warnings are what was left out and which pods are no longer re-created.
+// If files or options have mistakes, the error is the first one, and the field "errors" of the JSON has all of them.
 func Simulate(files []Source, options SimulationOptions) (json []byte, warnings []string, err error) {
 	call := newCall()
 	a := &call.arena

@@ -230,7 +230,7 @@ const (
 	Drain QueueState = C.GANGSCHED_QUEUE_DRAIN
 )
 
-// QueueSpec is a queue: whose what of the cluster is.
+// QueueSpec is a queue: how much of the cluster its pods may use.
 type QueueSpec struct {
 	Name, Parent string
 	Quotas       []Quota

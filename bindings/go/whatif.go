@@ -7,9 +7,9 @@ import "C"
 
 import "unsafe"
 
-// Fork is a copy of a cluster and of a scheduler on it, with its queue and all that is under way: ids and attempts are those of the original, and from
-// the same calls follow the same decisions. It shares nothing with the original that changes, so that each may be used by a goroutine of its own,
-// except the values of plugins. No metrics are kept of it. To go on with it close the original.
+// Fork is a copy of a cluster and of a scheduler on it, with its queue and all that is under way. Ids and attempts are those of the original, and the
+// same calls lead to the same decisions. The two share nothing that changes except the values of plugins, so each may be used by a goroutine of its own.
+// A fork has no metrics. To go on with it, close the original.
 type Fork struct {
 	Cluster   *Cluster
 	Scheduler *Scheduler

@@ -49,9 +49,9 @@ GANGSCHED_INLINE result<void> water_filling::check(std::int64_t total, std::span
   return {};
 }
 
-/// Divides among `open_`, whose lows are not more than @p total together, and whose highs are more. At a level that is too high nobody
-/// sinks to its low who has not: whoever is there, or below, is settled; at one that is too low, whoever is at its high. (Bitran and
-/// Hax 1981, in whole numbers.)
+/// Divides @p total among `open_`; the lows add up to at most @p total, the highs to more. If a level turns out too high, the final level
+/// is lower, so claims at their low stay there and are settled; if it is too low, claims at their high are settled. (Bitran and Hax 1981,
+/// in whole numbers.)
 GANGSCHED_INLINE water_level water_filling::fill(std::int64_t total, std::span<std::int64_t> shares) {
   std::int64_t left = total;
   while (true) {

@@ -81,9 +81,9 @@ func qualified(driver, name string) string {
 // Classes leads from the name of a DeviceClass to it; nil if there is none.
 type Classes func(name string) *resourcev1.DeviceClass
 
-// Claim is a ResourceClaim as the cluster takes it, with what is allocated. Error: it names a class that is not there, more devices than can be, or
-// alternatives;
-// what is not understood of selectors the cluster says when it is added. It is allocated where its devices' node is, if the cluster has that.
+// Claim is a ResourceClaim as the cluster takes it, with what is allocated. It is allocated on the node of its devices, if the cluster has that node.
+// Error: it names a DeviceClass that does not exist, requests more devices than possible, or has alternatives (firstAvailable).
+// Selectors that are not understood are refused only when the claim is added to the cluster.
 func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsched.ResourceClaimSpec, error) {
 	made := &gangsched.ResourceClaimSpec{Name: from.Name, Namespace: from.Namespace}
 	numbers := map[string]int32{}
@@ -159,7 +159,7 @@ func expressions(all []resourcev1.DeviceSelector) (made []string) {
 	return made
 }
 
-// nodeOf is the one node that a selector is for: allocations of devices in a node have such.
+// nodeOf is the only node that a selector selects, "" if it is another selector: allocations of devices inside a node have one like that.
 func nodeOf(selector *corev1.NodeSelector) string {
 	if selector == nil || len(selector.NodeSelectorTerms) != 1 {
 		return ""

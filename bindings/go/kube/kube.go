@@ -27,7 +27,7 @@ type Options struct {
 	Volumes *gangsched.PodVolumes
 }
 
-// Node is a node as the cluster takes it, with what it is called as cookie's text left to the caller.
+// Node is a node as the cluster takes it; the caller sets the Cookie.
 func Node(from *corev1.Node) *gangsched.NodeSpec {
 	made := &gangsched.NodeSpec{
 		Name:          from.Name,
@@ -49,8 +49,8 @@ func Ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Pod is a pod as the cluster takes it. Error: it has volumes that say where it can be, without Options.Volumes; its node, or a claim of
-// devices, is not there.
+// Pod is a pod as the cluster takes it. Error: it has volumes that restrict where it can run, and there are no Options.Volumes; its node, or a claim of
+// devices, does not exist.
 func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error) {
 	spec := &from.Spec
 	for i := range spec.Volumes {

@@ -34,9 +34,9 @@ func ClaimOf(pod *corev1.Pod, volume *corev1.Volume) string {
 	return ""
 }
 
-// Volumes is what a pod's volumes mean for where it can be: disks that pods cannot share; claims that are bound, by the nodes, zones and drivers of
-// their volumes; claims that are bound where the pod goes. With one that has to be bound first no node will do. Nil: nothing. Error: a claim or volume
-// that is not there.
+// Volumes is what a pod's volumes mean for where it can run: disks that pods cannot share; bound claims, by the nodes, zones and drivers of their
+// volumes; claims that are bound when the pod has a node. If a claim has to be bound before that, no node will do. Nil: no restrictions. Error: a claim
+// or volume does not exist.
 func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
 	made := &gangsched.PodVolumes{}
 	said := false

@@ -5,10 +5,10 @@
 
 /// What all of the C interface is made of: codes, errors, texts, ids.
 ///
-/// **Structs** that may grow begin with `struct_size`, which the caller sets to `sizeof` of what he was compiled with. The library reads
-/// that much and takes the rest as zero, and zero always means "as if nobody had said anything". A larger struct than the library knows
-/// is refused
-/// (`GANGSCHED_MALFORMED`) unless what it does not know is zero. In an array all elements have the size of the first.
+/// **Structs** that may grow begin with `struct_size`, which the caller sets to `sizeof` the struct that it was compiled with. The library
+/// reads that many bytes and takes the rest of its own struct as zero; zero always means "as if nobody had said anything". A struct that
+/// is larger than the library's own is refused (`GANGSCHED_MALFORMED`) unless the part that the library does not know is zero. In an array
+/// all elements have the size of the first.
 ///
 /// **Texts** that are handed in end with a zero byte; a null pointer is the empty text. Nothing that is handed in is kept: it is copied.
 ///
@@ -51,8 +51,8 @@ enum {
 /// The code in words, "out_of_range"; "" for a number that is none. Static storage. O(1).
 GANGSCHED_C_API const char* gangsched_code_name(gangsched_code code) GANGSCHED_NOEXCEPT;
 
-/// Says what the last call that failed with it said. Who calls owns it, and may use one for many calls, or null where only the code
-/// matters. A call that succeeds leaves it as it was.
+/// Receives what a failing call reports. The caller owns it, may use one for many calls, and may pass null where only the code matters. A
+/// call that succeeds leaves it as it was.
 typedef struct gangsched_error gangsched_error;
 
 /// Null if there is no memory.

@@ -36,9 +36,9 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_add_node(gangsched_cluster* clu
 GANGSCHED_C_API gangsched_code gangsched_cluster_update_node(gangsched_cluster* cluster, gangsched_node_id node,
                                                              const gangsched_node_spec* spec,
                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// How much the node has of resources that its spec does not name; 0: none. Each stays through update_node, unless a new spec names it,
-/// until it is said again. Pods stay, even if they no longer fit. Errors: unknown, malformed, wrong_state (the spec names one).
-/// O(size of the node's spec).
+/// Sets how much the node has of resources that its spec does not name; 0: none. An amount stays through update_node until it is set again,
+/// or until a new spec names the resource. Pods stay, even if they no longer fit. Errors: unknown, malformed, wrong_state (the spec names
+/// one). O(size of the node's spec).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_allocatable(gangsched_cluster* cluster, gangsched_node_id node,
                                                                  gangsched_amounts amounts,
                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -65,9 +65,9 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_remove_pod(gangsched_cluster* c
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_terminating(gangsched_cluster* cluster, gangsched_pod_id pod,
                                                                  bool preempted,
                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// What schedulers do, for hosts that decide by themselves or say after a restart what was decided: reserves room on a node for a pending
-/// pod; an assumed pod runs; an assumed pod is pending again; the node that is meant for a pending pod once its victims are gone (0:
-/// none).
+/// What schedulers do, for hosts that decide by themselves, or that repeat decisions after a restart. assume: reserves room on a node for a
+/// pending pod. bind: an assumed pod runs. release: an assumed pod is pending again. nominate: the node that a pending pod gets once its
+/// victims are gone (0: none).
 GANGSCHED_C_API gangsched_code gangsched_cluster_assume(gangsched_cluster* cluster, gangsched_pod_id pod,
                                                         gangsched_node_id node,
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -172,8 +172,8 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_add_group_column(gangsched_clus
                                                                   gangsched_error* error) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_code gangsched_cluster_add_pod_column(gangsched_cluster* cluster, const char* column,
                                                                 gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// Sets a word. Pods that a plugin rejected which asked for the column are tried again. Errors: unknown (nobody made the column, or the
-/// object is gone), wrong_state (a column that plugins count). O(columns).
+/// Sets a number of a column. Pods that were rejected by a plugin which reads the column are tried again. Errors: unknown (no such column
+/// or object), wrong_state (plugins count this column themselves). O(columns).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_node_column(gangsched_cluster* cluster, gangsched_node_id node,
                                                                  const char* column, int64_t value,
                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -221,8 +221,8 @@ GANGSCHED_C_API gangsched_attempt gangsched_cluster_pod_attempt(const gangsched_
                                                                 gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_node_id gangsched_cluster_nominated_node(const gangsched_cluster* cluster,
                                                                    gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
-/// From when on that node is expected to have room for the pod, if it is reserved for it (`backfill` of the scheduler's options): on the
-/// host's clock, GANGSCHED_NEVER if it is not, or nobody can tell. O(1).
+/// The time, on the host's clock, from which that node is expected to have room for the pod, if it is reserved for it (`backfill` of the
+/// scheduler's options). GANGSCHED_NEVER if it is not reserved, or the time is not known. O(1).
 GANGSCHED_C_API int64_t gangsched_cluster_reserved_from(const gangsched_cluster* cluster,
                                                         gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
 /// Of a node and a resource: cpu in milli, everything else in whole units. O(length).

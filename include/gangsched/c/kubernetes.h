@@ -14,10 +14,10 @@ enum {
   GANGSCHED_NO_EXPANSION = 2  ///< Deployments, Jobs and their like are not turned into the pods that they lack
 };
 
-/// Adds all objects of a file to the cluster, or nothing. @p name is what errors and warnings call it; it decides the format if it ends
-/// in .json, .jsonl, .yaml or .yml. @p flags: GANGSCHED_FROM_API_SERVER and so on, together. @p warnings may be null, else it becomes
-/// what was left out, a line each, or null if nothing was; it is freed with `gangsched_free`. Errors: what the text says that it may not
-/// (with file, line and object), duplicate (a name that exists). O(length + pods).
+/// Adds all objects of a file to the cluster, or none. Errors and warnings call the file @p name, which also decides the format if it ends
+/// in .json, .jsonl, .yaml or .yml. @p flags: GANGSCHED_FROM_API_SERVER and so on, combined with |. Unless @p warnings is null, it receives
+/// what was left out, a line each, or null if nothing was; free it with `gangsched_free`. Errors: mistakes in the text (with file, line and
+/// object), duplicate (a name that exists). O(length + pods).
 GANGSCHED_C_API gangsched_code gangsched_cluster_add_manifests(gangsched_cluster* cluster, const char* text,
                                                                size_t size, const char* name, uint32_t flags,
                                                                char** warnings,
@@ -39,23 +39,23 @@ enum {
   GANGSCHED_OBJECT_BUDGET = 7
 };
 
-/// Adds one Node, Pod, Reservation (Koordinator's: a pod that holds room for others), PodGroup, Namespace, Service, ReplicationController,
-/// ReplicaSet, StatefulSet (of these three the selector: what spreading by default goes by) or PodDisruptionBudget (its selector and
-/// status) as an API server has it, or updates the one of that name: what a watch says of objects that came and changed. @p cookie is the
-/// host's own word on a node, pod or group; @p made may be null. A pod or reservation that has ended (phase Succeeded or Failed) is
-/// removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
+/// Adds an object as an API server has it, or updates the one of its name: what a watch reports of objects that came or changed. Kinds:
+/// Node, Pod, Reservation (Koordinator's: a pod that holds room for others), PodGroup, Namespace, Service, ReplicationController,
+/// ReplicaSet and StatefulSet (only their selectors, which default spreading uses), PodDisruptionBudget (its selector and status).
+/// @p cookie is the host's own number for a node, pod or group; @p made may be null. A pod or reservation that has ended (phase Succeeded
+/// or Failed) is removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
                                                             uint64_t cookie, gangsched_object* made,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// Removes the one of that name: what a watch says of objects that are gone. Of @p text only kind, name and namespace count. Error:
+/// Removes the object of that name: what a watch reports of deleted objects. Only kind, name and namespace of @p text are read. Error:
 /// unknown.
 GANGSCHED_C_API gangsched_code gangsched_cluster_remove_object(gangsched_cluster* cluster, const char* text,
                                                                size_t size, gangsched_error* error) GANGSCHED_NOEXCEPT;
 
-/// Makes the cluster's queues those of a file, which has all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and ResourceFlavors, the
-/// Queues of Volcano and KAI, ElasticQuotas, in any mixture. Who is new is added, who is there updated, who is not in the file removed:
-/// what a queue is depends on several objects, so a watch hands over all of them again. All or nothing; objects of other kinds count for
-/// nothing. Errors: what the text says that it may not, and those of `gangsched_cluster_add_queue`. O(length + queues · pods).
+/// Replaces the cluster's queues by those of a file, which must have all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and
+/// ResourceFlavors, the Queues of Volcano and KAI, ElasticQuotas, in any mixture. New queues are added, known ones updated, others removed;
+/// flavors stay. A watch hands over all of them again, because one queue depends on several objects. All or nothing; objects of other kinds
+/// are ignored. Errors: mistakes in the text, and those of `gangsched_cluster_add_queue`. O(length + queues · pods).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_queues(gangsched_cluster* cluster, const char* text, size_t size,
                                                             const char* name,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;

@@ -1,11 +1,11 @@
 #pragma once
 #include "gangsched/c/objects.h"
 
-/// Plugins as tables of callbacks. A callback gets the plugin's own pointer, and views that are valid until it returns; it may ask them,
-/// and must not call what changes the cluster or a scheduler (GANGSCHED_BUSY). It must return: no longjmp, no exception. It answers alike
-/// for alike questions: decisions are a function of what the host said.
+/// Plugins as tables of callbacks. A callback gets the plugin's own pointer, and views that are valid until it returns. It may query the
+/// views; it must not call a function that changes the cluster or a scheduler (GANGSCHED_BUSY). It must return: no longjmp, no exception.
+/// Equal questions need equal answers, because decisions depend only on what the host said.
 ///
-/// Nodes come in batches: the callback judges all that it is given, @p count of them, in whichever number.
+/// Nodes come in batches: a callback judges all @p count nodes that it is given. Batches may have any size.
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,18 +86,18 @@ typedef struct gangsched_plugin {
   /// Writes one score for each node, from 0 to 100, higher is better. Another one ends the cycle with an error. @p scores come as 0.
   void (*score)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* nodes, size_t count,
                 int64_t* scores);
-  /// The pod gets the node (the only one of @p node), and it is taken back: in reverse order, possibly without `reserve`, possibly twice.
-  /// `unreserve` is not called when the pod or node is gone. One without the other is malformed.
+  /// `reserve`: the pod gets the node (the only one of @p node). `unreserve` takes that back: in reverse order, possibly without a
+  /// `reserve`, possibly twice, but not once the pod or node is gone. A plugin that has only one of the two is malformed.
   gangsched_verdict (*reserve)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node);
   void (*unreserve)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node);
-  /// Success lets the pod go, GANGSCHED_PERMIT_WAIT holds it in the permit room, for @p timeout nanoseconds at most (it comes as five
-  /// minutes), anything else takes it back. It is asked again when its group changes.
+  /// Success lets the pod go. GANGSCHED_PERMIT_WAIT holds it in the permit room, at most @p timeout nanoseconds (preset to five minutes).
+  /// Anything else takes its reservation back. It is called again when the pod's group changes.
   gangsched_verdict (*permit)(void* plugin, const gangsched_pod_view* pod, const gangsched_nodes_view* node,
                               int64_t now, int64_t* timeout, gangsched_permit_room* room);
-  /// Several queues, at most one such plugin in a profile: writes in which one the pod stands, by a number of the plugin's own (a group
-  /// stands where its first pending member does), and whether the head @p a goes before @p b as the cluster is now, a strict weak order.
-  /// They come as 0 and false. Of equal heads, and within a queue, the queue sort decides. Anything but success ends the attempt of who
-  /// would be first with an error. They may ask the cluster, `gangsched_cluster_queue_used` and such. One without the other is malformed.
+  /// For several queues; at most one such plugin in a profile. `queue_of`: the pod's queue, by any number; a group is in that of its first
+  /// pending member. `queue_before`: whether head @p a goes before @p b as the cluster is now, a strict weak order. Both may query the
+  /// cluster (`gangsched_cluster_queue_used`). Preset: 0, false. Equal heads, and each queue, go by the queue sort. Anything but success
+  /// ends the attempt of whoever would be first, with an error. One without the other is malformed.
   gangsched_verdict (*queue_of)(void* plugin, const gangsched_pod_view* pod, int64_t* queue);
   gangsched_verdict (*queue_before)(void* plugin, const gangsched_queue_head* a, const gangsched_queue_head* b,
                                     bool* before);

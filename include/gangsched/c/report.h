@@ -1,8 +1,8 @@
 #pragma once
 #include "gangsched/c/scheduler.h"
 
-/// What a scheduler did, for those who watch it (docs/observing.md): metrics, events, a trace. Which of them there are is said when it is
-/// made (gangsched_scheduler_options); who asks for another one is told GANGSCHED_WRONG_STATE.
+/// What a scheduler did, for monitoring (docs/observing.md): metrics, events, a trace. Which of them exist is chosen when the scheduler is
+/// made (gangsched_scheduler_options); a call that asks for another one fails with GANGSCHED_WRONG_STATE.
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,10 +32,10 @@ typedef struct gangsched_pod_event {
   int64_t now;
 } gangsched_pod_event;
 
-/// Takes up to @p capacity events that were not taken, oldest first; @p count of them are written. Their texts are valid until the next
-/// call of this function that succeeds, or the end of the scheduler. Scheduled comes when the host confirmed, FailedScheduling of every
-/// attempt that failed, Preempted of each victim, Evicted of who must go for another reason. With `count_reasons` a note has the whole line
-/// ("0/5 nodes are available: …"). O(capacity).
+/// Takes up to @p capacity events that were not taken yet, oldest first, and writes their number to @p count. Their texts are valid until
+/// the next successful call of this function, or until the scheduler is destroyed. A pod has a Scheduled event when the host confirms it, a
+/// FailedScheduling event for each failed attempt, Preempted if it is a victim, and Evicted if it must go for another reason. With
+/// `count_reasons` a note has the whole line ("0/5 nodes are available: …"). O(capacity).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_events(gangsched_scheduler* scheduler, gangsched_pod_event* into,
                                                           size_t capacity, size_t* count,
                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;

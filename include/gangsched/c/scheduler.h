@@ -2,11 +2,11 @@
 #include "gangsched/c/cluster.h"
 #include "gangsched/c/plugins.h"
 
-/// The scheduler: which pod goes where and when. It performs nothing: the host executes decisions and says what became of them.
+/// The scheduler: decides which pod goes where and when. It performs nothing: the host executes decisions and says what became of them.
 ///
-/// Decisions wait in the scheduler, in the order in which they were made, until the host takes them (`gangsched_scheduler_take`). The
-/// calls that decide are `schedule_cycle`, `permit` and `fail`; `gangsched_scheduler_run` is a whole turn of them with the taking, for
-/// hosts to whom each call costs something. What is taken is the host's: it does not change any more.
+/// Decisions stay in the scheduler, in the order in which they were made, until the host takes them (`gangsched_scheduler_take`). The calls
+/// that decide are `schedule_cycle`, `permit` and `fail`. `gangsched_scheduler_run` is a whole turn of these calls together with the
+/// taking, for hosts to which each call costs something. A decision that was taken is the host's copy: it does not change any more.
 
 #ifdef __cplusplus
 extern "C" {
@@ -149,28 +149,28 @@ typedef struct gangsched_decision {
   uint64_t node_cookie;
   int64_t score;        ///< of the chosen node: the weighted sum
   uint64_t annotation;  ///< what pre_bind and bind plugins filled in
-  /// Of a reject, revoke or evict, if one text says it, else null. It is good until `take` or `run` is called again after a call of one
-  /// of them that wrote less than it had room for, which ends a turn.
+  /// Why, of a reject, revoke or evict, if one text says it; else null. Valid until the first call of `take` or `run` after a turn has
+  /// ended; a call of them that writes fewer decisions than it has room for ends the turn.
   const char* reason;
 } gangsched_decision;
 
-/// Handles one pod or group of the queue. @p worked (may be null): whether there was one; with a fixed @p now a loop over it ends.
-/// Errors: busy, time_went_back (nothing was done); contract (a plugin's hook failed: what was decided before stands, the pod is tried
+/// Handles one pod or group of the queue. @p worked (may be null) says whether there was one, so that a loop with a fixed @p now ends.
+/// Errors: busy, time_went_back (nothing was done); contract (a plugin's hook failed: decisions made before it stand, and the pod is tried
 /// again later).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_schedule_cycle(gangsched_scheduler* scheduler, int64_t now,
                                                                   bool* worked,
                                                                   gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// Says what changed for those in the permit room: bind, or revoke. Errors as above. O(pods in the room).
+/// Decides about pods in the permit room for which something changed: bind, or revoke. Errors as above. O(pods in the room).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_permit(gangsched_scheduler* scheduler, int64_t now,
                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// Takes up to @p capacity decisions that were made and not taken, oldest first; @p count of them are written. Those that hold no more
-/// are passed over: about pods that are gone, and binds and waits that were taken back meanwhile. O(decisions).
+/// Takes up to @p capacity decisions that were not taken yet, oldest first, and writes their number to @p count. Decisions that no longer
+/// hold are skipped: those about pods that are gone, and binds and waits that were taken back meanwhile. O(decisions).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_take(gangsched_scheduler* scheduler, gangsched_decision* into,
                                                         size_t capacity, size_t* count,
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// A whole turn: takes what was decided before, schedules as long as somebody is active and there is room in @p into, then asks `permit`.
-/// @p count below @p capacity: the turn is over; else it is called again with the same @p now. Decisions are executed in their order: a
-/// later one may revoke an earlier one. An error of a plugin ends the call; what was decided is written all the same.
+/// A whole turn: takes what was decided before, schedules while pods are active and @p into has room, then calls `permit`. If @p count is
+/// below @p capacity the turn is over, else call it again with the same @p now. Execute decisions in their order: a later one may revoke an
+/// earlier one. An error of a plugin ends the call; decisions made until then are written all the same.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_run(gangsched_scheduler* scheduler, int64_t now,
                                                        gangsched_decision* into, size_t capacity, size_t* count,
                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -181,20 +181,20 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_run(gangsched_scheduler* sche
 GANGSCHED_C_API const char* gangsched_scheduler_describe(gangsched_scheduler* scheduler,
                                                          const gangsched_decision* decision) GANGSCHED_NOEXCEPT;
 
-// --- answers. @p attempt 0: the attempt under way, whichever it is, for hosts that answer before they do anything else
+// --- answers. @p attempt 0 means the attempt under way, for hosts that answer before they do anything else
 
 /// The pod of a bind decision runs. Errors: unknown (it is gone), outdated (it does not have its node by that attempt), wrong_state
 /// (confirmed already, or it waits in the permit room). O(1).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_confirm(gangsched_scheduler* scheduler, gangsched_pod_id pod,
                                                            gangsched_attempt attempt,
                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// The host could not, or gives up: what the pod held is given back, and it is queued again with backoff. In an atomic gang the siblings
-/// are taken back too, by decisions. @p reason is for `explain`. Errors as above. O(members of the gang).
+/// The host could not execute the bind, or gives up: what the pod held is released, and it is queued again with backoff. If its gang is
+/// atomic, decisions take the siblings back, too. @p reason is for `explain`. Errors as above. O(members of the gang).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_fail(gangsched_scheduler* scheduler, gangsched_pod_id pod,
                                                         gangsched_attempt attempt, const char* reason,
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// A pod in the permit room may go, as far as @p plugin is concerned, or altogether (null); or is sent back. Heard at the next `permit`.
-/// Errors: unknown, wrong_state (it does not wait, or not for that plugin).
+/// Lets a pod leave the permit room as far as @p plugin is concerned, or altogether (null); `reject` sends it back. The next `permit` acts
+/// on it. Errors: unknown, wrong_state (it does not wait, or not for that plugin).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_allow(gangsched_scheduler* scheduler, gangsched_pod_id pod,
                                                          const char* plugin, gangsched_error* error) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_code gangsched_scheduler_reject(gangsched_scheduler* scheduler, gangsched_pod_id pod,
@@ -231,9 +231,9 @@ typedef struct gangsched_event {
   const char* text;
 } gangsched_event;
 
-/// Tells a cluster what happened, in order. Each event is told on its own: one that is refused changes nothing, and those after it are
-/// told all the same. @p scheduler may be null if nothing is confirmed or failed; it is one on this cluster. Returns the code of the
-/// first that was refused, about which @p error is. Costs what the calls cost of which the events are made.
+/// Tells a cluster what happened, in order. Each event is applied on its own: a refused event changes nothing, and those after it are
+/// applied all the same. @p scheduler may be null if no event confirms or fails; else it must be on this cluster. Returns the code of the
+/// first refused event, which @p error describes. Costs what the calls cost of which the events are made.
 GANGSCHED_C_API gangsched_code gangsched_tell(gangsched_cluster* cluster, gangsched_scheduler* scheduler,
                                               gangsched_event* events, size_t count,
                                               gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -255,12 +255,12 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_restore(gangsched_scheduler* 
 GANGSCHED_C_API gangsched_code gangsched_scheduler_activate(gangsched_scheduler* scheduler,
                                                             const gangsched_pod_id* pods, size_t count, int64_t now,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// What time does, for GANGSCHED_TIMERS_BY_HOST: ends backoffs; lets go who waited too long for a change.
+/// For GANGSCHED_TIMERS_BY_HOST, what passing time does otherwise: end backoffs; activate pods that were unschedulable for too long.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_flush_backoff(gangsched_scheduler* scheduler, int64_t now,
                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_code gangsched_scheduler_flush_unschedulable(gangsched_scheduler* scheduler, int64_t now,
                                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// What plugins go by has changed, and no change of the cluster says so: all that is remembered of their hooks is asked anew.
+/// Data that plugins read has changed, without a change of the cluster that says so: cached results of all hooks are computed anew.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_forget_cached(gangsched_scheduler* scheduler,
                                                                  gangsched_error* error) GANGSCHED_NOEXCEPT;
 

@@ -56,11 +56,11 @@ typedef struct gangsched_simulation_options {
   uint64_t most_made_pods;  ///< by live controllers while time passes, who make no more then; 0: 250,000
 } gangsched_simulation_options;
 
-/// Schedules what the files have until nothing changes any more. @p options may be null. @p json becomes what gangsched-simulate prints
-/// with --output json; where something is wrong with files or options, of which @p error says the first mistake, an object whose `errors`
-/// are all of them (`object`, which has file and line, `field`, `reason`). @p warnings may be null, else it becomes what was left out and
-/// who is made no more, a line each, or null if there is none. Both are freed with `gangsched_free`; both are null where memory runs out,
-/// and where the arguments themselves are wrong (null texts, `struct_size`). O(length + decisions).
+/// Schedules the pods of the files until nothing changes any more. @p options may be null. @p json receives what gangsched-simulate prints
+/// with --output json. If files or options have mistakes, @p error has the first one and @p json an object with all of them: `errors`, each
+/// with `object` (which has file and line), `field` and `reason`. Unless @p warnings is null, it receives what was left out and which pods
+/// are no longer re-created, a line each, or null if there is nothing. Free both with `gangsched_free`. Both are null if memory runs out or
+/// the arguments themselves are wrong (null texts, `struct_size`). O(length + decisions).
 GANGSCHED_C_API gangsched_code gangsched_simulate(const gangsched_source* files, size_t file_count,
                                                   const gangsched_simulation_options* options, char** json,
                                                   char** warnings, gangsched_error* error) GANGSCHED_NOEXCEPT;

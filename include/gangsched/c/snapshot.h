@@ -7,10 +7,10 @@
 extern "C" {
 #endif
 
-/// Everything that decisions depend on, as @p size bytes, which the caller frees with `gangsched_free`. Ids, attempts, cookies and times
-/// are in it, other schedulers on the cluster are not, and of plugins there are their columns, but not what callbacks keep. Nothing is
-/// changed by it. A refusal leaves @p bytes and @p size as they were. Errors: busy; wrong_state (decisions wait to be taken: they are not
-/// in it, so `gangsched_scheduler_take` comes first). O(state).
+/// Writes everything that decisions depend on, as @p size bytes; free @p bytes with `gangsched_free`. Included are ids, attempts, cookies
+/// and times. Not included are other schedulers on the cluster and what callbacks keep; of plugins there are only their columns. Nothing is
+/// changed. A refused call leaves @p bytes and @p size as they were. Errors: busy; wrong_state (decisions wait to be taken; they would not
+/// be included, so call `gangsched_scheduler_take` first). O(state).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_snapshot(const gangsched_scheduler* scheduler, char** bytes,
                                                             size_t* size, gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// The cluster alone. Error: busy. O(state).
@@ -27,13 +27,13 @@ typedef struct gangsched_restore_options {
   int32_t profile;  ///< GANGSCHED_PROFILE_DEFAULT …
 } gangsched_restore_options;
 
-/// Makes a cluster and the scheduler on it, as they were; the caller destroys both, the scheduler first. From the same calls follow the
-/// same decisions as from the originals. @p configuration (null, or empty: the profile of the options) has the profiles that the scheduler
-/// had, as far as their plugins, points, order and weights go; the other options of the scheduler are in the snapshot. @p options may be
-/// null. Nothing points into @p bytes afterwards, and they may be anything: of what is refused nothing is made, and @p cluster and
-/// @p scheduler stay as they were. Errors: malformed (no snapshot, damaged, or of another version of the format); wrong_state (other
-/// profiles, which the error names; the cluster was saved alone, or with a matcher of devices, which only a host in C++ has); out_of_range
-/// (the options). O(state).
+/// Makes the cluster and the scheduler on it as they were saved; the caller destroys both, the scheduler first. The same calls lead to the
+/// same decisions as on the originals. @p configuration (null, or empty: the profile of the options) must have the profiles that the
+/// scheduler had, as far as plugins, points, order and weights go; the other options of the scheduler are in the snapshot. @p options may
+/// be null. Nothing points into @p bytes afterwards. They may be any bytes: a refused call makes nothing, and leaves @p cluster and
+/// @p scheduler as they were. Errors: malformed (no snapshot, damaged, or of another version of the format); wrong_state (other profiles,
+/// which the error names; the cluster was saved alone, or with a device matcher, which only a host in C++ can have); out_of_range (the
+/// options). O(state).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_from_snapshot(const void* bytes, size_t size,
                                                                  const gangsched_configuration* configuration,
                                                                  const gangsched_restore_options* options,

@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/// Copies the cluster and the scheduler on it, with its queue, its permit room, what is under way and what it decided that is not taken
-/// yet: ids and attempts are the same, and from the same calls follow the same decisions. Nothing that changes is shared, so that each may
-/// be on a thread of its own and outlive the other, except what plugins have: callbacks of both get the same instance. No metrics, events
-/// or trace are kept of a fork. To go on with it the host destroys the original. Errors: busy, wrong_state (a plugin cannot be copied).
-/// O(cluster + queue).
+/// Copies the cluster and the scheduler on it: its queue, its permit room, attempts under way, and decisions that were not taken yet. Ids
+/// and attempts are the same, and the same calls lead to the same decisions. Copy and original share nothing that changes, so each may be
+/// used by a thread of its own and outlive the other. Only what plugins have is shared: callbacks of both get the same instance. A fork has
+/// no metrics, events or trace. To go on with it, destroy the original. Errors: busy, wrong_state (a plugin cannot be copied). O(cluster +
+/// queue).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_fork(const gangsched_scheduler* scheduler,
                                                         gangsched_cluster** cluster, gangsched_scheduler** fork,
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -69,10 +69,10 @@ typedef struct gangsched_demand_plan {
 
 typedef struct gangsched_demand gangsched_demand;
 
-/// Which nodes of @p shapes, and how many of them, make the waiting pods fit: gangs whole, topology and devices respected, nobody evicted.
-/// Every plan was tried in a fork, by the scheduler itself, which stays as it is. @p options may be null. Errors: busy, time_went_back,
-/// wrong_state (`gangsched_scheduler_fork`), out_of_range (a price below 0), and what adding a node of a shape says. A fork for each shape
-/// and plan, and at most twice `most_trials` for each.
+/// Which nodes of @p shapes, and how many of each, make the waiting pods fit: gangs as a whole, topology and devices respected, no
+/// evictions. The scheduler itself tried every plan in a fork; it does not change. @p options may be null. Errors: busy, time_went_back,
+/// wrong_state (`gangsched_scheduler_fork`), out_of_range (a price below 0), and those of adding a node of a shape. Costs a fork for each
+/// shape and plan, and for each of these at most twice `most_trials` more.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_demand(const gangsched_scheduler* scheduler,
                                                           const gangsched_node_shape* shapes, size_t count,
                                                           const gangsched_demand_options* options,
@@ -105,10 +105,10 @@ typedef struct gangsched_removable_node {
 
 typedef struct gangsched_removable gangsched_removable;
 
-/// Which of the nodes @p among, asked in that order, can be drained one after another with everybody placed elsewhere: disruption budgets
-/// are charged for all of them together, a group that is disrupted as a whole moves as a whole, nobody is evicted for them. Each was tried
-/// in a fork, by the scheduler itself, which stays as it is. @p options may be null. Errors: busy, time_went_back, wrong_state
-/// (`gangsched_scheduler_fork`), unknown (no such node). A fork for each node that no budget keeps.
+/// Which of the nodes @p among, tried in that order, can be drained one after another with all their pods placed elsewhere. Disruption
+/// budgets are charged for all drained nodes together, a group that is disrupted as a whole moves as a whole, and no pod is evicted to make
+/// room. The scheduler itself tried each node in a fork; it does not change. @p options may be null. Errors: busy, time_went_back,
+/// wrong_state (`gangsched_scheduler_fork`), unknown (no such node). Costs a fork for each node that no budget keeps.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_removable(const gangsched_scheduler* scheduler,
                                                              const gangsched_node_id* among, size_t count,
                                                              const gangsched_removal_options* options,

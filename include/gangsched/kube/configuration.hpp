@@ -68,14 +68,14 @@ struct configuration_options {
                                                                    std::vector<warning>* warnings = nullptr,
                                                                    const configuration_options& how = {});
 
-/// The profile with the plugins that @p registry has, ready for a scheduler. A plugin takes part in those of its points
-/// where the profile names it, and in those that Kubernetes' configuration does not know (requeue, the points of
-/// groups). Error: bad arguments, a negative or too large weight, not exactly one queue sort.
+/// Makes a scheduler's table of those plugins of the profile that @p registry has. A plugin takes part in an extension point if the
+/// profile enables it there. It also takes part in all its points that KubeSchedulerConfiguration does not know (requeue, the points of
+/// groups). Error: bad arguments, a weight that is negative or too large, not exactly one queue sort.
 [[nodiscard]] GANGSCHED_API result<kernel_table> make_table(const scheduler_profile& profile,
                                                             const plugin_registry& registry);
 
-/// All profiles, for one scheduler. Besides their own errors: two of one scheduler name, different queue sorts. A percentage of nodes to
-/// score that is not written means all nodes, where Kubernetes would take a sample.
+/// All profiles, for one scheduler. Errors: those of each profile, two profiles with one scheduler name, different queue sorts. Without
+/// percentageOfNodesToScore all nodes are scored, where kube-scheduler would take a sample.
 [[nodiscard]] GANGSCHED_API result<std::vector<kernel_table>> make_tables(const scheduler_configuration& configuration,
                                                                           const plugin_registry& registry);
 

@@ -6,9 +6,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 
-/// Adds what a selector of DRA says to a request (CEL: `device.driver == "gpu.example.com" && device.attributes["…"].ok`): the driver that
-/// it names becomes the class of the request, if that is empty, and must be it otherwise. What of CEL is read is what is read of manifests
-/// (docs/kubernetes.md). Error: malformed, for what is not understood, or another driver; then the request stays as it is. O(length).
+/// Adds what a CEL selector of DRA (`device.driver == "gpu.example.com" && device.attributes["…"].ok`) requires to a device request. If the
+/// selector names a driver, an empty class of @p to becomes that driver; any other class is an error. docs/kubernetes.md says which part of
+/// CEL is understood, the same as in manifests. Error: malformed (not understood, or another driver): @p to is unchanged. O(length).
 [[nodiscard]] GANGSCHED_API result<void> add_device_selector(std::string_view expression, device_request& to);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube

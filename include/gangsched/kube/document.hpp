@@ -32,7 +32,7 @@ struct source {
   std::string text;
 };
 
-/// A key that an object had before: as with an API server the later one counts.
+/// A key that an object has more than once. As with an API server the last one counts.
 struct repeated_key {
   std::uint32_t line = 0;  ///< of the object
   std::string key;
@@ -45,8 +45,8 @@ struct document {
   std::vector<repeated_key> repeated = {};  ///< in the order in which their objects end
 };
 
-/// What a file may cost, however small it is: each limit is checked before what it bounds is done. A value takes about 150 bytes while it
-/// is read. JSON is read ten times as fast as YAML, of which 5 MB take about a second.
+/// Bounds of what reading a file may cost, even a small one. Each limit is checked before the work that it bounds. A value takes about 150
+/// bytes while it is read. JSON is read ten times as fast as YAML; 5 MB of YAML take about a second.
 struct limits {
   std::size_t bytes =
       std::size_t{256} << 20;       ///< of one file, and of the text that anchors and aliases of one YAML file multiply

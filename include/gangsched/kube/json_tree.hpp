@@ -12,8 +12,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 
-/// What is written as JSON or YAML; fields stay in the order in which they came. Unlike nlohmann's tree it takes no memory to go: where
-/// memory runs out it may be half made.
+/// A value that is written as JSON or YAML; fields keep their order. Unlike with nlohmann's tree, its destruction allocates nothing. If
+/// memory runs out while it is filled, it may be incomplete.
 class GANGSCHED_API json_tree {
  public:
   enum class form : std::uint8_t { null, word, text, list, object };  ///< word: a number, true or false
@@ -40,10 +40,10 @@ class GANGSCHED_API json_tree {
   [[nodiscard]] const std::vector<std::string>& keys() const noexcept { return keys_; }  ///< of an object
   [[nodiscard]] const std::vector<json_tree>& items() const noexcept { return items_; }  ///< of it, or of a list
 
-  /// The field, which is made if it is not there; what is null becomes an object. @pre it is one of these. O(fields).
+  /// The field @p key, made if it is missing; a null value becomes an object first. @pre the value is null or an object. O(fields).
   json_tree& operator[](std::string_view key);
   json_tree& operator[](std::size_t at) { return items_[at]; }
-  /// What is null becomes a list. @pre it is one of these.
+  /// Appends @p item; a null value becomes a list first. @pre the value is null or a list.
   json_tree& add(json_tree item);
   [[nodiscard]] json_tree& back() { return items_.back(); }
 

@@ -28,7 +28,7 @@ struct warning {
   [[nodiscard]] GANGSCHED_API std::string message() const;
 };
 
-/// Of CPU and of memory: thousandths and bytes, or whole percentages.
+/// CPU in thousandths and memory in bytes, or both in whole percent.
 struct load_amounts {
   std::optional<std::int64_t> cpu = {}, memory = {};
 };
@@ -36,8 +36,8 @@ struct load_amounts {
 struct node_manifest {
   node_spec spec;
   label_map annotations = {};  ///< those about devices
-  /// What is kept from pods, if its annotation node.koordinator.sh/reservation keeps something: of that, which `spec.allocatable` does not
-  /// have any more unless the annotation is about CPUs only, and of what kubelet keeps the larger; and which CPUs.
+  /// If there is an annotation node.koordinator.sh/reservation: for each of its resources the larger of what it and what kubelet keeps from
+  /// pods; and its CPUs. `spec.allocatable` is without what the annotation keeps, unless applyPolicy says that only CPUs are reserved.
   resource_list reserved = {};
   std::vector<std::uint32_t> reserved_cpus = {};
   /// What its annotations say that counts beside a NodeMetric. node.koordinator.sh/raw-allocatable: what there is in truth, where
@@ -61,13 +61,13 @@ struct pod_claim {
   std::string claim_template = {};
 };
 
-/// That a pod which runs has a device with a taint NoExecute that its claim does not tolerate, or not for ever: Kubernetes deletes it.
+/// A running pod has a device with a NoExecute taint that its claim does not tolerate, or not for ever: Kubernetes deletes the pod.
 struct taint_eviction {
   std::int64_t after_seconds = 0;  ///< from `read_options::now` on
   std::string taint = {};          ///< "gpu.example.com/unhealthy=true:NoExecute"
 };
 
-/// The scheduling gate of pods that refer to what is not there.
+/// The scheduling gate of pods that refer to objects which do not exist.
 inline constexpr const char* unresolved_gate = "gangsched.dev/unresolved";
 
 /// A pod and the names in it that stand for other objects.
@@ -76,7 +76,7 @@ struct pod_manifest {
   std::string node = {};            ///< spec.nodeName: where it runs
   std::string nominated_node = {};  ///< status.nominatedNodeName
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
-  std::string reservation = {};     ///< that it was allocated from, if it runs
+  std::string reservation = {};     ///< the Reservation that a running pod was allocated from
   std::string user = {};            ///< whom YuniKorn counts it for
   std::vector<std::string> user_groups = {};
   std::string owner_kind = {};  ///< its controller: what spreading by default goes by
@@ -89,19 +89,19 @@ struct pod_manifest {
   std::vector<resource_list> limits = {};
   resource_list pod_limits = {};               ///< spec.resources.limits
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
-  /// Resources that its containers requested, and that are in `spec.devices` instead.
+  /// Resources that its containers requested and that became `spec.devices` instead.
   std::vector<std::string> device_resources = {};
   std::vector<pod_claim> claims = {};  ///< of devices (DRA)
-  /// Those that are claimed or attached. What they ask of nodes is in `spec.volumes` where all objects are read together, as things stand
-  /// before anybody is placed; `volume_binder` knows it later on.
+  /// Volumes that are claimed or attached. If all objects are read together, `spec.volumes` has what these volumes ask of nodes before any
+  /// pod is placed; later on `volume_binder` knows it.
   std::vector<pod_volume> volumes = {};
-  /// Where all objects are read together: those that it shares, by the names in `manifests::claims`. Its own are in `spec.devices`.
+  /// If all objects are read together: the claims that the pod shares, by name in `manifests::claims`. Its own are in `spec.devices`.
   std::vector<std::string> shared_claims = {};
-  /// What it refers to and is not there, and what it asks for and is not understood. With such a reason it waits: `spec_for` gives it the
+  /// Why the pod waits: references to objects that do not exist, and requests that are not understood. If there is one, `spec_for` adds the
   /// scheduling gate `unresolved_gate`.
   std::vector<std::string> unresolved = {};
   std::optional<taint_eviction> evicted_for_taint = {};  ///< where all objects are read together
-  /// Of each of the first of `spec.tolerations` how long it tolerates a taint NoExecute; absent, and of others: for ever.
+  /// For each of the first `spec.tolerations`: how long it tolerates a NoExecute taint. Absent, and for the other tolerations: for ever.
   std::vector<std::optional<std::int64_t>> toleration_seconds = {};
   std::int64_t grace_seconds = 30;  ///< spec.terminationGracePeriodSeconds: how long it may take to leave
   std::optional<std::int64_t> deadline_seconds =
@@ -210,18 +210,18 @@ struct count_or_percent {
 
 /// A CronJob. Of its runs one is among the pods.
 struct cron_job_manifest {
-  enum class policy : std::uint8_t { allow, forbid, replace };  ///< while a run before is not done
+  enum class policy : std::uint8_t { allow, forbid, replace };  ///< what happens while an earlier run is not done
   std::string ns, name;
   std::string schedule, time_zone;  ///< as they are written: "*/5 * * * *"
   policy concurrency = policy::allow;
   std::optional<std::int64_t> starting_deadline_seconds = {};  ///< how late a run may begin
   bool suspended = false;
-  std::string job = {};                ///< what the Job of that run is called: the owner of its pods
-  std::vector<std::string> jobs = {};  ///< of its runs that are in the files
+  std::string job = {};                ///< name of the Job of that run, the owner of its pods
+  std::vector<std::string> jobs = {};  ///< names of the Jobs of its runs that are in the files
   origin from = {};
 };
 
-/// A HorizontalPodAutoscaler, and how many pods the load takes when: its annotation gangsched.dev/replicas.
+/// A HorizontalPodAutoscaler, and how many pods the load needs at which time (annotation gangsched.dev/replicas).
 struct autoscaler_manifest {
   struct load {
     instant at{};  ///< from the start
@@ -230,7 +230,7 @@ struct autoscaler_manifest {
   std::string ns, name;
   std::string kind, target;  ///< what it scales; of a Deployment, once all objects are read, the ReplicaSet
   std::int64_t min_replicas = 1, max_replicas = 1;
-  /// At the start, within the bounds: what the load at 0 says, or else its status, or else its target's own number; absent: none says.
+  /// Replicas at the start, within the bounds: by the load at 0, else by its status, else by its target. Absent: none of them says it.
   std::optional<std::int64_t> desired_replicas = {};
   std::vector<load> replicas = {};  ///< in the order of time, within the bounds; none of a target that is not followed
   origin from = {};
@@ -279,10 +279,10 @@ struct manifests {
 /// pods of @p all (those on a node and not terminating are healthy, all of them are expected). O(pods).
 [[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all,
                                                              const disruption_budget_manifest& budget);
-/// The same of each of its budgets. O(labels of pods · log budgets + pods that a budget looks at: those with the first label that it
-/// names).
+/// The same for each budget of @p all. O(labels of pods · log budgets + pods that a budget looks at: those that have the first label of its
+/// selector).
 [[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all);
-/// The same among some of its pods, for a host that keeps those that are gone: @p pods are places in `pods`, none twice.
+/// The same, but only @p pods count, for a host that keeps pods that are gone: indexes into `manifests::pods`, none twice.
 [[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all,
                                                                           std::span<const std::size_t> pods);
 
@@ -294,25 +294,25 @@ struct read_options {
   /// Turn ReplicaSets, Deployments, StatefulSets, Jobs, CronJobs, JobSets, … into the pods that they lack, and the templates
   /// of Workloads that no group was made of into groups.
   bool expand = true;
-  /// That there may be: in the files, and made of controllers and workloads, which is checked before the first one is made. Copies of a
-  /// template that is longer than 4 KiB count once for each.
+  /// The most pods that may be in the files or be made of controllers and workloads, checked before the first one is made. A copy of a long
+  /// template counts 1 more for each 4 KiB of the template.
   std::size_t max_pods = 1'000'000;
   /// What time it is, from 1970: the Job of a CronJob is named after that minute, and taints of devices count from `timeAdded` on.
   instant now{};
-  /// Make what controllers make later, too: as many pods as autoscalers want at any time, and a run of each CronJob, though one is there.
+  /// Also make what controllers make later: as many pods as autoscalers want at any time, and a run of each CronJob even if one is there.
   bool over_time = false;
-  /// The files are the whole cluster: who names a priority class that is in none of them waits (`pod_manifest::unresolved`), and pods that
-  /// run on a node that is in none of them are left out, each with a warning. Off: `apply` finds them in the cluster, or fails.
+  /// The files are the whole cluster. Pods whose priority class, or their group's, is in no file wait (`pod_manifest::unresolved`); pods
+  /// that run on a node in no file are left out; each with a warning. Off: `apply` looks for both in the cluster, and fails without them.
   bool whole_cluster = false;
-  /// Refuse what an API server refuses though scheduling does not need it: containers without a name, or in templates without an image;
-  /// mounts of no volume; controllers that do not select their pods. Off: parts of objects do.
+  /// Refuse what an API server refuses even where scheduling does not depend on it: containers without a name, or in templates without an
+  /// image; mounts of unknown volumes; controllers whose selector does not match their pods. Off: incomplete objects are accepted.
   bool api_server_rules = false;
   /// Namespace of objects that name none, as with `kubectl -n`; empty: the default one.
   std::string ns = {};
-  /// Where to put what is wrong with objects, which are left out then, as if they were not in the files; of a file that cannot be parsed
-  /// all of it. Not more than 100: the next one is the error. Null: the first mistake is the error.
+  /// Where mistakes in objects are collected, at most 100; one more is returned as the error. An object with a mistake is left out as if it
+  /// were not in the files, and so is all of a file that cannot be parsed. Null: the first mistake is returned as the error.
   std::vector<error>* mistakes = nullptr;
-  /// The cluster has a device_matcher (`cluster_options`): it is asked what is not understood of selectors of devices in CEL.
+  /// The cluster has a device_matcher (`cluster_options`), which evaluates the CEL selectors of devices that are not understood here.
   bool device_matcher = false;
   limits most{};  ///< of each file
 };

@@ -6,7 +6,7 @@
 #include "gangsched/queues/hived/cell_scheduler.hpp"
 #include "gangsched/queues/yunikorn/partition.hpp"
 
-/// What of configurations of queues `queue_spec` has no words for, as the policies of queues/ take it.
+/// Parts of queue configurations that `queue_spec` cannot express, in the form that the policies of queues/ take.
 namespace gangsched::inline GANGSCHED_ABI::kube {
 
 /// YuniKorn's queues.yaml: its partition `default`, with the limits of users and groups, and the queues that placement rules made.
@@ -17,8 +17,8 @@ struct yunikorn_queues {
   std::vector<queues::yunikorn::queue_settings> settings = {};  ///< of each
 };
 
-/// HiveD's configuration, and the groups that pods say they are, each once, in the order of the pods. A pod that names no group is
-/// one of its own, "namespace/name".
+/// HiveD's configuration, and the groups that pods name, each once, in the order of the pods. A pod that names no group is a group of its
+/// own, called "namespace/name".
 struct hived_cells {
   queues::hived::configuration configuration = {};
   std::vector<queues::hived::group_request> groups = {};

@@ -31,14 +31,14 @@ class GANGSCHED_API watcher {
   watcher& operator=(const watcher&) = delete;
   virtual ~watcher() = default;
 
-  /// The cluster is there, with nothing in it, and @p pods pods will look for a node. What it returns, if it is not null, is told of the
-  /// scheduler's calls and hooks.
+  /// The run begins: the cluster is still empty, and @p pods pods will look for a node. An observer that is returned, unless it is null, is
+  /// told of the scheduler's calls and hooks.
   virtual observer* begins(cluster& /*on*/, std::size_t /*pods*/) { return nullptr; }
-  /// So many pods had a decision.
+  /// A pod got its first decision; the argument is how many pods have had one by now.
   virtual void heard(std::uint64_t /*pods*/) {}
-  /// Nothing changes any more.
+  /// The run is over: nothing changes any more.
   virtual void ends(const scheduler& /*by*/, const cluster& /*on*/) {}
-  /// The cluster goes, whether the run came to its end or not.
+  /// The cluster is about to be destroyed, whether the run finished or not. The scheduler is gone already.
   virtual void leaves() noexcept {}
 };
 
@@ -47,33 +47,33 @@ struct options {
   std::string ns = {};                       ///< of objects that name none; empty: the default one
   std::optional<source> configuration = {};  ///< a KubeSchedulerConfiguration; absent: kube-scheduler's defaults
   std::string queues_policy = {};  ///< a plugin, or none; empty: FairShare if there are queues and no other is named
-  bool all_schedulers = false;     ///< pods of a scheduler that no profile is for go by the first profile
+  bool all_schedulers = false;     ///< pods whose schedulerName has no profile are scheduled by the first profile
   bool keep_going = false;         ///< objects with mistakes are left out, with a warning each
   bool grace = true;               ///< evicted pods take their time to leave
   bool live_controllers = false;   ///< controllers go on while time passes; else they act once, before the start
-  std::string start = {};          ///< what time it is then, RFC 3339; empty: 1970-01-01T00:00:00Z
+  std::string start = {};          ///< the time at which the run starts, RFC 3339; empty: 1970-01-01T00:00:00Z
   std::string until = {};          ///< how long live CronJobs make runs: "90m"; empty: 24h
-  std::size_t most_made_pods = 250'000;     ///< by live controllers while time passes, who make no more then
-  std::vector<arrival> arrivals = {};       ///< of several that mean the same pod the last one counts
+  std::size_t most_made_pods = 250'000;     ///< live controllers stop making pods after so many
+  std::vector<arrival> arrivals = {};       ///< if several match the same pod, the last one counts
   std::vector<std::string> drain = {};      ///< nodes that are drained before the run
   std::vector<std::string> lose = {};       ///< nodes, or zones, that are gone before
   std::optional<source> shapes = {};        ///< nodes that may be added: which ones would make the rest fit
   bool scale_down = false;                  ///< say which nodes can be drained in the end
   std::string explain = {};                 ///< a pod or a group: what nodes say to it
-  std::optional<source> compare_with = {};  ///< the JSON of an earlier run: say what is otherwise
+  std::optional<source> compare_with = {};  ///< the JSON of an earlier run: report the differences
   bool timeline = false;                    ///< say who had which node when, and why pods waited
-  std::uint64_t seed = 0;                   ///< of draws between equally good nodes
+  std::uint64_t seed = 0;                   ///< for random choices between equally good nodes
   limits most{};                            ///< of each file
   /// Is handed each profile before the run: for plugins of the host's own.
   std::function<void(kernel_table&)> adjust = {};
   watcher* watch = nullptr;  ///< lives longer than the run
 };
 
-/// Schedules what the files have until nothing changes any more. Mistakes of the files and of @p how are `errors` of the answer. The same
-/// files and options make the same answer. What `adjust` and `watch` throw comes through. O(length + decisions).
+/// Schedules the pods of the files until nothing changes any more. Mistakes in the files or in @p how are in `errors` of the outcome. Equal
+/// files and options give an equal outcome. Exceptions of `adjust` and `watch` reach the caller. O(length + decisions).
 [[nodiscard]] GANGSCHED_API outcome run(std::span<const source> files, const options& how = {});
 
-/// What of an outcome is written.
+/// Which parts of an outcome are written.
 struct report_options {
   bool all = false;       ///< pods that ran before and still do, too
   bool gpus = false;      ///< how full each GPU is in the end
@@ -84,8 +84,8 @@ struct report_options {
   [[nodiscard]] bool shows(const pod_outcome& pod) const noexcept { return all || pod.is != fate::running; }
 };
 
-/// What gangsched-simulate writes with --output json and yaml, a line's end included; docs/simulate.md says what the fields are. If there
-/// are errors it has `errors` alone. O(size).
+/// What gangsched-simulate prints with --output json or yaml, with a newline at the end; docs/simulate.md describes the fields. If the
+/// outcome has errors, `errors` is the only field. O(size).
 [[nodiscard]] GANGSCHED_API std::string json_of(const outcome& of, const report_options& how = {});
 [[nodiscard]] GANGSCHED_API std::string yaml_of(const outcome& of, const report_options& how = {});
 

@@ -26,14 +26,14 @@ struct device_outcome {
   std::string name;
   std::string claim;             ///< by which pods share it
   bool other = false;            ///< no GPU
-  bool replica = false;          ///< one of the pods that a GPU is handed to in turn
+  bool replica = false;          ///< the pod has a replica of the GPU (time-slicing, MPS)
   std::int32_t milli = 0;        ///< of a GPU; 1000 is all of it
   std::int32_t taken_milli = 0;  ///< of a GPU: compute, slices or turns; beside that a share takes `memory_mib`
   std::int64_t memory_mib = 0;   ///< of a share
   std::string mig_profile;
   std::int32_t mig_start = -1;
   std::int64_t units = 0;  ///< of another device
-  bool whole = false;      ///< which are all that it has
+  bool whole = false;      ///< `units` are all that the device has
   std::vector<std::pair<std::string, std::int64_t>>
       capacities;                    ///< how much is used of each, of a device that is shared
   std::string cpus;                  ///< that are the pod's own: "0-3,8"
@@ -41,7 +41,7 @@ struct device_outcome {
   std::vector<std::uint32_t> cells;  ///< the NUMA cells that it is in
 };
 
-/// A GPU in the end.
+/// A GPU at the end of the run.
 struct gpu_cell {
   std::string name;
   bool healthy = true;
@@ -57,13 +57,13 @@ struct node_gpus {
   std::vector<gpu_cell> gpus;
 };
 
-/// From when until when a pod had room on a node, be it only reserved.
+/// The time during which a pod had room on a node, even if the room was only reserved.
 struct stay {
   std::string node;
   instant from{};
   std::optional<instant> until;  ///< absent: it still has it
 };
-/// Why a pod was rejected at that time, and from then on until there is another reason.
+/// Why a pod was rejected at `at`. The reason holds until another rejection is recorded.
 struct rejection {
   instant at{};
   std::string reason;
@@ -76,7 +76,7 @@ struct pod_outcome {
   fate is = fate::unscheduled;
   bool was_running = false;  ///< from the start
   std::string node;
-  std::string nominated_node;  ///< where it had others evicted: tried before all other nodes
+  std::string nominated_node;  ///< the node where pods were evicted for it; tried before all other nodes
   std::optional<std::int64_t> score;
   std::uint32_t attempts = 0;
   std::optional<instant> arrived_at;  ///< later than at the start
@@ -109,7 +109,7 @@ struct role_outcome {
 struct group_outcome {
   std::string ns, name, parent;
   bool composite = false;
-  bool known = false;        ///< false: others name it, and nobody says what it is
+  bool known = false;        ///< false: other objects name the group, but no object defines it
   std::int64_t minimum = 0;  ///< members; of a composite one groups
   std::int64_t bound = 0;    ///< pods with a node now, those of groups below included
   std::int64_t pending = 0;  ///< pods that want one
@@ -118,7 +118,7 @@ struct group_outcome {
   std::string reason, message;          ///< of Kubernetes' condition
   std::string domain_key, domain;       ///< the topology label whose value its members share
 
-  /// Kubernetes' name of the condition that it came to its minimum.
+  /// The type of Kubernetes' condition which says that the group reached its minimum.
   [[nodiscard]] std::string_view condition() const noexcept {
     return composite ? "CompositePodGroupInitiallyScheduled" : "PodGroupInitiallyScheduled";
   }
@@ -129,15 +129,15 @@ struct queue_amount {
   std::string resource, flavor;                   ///< flavor: empty, of all nodes
   std::optional<std::int64_t> guaranteed, limit;  ///< limit: the most that it may use, what it may borrow included
   std::int64_t used = 0;
-  std::optional<std::int64_t> borrowed;  ///< used above what is guaranteed, if something is
-  std::optional<std::int64_t> waiting;   ///< of pods without a node, which are of no flavor
+  std::optional<std::int64_t> borrowed;  ///< what is used above `guaranteed`; absent: nothing
+  std::optional<std::int64_t> waiting;   ///< requested by pods without a node, which have no flavor yet
 };
 struct queue_outcome {
   std::string name, parent;
   std::size_t depth = 0;  ///< 0: no queue above it is there
-  bool known = false;     ///< false: others name it, and nobody says what it is
+  bool known = false;     ///< false: other objects name the queue, but no object defines it
   queue_state state = queue_state::open;
-  std::uint32_t running = 0;  ///< groups and single pods with somebody on a node, those of queues below included
+  std::uint32_t running = 0;  ///< groups and single pods that have a pod on a node, those of queues below included
   std::vector<queue_amount> amounts;
 };
 
@@ -153,16 +153,16 @@ struct asked {
   instant at{};
   explanation why;
   std::vector<helpful_change> changes;  ///< if it fits nowhere
-  std::string change_for_group;         ///< the smallest that helps its group, if that is what it waits for
+  std::string change_for_group;         ///< the smallest change that lets its group start, if it waits for the group
 };
 
-/// How far the group that was asked about comes where, in the end; of a tree one answer for each group of pods.
+/// How many members of the group in question fit where, at the end of the run; of a tree one answer for each pod group.
 struct asked_group {
   std::string ns, name;
   std::vector<group_explanation> why;
 };
 
-/// Nodes that would make those fit who were left over.
+/// A node that would have to be added so that pods left without a node run.
 struct added_node {
   std::string shape;
   std::vector<std::string> pods;  ///< that would run there, "namespace/name"
@@ -182,7 +182,7 @@ struct removable_outcome {
   std::vector<std::pair<std::string, std::string>> moves;  ///< pods ("namespace/name") and nodes
 };
 
-/// What is otherwise than in another run; empty: that one says nothing of it.
+/// An object whose outcome differs between two runs; `before` or `now` is empty if that run does not mention it.
 struct changed_object {
   std::string name, before, now;  ///< "default/web-1", "placed on node-1"
 };
@@ -195,11 +195,11 @@ struct difference {
   std::vector<changed_number> numbers;
 };
 
-/// What came of a run. With `errors` the rest says nothing.
+/// The outcome of a run. If there are `errors`, the other members have no meaning.
 struct outcome {
   std::vector<error>
       errors;  ///< mistakes of the user's, with file, line and object; `contract`: a plugin of the host's broke it
-  std::vector<warning> warnings;  ///< what was left out, and who is made no more
+  std::vector<warning> warnings;  ///< what was left out, and pods that are no longer re-created
   std::vector<pod_outcome> pods;  ///< all, in the order of the files
   std::vector<group_outcome> groups;
   std::vector<node_gpus> gpus;        ///< of all nodes that tell of some
@@ -224,7 +224,7 @@ struct outcome {
 [[nodiscard]] GANGSCHED_API std::string full_name(const pod_outcome& pod);
 /// Whether it has a node now.
 [[nodiscard]] GANGSCHED_API bool holds_node(const pod_outcome& pod) noexcept;
-/// To the millisecond: the scheduler's retries come a nanosecond late, which nobody wants to read.
+/// Rounded to milliseconds: the scheduler's retries come a nanosecond late, which would only distract the reader.
 [[nodiscard]] GANGSCHED_API double seconds(instant time) noexcept;
 /// "hold", "drain", "not there"; "" for a queue that is open.
 [[nodiscard]] GANGSCHED_API std::string_view state_of(const queue_outcome& queue) noexcept;

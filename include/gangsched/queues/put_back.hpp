@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues {
 
-/// A node that a search for victims tries things on; the caller's. Its pods are numbered as the search was given them.
+/// A node on which a search for victims tries removals; the caller implements it. Pods have the numbers that the search was given.
 class trial_node {
  public:
   virtual ~trial_node() = default;
@@ -23,7 +23,7 @@ class trial_node {
   virtual bool violates_budget(std::uint32_t /*pod*/) { return false; }
 };
 
-/// Who is left of those that may be evicted, after all of them were removed and as many as possible put back.
+/// The victims: the pods that could not be put back, after all that may be evicted were removed.
 struct victim_list {
   std::vector<std::uint32_t> pods;  ///< in the order in which they were tried
   std::size_t violating =
@@ -31,8 +31,8 @@ struct victim_list {
   bool failed = false;  ///< see put_back
 };
 
-/// The order in which those that may go are put back, the most important first: before all others those that violate budgets. Calls
-/// visit(i) for each i < @p count.
+/// The order in which pods are put back: first those whose eviction would violate a budget, then the others, in each part the most
+/// important first. Calls visit(i) for each i < @p count.
 template <class Violates, class Visit>
 void in_order_of_put_back(std::size_t count, const Violates& violates, const Visit& visit) {
   for (const bool violating : {true, false})
@@ -40,11 +40,11 @@ void in_order_of_put_back(std::size_t count, const Violates& violates, const Vis
       if (violates(i) == violating) visit(i);
 }
 
-/// Puts pods back one by one, in order_of_put_back, as long as the preemptor fits the node and is not over its quota: who is in the way is
-/// a victim. If it is over its quota even without a pod that did not fit, which
-/// pods that are nominated elsewhere can bring about, upstream removes that pod a second time, which is an error there: the search
-/// ends, failed.
-/// @p trial: a trial_node, with whatever else has to know who is there. @p over_quota: whether the preemptor is over its quota then.
+/// Puts pods back one by one, in the order of in_order_of_put_back, as long as the preemptor fits the node and is not over its quota.
+/// A pod that cannot be put back is a victim. If the preemptor is over its quota even without a pod that did not fit, which pods that
+/// are nominated elsewhere can bring about, upstream removes that pod a second time, which is an error there: the search ends, failed.
+/// @p trial: a trial_node, and whatever else has to know which pods are there. @p over_quota: whether the preemptor is over its quota
+/// now.
 /// Source: `reprievePod` of SelectVictimsOnNode, the same in CapacityScheduling and in Koordinator's ElasticQuota.
 template <class Trial, class OverQuota>
 victim_list put_back(std::span<const std::uint32_t> most_important_first, Trial& trial, OverQuota over_quota) {

@@ -94,7 +94,7 @@ class device_linker {
     into_->warnings.push_back({where(*into_, from, kind, ns, name), "", std::move(reason)});
   }
 
-  /// What its agent found counts more than labels; what it does not know is theirs.
+  /// What the agent found counts before labels; what it does not say is taken from the labels.
   void add(device_object& one) {
     const auto found = nodes_.find(one.node);
     if (found == nodes_.end())
@@ -142,7 +142,7 @@ class device_linker {
     return std::nullopt;
   }
 
-  /// In the order of the cells; who knows his cell keeps it. Says why not, if that cannot be done.
+  /// Gives GPUs their NUMA cells, in the order of the cells; a known cell stays. @return why that fails, if so.
   static std::optional<std::string> place_gpus(const std::string& resource,
                                                const std::map<std::uint32_t, std::int64_t>& cells, node_devices& to) {
     std::int64_t all = 0;
@@ -167,7 +167,7 @@ class device_linker {
     return std::nullopt;
   }
 
-  /// Each rule is held against each device, and each device may get an attribute for each list of tolerations.
+  /// Bounds the work: each device is compared with each rule, and may get an attribute for each toleration list.
   [[nodiscard]] std::optional<error> check_taints() const {
     std::size_t devices = 0;
     for (const resource_slice& one : objects_->slices) devices += one.devices.size();
@@ -182,7 +182,7 @@ class device_linker {
             std::move(reason)};
   }
 
-  /// Of each pool the newest generation. A device goes by its own name if that is the only one of the node.
+  /// Adds the slices of each pool's newest generation. A device has its short name if that is unique on the node.
   [[nodiscard]] std::optional<error> add_slices() {
     std::map<std::pair<std::string, std::string>, std::int64_t> newest;
     for (const resource_slice& one : objects_->slices) {
@@ -237,12 +237,12 @@ class device_linker {
     return !held_.empty() && held_.contains(full_name(in, device));
   }
 
-  /// A request for a number of devices passes over those that it does not tolerate.
+  /// A request for a number of devices skips devices whose taints it does not tolerate.
   void keep_to_tolerated(device_request& request, const device_tolerations& these) const {
     if (!request.all && tolerated_.divides(request.device_class))
       request.selectors.push_back({tolerated_devices::attribute_of(these)});
   }
-  /// One for all of them that comes upon such a device is not met, as by a constraint that the device is not up to.
+  /// A request for all devices cannot be met if it does not tolerate one of them: that device fails a constraint.
   void keep_to_tolerated(const claim_object& claim, std::size_t first, const std::vector<device_request>& requests,
                          std::vector<device_constraint>& constraints) const {
     const auto is_held_up = [&](const device_request& one) { return one.all && tolerated_.divides(one.device_class); };
@@ -262,7 +262,7 @@ class device_linker {
 
   // --- claims
 
-  /// Who claims what is not there, or is not understood, waits; who runs has what he has.
+  /// A pod without a node waits if its claim is missing or not understood; a pod that runs keeps what it has.
   std::optional<error> add_claims_or_wait(pod_manifest& pod) {
     const std::size_t requests = pod.spec.devices.size(), constraints = pod.spec.device_constraints.size();
     auto wrong = add_claims(pod);
@@ -274,7 +274,7 @@ class device_linker {
     return std::nullopt;
   }
 
-  /// Claims made from templates are the pod's own. Those that it names are shared, and so is what its group claims.
+  /// Claims made from templates are the pod's own. Claims that it names are shared, and so are those of its pod group.
   std::optional<error> add_claims(pod_manifest& pod) {
     const std::size_t before = pod.spec.devices.size();
     std::vector<held_device> held;
@@ -293,7 +293,7 @@ class device_linker {
             fmt::format("there is no {} \"{}\" in its namespace", by_name ? "ResourceClaim" : "ResourceClaimTemplate",
                         by_name ? one.claim : one.claim_template)};
         if (pod.node.empty()) return wrong;
-        all_held = false;  // it runs: only what it uses is not known
+        all_held = false;  // the pod runs: it is only not known what it uses
         into_->warnings.push_back({wrong.object, wrong.field, wrong.reason + "; it is left out"});
         continue;
       }
@@ -303,7 +303,7 @@ class device_linker {
         note_eviction(pod, *made);
       }
       const bool waits =
-          pod.node.empty() && made != nullptr && !made->allocated.empty();  // for where it has its claim already
+          pod.node.empty() && made != nullptr && !made->allocated.empty();  // for the node where its claim is allocated
       if (one.claim_template.empty() || of_group || waits) {
         const std::string name = claim->is_template ? fmt::format("{}-{}", pod.group, one.name) : claim->name;
         if (auto wrong = share(pod, *claim, name, of_group)) return wrong;
@@ -320,7 +320,7 @@ class device_linker {
     return std::nullopt;
   }
 
-  /// If a device of the claim is tainted so that its pods go: as soon as the first taint says.
+  /// If taints of the claim's devices evict the pod: notes the earliest eviction.
   void note_eviction(pod_manifest& pod, const claim_object& claim) const {
     for (const allocated_device& one : claim.allocated) {
       const auto place = ids_.find(one.device);
@@ -368,7 +368,7 @@ class device_linker {
     return wrong;
   }
 
-  /// What a claim has stays with it, though nobody who runs uses it.
+  /// A claim keeps its allocation even if no running pod uses it.
   void keep(const claim_object& claim) {
     if (claim.is_template || claim.allocated.empty() || in_use_.contains({claim.ns, claim.name})) return;
     const auto left_out = [&](std::string reason) {
@@ -401,7 +401,7 @@ class device_linker {
       return std::ranges::any_of(one.requests,
                                  [](const auto& each) { return each.first.find('/') != std::string::npos; });
     });
-    // If devices are a guess, so are CPUs: who says something says all.
+    // CPUs are added only if the devices are known or the pod has none: with some held devices, all must be said.
     if (!pod.held_devices.empty() || (pod.spec.devices.empty() && !counts)) add_cpus(pod);
   }
 

@@ -12,10 +12,10 @@
 /// Taints of devices (KEP-5055): what they say, who tolerates them, and how devices that a request may not have are kept from it.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
-/// As of nodes, so of devices.
+/// Whether a toleration tolerates a taint, by the rules for taints of nodes.
 [[nodiscard]] bool tolerates(const toleration& one, const taint& of);
 
-/// Whole ones, of any times.
+/// Whole seconds from @p first to @p last, each rounded down; any times.
 [[nodiscard]] std::int64_t seconds_between(instant first, instant last) noexcept;
 
 struct device_taint : taint {
@@ -39,13 +39,13 @@ inline constexpr std::size_t most_taints = 16;
 /// Whether a request with these may be given the device.
 [[nodiscard]] bool tolerates_all(const device_tolerations& these, std::span<const device_taint> taints);
 
-/// When a pod has to go for the taints NoExecute of a device that it has, and for which of them; nothing: it may stay. A toleration has to
-/// name the effect. @p now, from 1970: taints count from then on, or since when they say.
+/// When a pod has to go because of the NoExecute taints of a device that it has, and for which taint; nothing: it may stay. A toleration
+/// must name the effect. Times are from 1970: a taint counts since it was added if it says so, else from @p now on.
 [[nodiscard]] std::optional<taint_eviction> eviction_for(const device_tolerations& these,
                                                          std::span<const device_taint> taints, instant now);
 
-/// Taints in the library's own words: a device that no request of the files tolerates, and no claim has, is unhealthy. Of a driver that has
-/// others all devices say by attributes which lists of tolerations will do, and each request asks for the attribute of its own list.
+/// Expresses taints of devices in the library's model. A device that no request of the files tolerates, and no claim has, is unhealthy. If
+/// a driver has other tainted devices, its devices have an attribute for each list of tolerations that will do; requests select by it.
 class tolerated_devices {
  public:
   tolerated_devices() { add({}); }
@@ -62,7 +62,7 @@ class tolerated_devices {
   [[nodiscard]] std::size_t tolerations() const { return tolerations_; }
   /// Whether some devices of the driver are for some requests only.
   [[nodiscard]] bool divides(const std::string& driver) const { return divided_.contains(driver); }
-  /// What those devices have that a request with these may be given.
+  /// The attribute of the devices that a request with these tolerations may be given.
   [[nodiscard]] static std::string attribute_of(const device_tolerations& these);
 
  private:

@@ -117,12 +117,12 @@ bool read_workload_priority(reader& read, const place& of, std::map<std::string,
 /// @p path has parts if the queue says where it is in Volcano's hierarchy.
 bool read_volcano_queue(reader& read, const place& of, queue_spec& out, queue_path& path);
 bool read_kai_queue(reader& read, const place& of, queue_spec& out);
-/// Of Koordinator, or else of scheduler-plugins.
 /// YuniKorn's queues.yaml or HiveD's configuration, which have no kind; nothing if it is neither. Error: there is one already.
 std::optional<bool> read_queue_configuration(reader& read, const place& of, origin from, queue_objects& out);
 bool read_hived(reader& read, const place& of, hived_draft& out);
 bool read_limit_range(reader& read, const place& of, limit_range& out);
 bool read_resource_quota(reader& read, const place& of, resource_quota& out);
+/// An ElasticQuota of Koordinator or, unless @p of_koordinator, of scheduler-plugins.
 bool read_elastic_quota(reader& read, const place& of, bool of_koordinator, queue_manifest& out);
 
 /// Amounts that are not negative.

@@ -16,10 +16,10 @@
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
 
-/// Nobody is made again more often: who is evicted again and again would never come to an end.
+/// How often a pod may be made again: the run would not end if a pod were evicted again and again.
 constexpr int most_evictions = 100;
 
-/// As its controller makes it.
+/// The pod as its controller makes a new one.
 pod_manifest fresh(pod_manifest pod) {
   pod.node.clear();
   pod.nominated_node.clear();
@@ -31,14 +31,14 @@ pod_manifest fresh(pod_manifest pod) {
   return pod;
 }
 
-/// Of all that is among the pods, those that @p is says; they are not there any more.
+/// Removes the pods for which @p is holds, and returns them.
 std::vector<pod_manifest> take(manifests& from, const auto& is) {
   std::vector<pod_manifest> taken;
   std::erase_if(from.pods, [&](pod_manifest& pod) { return is(pod) && (taken.push_back(pod), true); });
   return taken;
 }
 
-/// A name comes again only when its pod is gone.
+/// Whether a new pod takes the name of an old one, and so is made only when the old one is gone.
 bool keeps_names(const pod_manifest& pod) {
   return pod.owner_kind == "StatefulSet" || pod.owner_kind == "DaemonSet" || pod.owner_kind == "LeaderWorkerSet";
 }
@@ -220,19 +220,19 @@ wanted_changes controllers::left(std::size_t pod, instant now) {
   return made;
 }
 
-/// Whether it is one of those that its controller counts, as who is about to be made is.
+/// Whether the pod counts as a replica for its controller; so does a pod that is about to be made.
 bool controllers::is_there(std::size_t pod) const {
   if (pod >= pods_->size()) return true;
   const fate is = (*pods_)[pod].is;
   return is != fate::evicted && is != fate::ended && !what_->pods[pod].spec.terminating;
 }
 
-/// Whether an autoscaler counts it: also who has ended by itself, or is not made again, until fewer are wanted.
+/// Whether an autoscaler counts the pod: also one that has ended by itself or is not made again, until fewer are wanted.
 bool controllers::is_counted(std::size_t pod) const {
   return is_there(pod) || (((*pods_)[pod].is == fate::ended || given_up_.contains(pod)) && !let_go_.contains(pod));
 }
 
-/// Counts one eviction of whom @p first stands for; @p pod is the last one so far.
+/// Counts an eviction of @p first and its successors, of which @p pod is the last so far. False if it was evicted too often to come again.
 bool controllers::may_come_again(const pod_manifest& first, std::size_t pod) {
   int& times = evictions_[full_name(first)];
   if (times < most_evictions) return ++times, true;
@@ -248,7 +248,7 @@ bool controllers::may_come_again(const pod_manifest& first, std::size_t pod) {
   return false;
 }
 
-/// Whether no more pods are made, which is said once.
+/// Whether no more pods may be made. Warns once.
 bool controllers::is_full() {
   if (made_ < of_->most_pods) return false;
   if (told_.insert("").second)
@@ -272,7 +272,7 @@ std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> inste
   return pods_->size() + to.make.size() - 1;
 }
 
-/// Who has a controller, or a group, is made again.
+/// Makes a pod again that has a controller or a group.
 void controllers::replace(std::size_t pod, wanted_changes& to) {
   const pod_manifest& was = what_->pods[pod];
   if (was.owner_kind.empty() && was.group.empty()) return;

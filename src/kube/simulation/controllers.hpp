@@ -67,7 +67,7 @@ class controllers {
   /// When one of them does something by itself.
   [[nodiscard]] std::optional<instant> next() const;
   wanted_changes due(instant now);
-  /// A pod is told to go, by others.
+  /// A pod was evicted, and terminates.
   wanted_changes evicted(std::size_t pod);
   /// A pod has gone.
   wanted_changes left(std::size_t pod, instant now);

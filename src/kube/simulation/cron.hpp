@@ -16,7 +16,7 @@ class cron_schedule {
   /// @p zone: a name of the tz database; empty: UTC. Throws std::invalid_argument, which says what is wrong.
   cron_schedule(const std::string& text, const std::string& zone);
 
-  /// The first time after @p seconds since 1970; nothing if there is none within five years.
+  /// The first time after @p seconds since 1970; nothing if there is none within nine years (29 February may be eight years away).
   [[nodiscard]] std::optional<std::int64_t> after(std::int64_t seconds) const;
   /// Whether it runs at intervals, from when it is made on.
   [[nodiscard]] bool is_interval() const noexcept { return every_ != 0; }

@@ -39,7 +39,7 @@ host::host(const scenario& of, watcher* watch)
     : of_(of), watch_(watch), what_(of.what), groups_(of.what), volumes_(what_), maxima_(of.maxima) {}
 
 host::~host() {
-  scheduler_.reset();  // what it tells of is there until then
+  scheduler_.reset();  // first: the observer that it tells must be there until then
   if (watch_ != nullptr) watch_->leaves();
 }
 
@@ -144,7 +144,7 @@ void host::run() {
   }
 }
 
-/// One entity. False if there is none left for now.
+/// Handles one pod or group of the queue. False if none is left for now.
 bool host::schedule() {
   if (over()) return false;
   update_budgets();
@@ -156,12 +156,12 @@ bool host::schedule() {
   return static_cast<bool>(done);
 }
 
-/// Claims get their volumes. Members of a gang that were placed in one cycle can want the same one: who comes too late fails, with its gang
-/// if that is all or nothing, and who was served keeps its volume, as in a cluster.
+/// Claims of placed pods get their volumes. Members of a gang that are placed in one cycle can want the same volume: the later one fails,
+/// and with it its gang if that is all or nothing. The earlier one keeps the volume, as in a cluster.
 void host::take_volumes(const cycle& done) {
   for (const decision& one : done) {
     if (one.kind != decision_kind::bind && one.kind != decision_kind::wait) continue;
-    if (one.kind == decision_kind::wait && out_.pods[one.pod_cookie].is == fate::waiting) continue;  // it has them
+    if (one.kind == decision_kind::wait && out_.pods[one.pod_cookie].is == fate::waiting) continue;  // has its volumes
     if (volumes_.reserve(one.pod_cookie, cluster_.name_of(one.node))) continue;
     tasks_[one.pod_cookie].tried_in = changes_;
     const cycle taken_back = scheduler_->fail(one.pod, "no volume is left there for its claims");
@@ -172,8 +172,8 @@ void host::take_volumes(const cycle& done) {
   }
 }
 
-/// Where claims of those who wait can be bound, as others have taken volumes. That is much to say where many pods are held to lists of many
-/// nodes: then those who are to be tried hear it when it is their turn, until volumes come back or somebody asks.
+/// Tells waiting pods where their claims can be bound now that other pods took volumes. That is expensive with many pods and long lists of
+/// nodes. Then an active pod is told only when it is its turn to be tried, until volumes come back or @p everybody is to be told.
 void host::tell_volumes(bool everybody) {
   if (!volumes_.is_news()) return;
   const auto waits = [&](std::size_t i) {
@@ -187,7 +187,7 @@ void host::tell_volumes(bool everybody) {
     for (const std::size_t pod : volumes_.refresh_all(waits)) tell_volumes_of(pod);
     return;
   }
-  // Who was rejected is woken by it, as in a cluster; of those who are to be tried the first comes next.
+  // As in a cluster, this wakes rejected pods; of the active ones only the next one to be tried is told.
   bool first = true;
   for (const queued_entity& next : must(scheduler_->queue())) {
     if (next.standing.place == queue_place::active && !std::exchange(first, false)) continue;
@@ -199,7 +199,7 @@ void host::tell_volumes(bool everybody) {
 
 void host::tell_volumes_of(std::size_t pod) { must(cluster_.update_pod(tasks_[pod].id, spec_now(pod))); }
 
-/// Of a pod that the cluster has.
+/// The current spec of a pod that the cluster has.
 pod_spec host::spec_now(std::size_t pod) {
   pod_spec spec = must(spec_for(cluster_, what_.pods[pod]));
   spec.cookie = pod;
@@ -233,7 +233,7 @@ void host::execute(const cycle& done) {
   }
 }
 
-/// For the time line; evicted pods leave their nodes later.
+/// Notes a decision for the time line. Not evictions: evicted pods leave their nodes later.
 void host::note(const decision& one) {
   const std::size_t pod = one.pod_cookie;
   switch (one.kind) {
@@ -311,13 +311,13 @@ void host::evict(std::size_t pod, std::string by) {
   if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
 }
 
-/// What would be at the end of time never is.
+/// Plans an event of the pod. An event at the end of time never happens.
 void host::plan(instant after, std::size_t pod, turn what) {
   const instant when = later_by(now_, after);
   if (when != instant::max()) events_.push({when, pod, what});
 }
 
-/// Of queues whose maximum was lowered. False if nobody has to go now.
+/// Evicts pods of queues whose maximum was lowered. False if no pod has to go now.
 bool host::evict_over_maximum() {
   const std::uint64_t before = changes_;
   if (maxima_)
@@ -328,7 +328,7 @@ bool host::evict_over_maximum() {
   return changes_ != before;
 }
 
-/// What controllers want. They are asked again as pods go: by then new ones are there, and none that is to go counts.
+/// Does what controllers want. As pods leave, controllers are asked again: new pods exist by then, and pods marked to go do not count.
 void host::carry_out(wanted_changes todo) {
   for (wanted_changes::made_pod& one : todo.make) {
     const std::optional<instant> runs = one.instead_of ? tasks_[*one.instead_of].runs : run_time_of(one.pod);
@@ -355,7 +355,7 @@ void host::make(pod_manifest pod, std::optional<instant> runs) {
   to.reason = fmt::format("left to the scheduler \"{}\"", what_.pods[made].spec.scheduler_name);
 }
 
-/// Its controller has no more use for it. It has its grace period, if it has a node.
+/// The pod's controller deletes it. A pod with a node stays for its grace period.
 void host::end(std::size_t pod) {
   const std::int64_t grace = of_.grace && holds_node(out_.pods[pod]) ? what_.pods[pod].grace_seconds : 0;
   if (tasks_[pod].in_cluster) {
@@ -370,14 +370,14 @@ void host::end(std::size_t pod) {
     plan(std::chrono::seconds{grace}, pod, turn::over);
 }
 
-/// It comes, unless it was ended before.
+/// The pod arrives, unless it was ended before.
 void host::arrive(std::size_t pod) {
   if (out_.pods[pod].ended_at) return;
   present_.insert(std::ranges::lower_bound(present_, pod), pod);
   join(pod);
 }
 
-/// The cluster hears of it.
+/// Adds the pod to the cluster.
 void host::join(std::size_t pod) {
   task& of = tasks_[pod];
   static_cast<void>(volumes_.refresh(pod));  // others may have taken some meanwhile
@@ -398,7 +398,7 @@ void host::start(std::size_t pod) {
   out_.end = now_;
 }
 
-/// When the taints of its node have it go. @p came: when it came there, from 1970; not after the start.
+/// Plans when taints of its node evict the pod. @p came: when the pod came to the node, from 1970; not after the start of the run.
 void host::count_taints(std::size_t pod, instant came) {
   const auto node = evicting_.find(what_.pods[pod].node);
   if (node == evicting_.end()) return;
@@ -408,7 +408,7 @@ void host::count_taints(std::size_t pod, instant came) {
   plan(std::chrono::seconds{taint->after_seconds}, pod, turn::node_tainted);
 }
 
-/// The pod is gone, unless it went before for the other reason.
+/// The pod is gone. Nothing happens if it left before, for the other reason.
 void host::leave(std::size_t pod, turn why) {
   pod_outcome& of = out_.pods[pod];
   if (of.gone_at || of.ended_at) return;
@@ -444,14 +444,14 @@ void host::is_done(const std::string& ns, const std::string& name) {
   must(cluster_.update_group(*group, spec));
 }
 
-/// Room comes free, now or later.
+/// Room becomes free, now or later: pods are worth trying again.
 void host::changed() {
   ++changes_;
   out_.end = now_;
   budgets_stale_ = true;
 }
 
-/// The budget's pods that were evicted since the start.
+/// How many of the budget's pods were evicted since the start.
 std::int32_t host::disrupted(const disruption_budget_manifest& budget) const {
   if (!budget.selector) return 0;
   return static_cast<std::int32_t>(std::ranges::count_if(evicted_, [&](std::size_t i) {
@@ -460,13 +460,13 @@ std::int32_t host::disrupted(const disruption_budget_manifest& budget) const {
   }));
 }
 
-/// What the disruption controller does beside the scheduler.
+/// Updates disruption budgets, as the disruption controller does in a cluster.
 void host::update_budgets() {
   if (!std::exchange(budgets_stale_, false) || what_.budgets.empty()) return;
   const std::vector<std::int32_t> counted = disruptions_allowed(what_, present_);
   for (std::size_t i = 0; i < counted.size(); ++i) {
     const disruption_budget_manifest& one = what_.budgets[i];
-    // What somebody wrote is used up by those who go; the rest is as the disruption controller counts it.
+    // A number that the files say is used up by evictions; else the number is what the disruption controller counts.
     std::int32_t allowed = counted[i];
     if (one.disruptions_allowed) allowed = std::max(0, allowed - disrupted(one));
     const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed, one.disrupted_pods};
@@ -474,7 +474,7 @@ void host::update_budgets() {
   }
 }
 
-/// Since the last change. Pods that nothing was ever said about are gated: only a change helps them.
+/// Whether every pod was tried since the last change. Pods without any decision so far are gated: only a change helps them.
 bool host::everybody_was_tried() const {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const fate is = out_.pods[i].is;
@@ -484,7 +484,7 @@ bool host::everybody_was_tried() const {
   return true;
 }
 
-/// When to look again: where a try could bring something new, at the scheduler's deadlines; else when somebody leaves.
+/// When to look again: at the next event, or at a deadline of the scheduler if another try could bring something new.
 std::optional<instant> host::next_time() {
   std::optional<instant> next = scheduler_->next_deadline();
   if (next && (*next > later_by(out_.end, patience) || everybody_was_tried())) next.reset();

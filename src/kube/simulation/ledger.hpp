@@ -19,7 +19,7 @@ class group_ledger {
   void add(const pod_manifest& pod);
   /// A pod has a node from now on.
   void started(std::size_t pod, instant now);
-  /// It is gone. True if its group is over with it: all of its pods ended, or others came instead of them.
+  /// The pod is gone. True if its group is done with that: each of its pods has ended or was replaced.
   bool left(std::size_t pod, bool ended);
   /// Another pod comes instead of it.
   void is_replaced(std::size_t pod);

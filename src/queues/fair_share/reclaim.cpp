@@ -45,7 +45,7 @@ GANGSCHED_INLINE void reclaim_plan::begin(const fair_shares& shares, const usage
   place_heaps();
 }
 
-/// Whether it grew.
+/// Computes, for each depth of the preemptor's path, of which resources it may reclaim there. @return whether some depth got more of them.
 GANGSCHED_INLINE bool reclaim_plan::find_reach() {
   resource_mask within = 0;
   for (std::size_t i = 0; i < who_.request.size(); ++i)
@@ -72,7 +72,7 @@ GANGSCHED_INLINE void reclaim_plan::sort_units() {
   std::partial_sum(end_.begin(), end_.end(), end_.begin());
   next_ = end_;
   order_.resize(units_.size());
-  // The last first: who asks a second time, with units by importance, has them in order so.
+  // From the back: if units come by importance, as in a second plan, each queue's list is already in order of eviction.
   for (std::uint32_t i = 0; i < units_.size(); ++i) order_[--next_[units_[i].queue]] = i;
   first_ = next_;
   for (queue_index queue = 0; queue < queues; ++queue) {
@@ -96,12 +96,12 @@ GANGSCHED_INLINE bool reclaim_plan::fits_room(std::span<const std::int64_t> amou
   return fits;
 }
 
-/// Of a queue that is not above its due everybody is covered. The preemptor stands behind the parts of its job that run, whose arrival it
-/// has.
+/// All units of a queue that is not above its due are covered. The preemptor comes after the running parts of its own job, because they
+/// have the same arrival.
 GANGSCHED_INLINE void reclaim_plan::cover(queue_index queue) {
   const bool own = queue == who_.queue;
   if (!own && (next_[queue] == end_[queue] || above_due(queue) == 0)) return;
-  // Where who came last started last, too, the order in which they go backwards.
+  // The reverse of the order of eviction, which is mostly the order of importance: units that came last started last, too.
   important_.assign(std::reverse_iterator(order_.begin() + end_[queue]),
                     std::reverse_iterator(order_.begin() + next_[queue]));
   const auto more_important = [&](std::uint32_t a, std::uint32_t b) {
@@ -115,7 +115,7 @@ GANGSCHED_INLINE void reclaim_plan::cover(queue_index queue) {
   room_.resize(shares_->resources());
   const bool leaf = shares_->tree().is_leaf(queue);
   for (std::size_t i = 0; i < room_.size(); ++i) room_[i] = leaf ? shares_->due(queue, i) : 0;
-  bool passed = !own, whole = leaf;  // the preemptor's place, and all of its job that runs being covered
+  bool passed = !own, whole = leaf;  // the preemptor had its turn; all running parts of its job are covered
   const auto pass = [&] {
     passed = true;
     who_covered_ = whole && fits_room(who_.request);
@@ -142,7 +142,7 @@ GANGSCHED_INLINE reclaim_plan::resource_mask reclaim_plan::above_due(queue_index
 GANGSCHED_INLINE bool reclaim_plan::own_may_go(std::uint32_t unit) const {
   const running_unit& one = units_[unit];
   if (one.spared_by_own || who_.own == own_victims::never) return false;
-  if (covered_[unit] != 0 && !who_covered_) return false;  // others would have it
+  if (covered_[unit] != 0 && !who_covered_) return false;  // the preemptor would not be covered in its place
   if (one.priority < who_.priority) return true;
   return who_.own == own_victims::lower_or_newer_equal_priority && one.priority == who_.priority &&
          one.arrival > who_.arrival;
@@ -176,7 +176,7 @@ GANGSCHED_INLINE void reclaim_plan::count(std::uint32_t unit, std::int64_t sign)
   const running_unit& one = units_[unit];
   for (queue_index up = one.queue; up != no_queue; up = shares_->tree().parent(up))
     for (std::size_t i = 0; i < one.amounts.size(); ++i) left(up, i) += sign * one.amounts[i];
-  // What goes in a branch of the preemptor's brings that nearer to its due: others may be reached then.
+  // A unit gone from a branch that the preemptor is in brings that branch nearer to its due: more victims may be in reach then.
   if (find_reach()) search_anew();
 }
 
@@ -202,7 +202,7 @@ GANGSCHED_INLINE bool reclaim_plan::less_in_heap(queue_index a, queue_index b) c
   return !part_[b].less_than(part_[a]) && a > b;
 }
 
-/// Children follow each other as in top_down, the roots before all others.
+/// The heaps of children stand in the order of top_down; that of the roots comes first.
 GANGSCHED_INLINE void reclaim_plan::place_heaps() {
   const queue_tree& tree = shares_->tree();
   heap_.resize(tree.size());
@@ -245,7 +245,7 @@ GANGSCHED_INLINE bool reclaim_plan::find_own_of(queue_index queue, resource_mask
   return false;
 }
 
-/// Somebody of a level. What may not go now may not later, unless the reach grows: less and less is above what is due.
+/// Finds a unit on a level. A unit that may not go now may not go later, unless the reach grows: what is above due only shrinks.
 GANGSCHED_INLINE bool reclaim_plan::find_in(std::size_t level, resource_mask reach) {
   if (heap_built_[level] == 0) build_heap(level);
   while (heap_begin_[level] != heap_end_[level]) {
@@ -259,7 +259,7 @@ GANGSCHED_INLINE bool reclaim_plan::find_in(std::size_t level, resource_mask rea
   return false;
 }
 
-/// The first of its level, as every queue above it was, has less now.
+/// Moves a queue down that was the first of its level, like every queue above it, and that uses less now.
 GANGSCHED_INLINE void reclaim_plan::sink(queue_index queue) {
   const queue_tree& tree = shares_->tree();
   const queue_index parent = tree.parent(queue);

@@ -115,7 +115,7 @@ GANGSCHED_INLINE bool cell_binding::match(std::span<const std::uint32_t> vertice
   return true;
 }
 
-/// A cell for a root: one of these, or part of one.
+/// Chooses a cell for a root: one of @p among, or part of one.
 GANGSCHED_INLINE bool cell_binding::search(std::uint32_t at, std::span<const cell_index> among, node_choice nodes) {
   const std::uint32_t level = layout_->virtual_at(tree_[at].cell).level;
   for (const cell_index cell : usable(among, nodes)) {

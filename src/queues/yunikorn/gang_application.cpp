@@ -78,7 +78,7 @@ GANGSCHED_INLINE result<void> gang_application::remove(ask_index which) {
   return nodes_->remove_ask(which);
 }
 
-/// Nobody takes the placeholder's place any more; that one goes all the same.
+/// The placeholder gets no replacement any more. It still goes.
 GANGSCHED_INLINE void gang_application::give_up_place(placeholder& one) {
   const partition& queues = nodes_->queues();
   if (one.by->node != queues.of_ask(one.which).node)
@@ -114,7 +114,7 @@ GANGSCHED_INLINE bool gang_application::is_replacing(ask_index which) const {
                      [&](const placeholder& one) { return one.by && one.by->real == which; });
 }
 
-/// Neither on its way out nor somebody's already.
+/// Whether the placeholder can be replaced: it has a node, and is neither released nor being preempted.
 GANGSCHED_INLINE bool gang_application::can_take(const placeholder& one) const {
   return one.has_node && !one.released && nodes_->queues().of_ask(one.which).preempted == 0;
 }
@@ -144,7 +144,7 @@ GANGSCHED_INLINE std::optional<replacement> gang_application::try_replace() {
       placeholder& one = placeholders_[at];
       if (one.group != group || small[at] || !can_take(one)) continue;
       if (!at_least(queues.of_ask(one.which).spec.request, queues.of_ask(*which).spec.request)) {
-        small[at] = &one != chosen;  // a place that is another's is not given up for who is larger
+        small[at] = &one != chosen;  // one that was chosen for a smaller ask is kept for that ask
         continue;
       }
       const node_number node = queues.of_ask(one.which).node;

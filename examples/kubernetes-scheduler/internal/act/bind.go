@@ -21,12 +21,12 @@ type Bind struct {
 	UID             types.UID
 	ResourceVersion string
 	Node            string
-	// Before is done first, as allocating what the pod claims, and then Await, which waits for what takes long and ends at once when Cancel is called. An
-	// error ends the bind, and After undoes it if the bind comes to nothing. Without Before there are none of the others.
+	// Before is done first, like allocating what the pod claims; then Await, which waits for what takes long and returns at once after Cancel. An
+	// error of either ends the bind. If the bind comes to nothing, After undoes Before. Without Before the other two are not set.
 	Before, Await func(context.Context) error
 	After         func(context.Context)
-	// Still says whether other replicas know of the bind still, and it is this one's. What the pod's resource version is has to be known before that
-	// is asked. nil: there are none.
+	// Still says whether other replicas still know of the bind as this replica's. The pod's resource version has to be known before Still is called.
+	// nil: there are no other replicas.
 	Still func(context.Context) bool
 
 	state   atomic.Int32 // waits, void or sent
@@ -112,8 +112,8 @@ func (b *Bind) claim(ctx context.Context, begin <-chan struct{}) error {
 	return b.Await(b.waiting)
 }
 
-// queueOf has the binds of one pod claim one after the other: what one has claimed is undone before the next begins, which has to call end when it is
-// over.
+// queueOf has the binds of one pod claim one after another: what one has claimed is undone before the next begins. The caller waits for begin, and
+// calls end when its bind is over.
 func (w *Writer) queueOf(pod types.UID) (begin <-chan struct{}, end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,8 +141,8 @@ func (w *Writer) finish(ctx context.Context, b *Bind) Outcome {
 	return w.bind(ctx, b)
 }
 
-// Finish sees to a bind that another replica has begun, and that this one has taken over: it binds the pod, or makes sure that nobody does. What a pod
-// claims the other one knew: then it is the latter.
+// Finish completes a bind that another replica began and this one has taken over: it binds the pod, or makes sure that nobody does. If the pod claims
+// something it is the latter, because only the other replica knew what it had claimed.
 func (w *Writer) Finish(b *Bind, done func(Outcome)) {
 	w.binds.add(func(ctx context.Context) { done(w.takenOver(ctx, b)) })
 }
@@ -264,8 +264,8 @@ func (b *Bind) judge(pod *corev1.Pod) seen {
 	return seen{}
 }
 
-// fence finds out about a bind whose request may have arrived or not, or may arrive yet: it changes the pod, by a condition that says what happened.
-// If the answer shows the pod without a node then the bind will find another resource version than it was made for, and come to nothing.
+// fence settles a bind whose request may have arrived, or may still arrive: it changes the pod, by a condition that says what happened. If the answer
+// shows the pod without a node, the bind will find another resource version than it was made for, and fail.
 func (w *Writer) fence(ctx context.Context, b *Bind, lost error) Outcome {
 	condition := corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError,

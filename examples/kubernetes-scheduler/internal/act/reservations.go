@@ -27,8 +27,8 @@ var Reservations = schema.GroupVersionResource{Group: "scheduling.koordinator.sh
 // Custom is how objects are written that are no part of Kubernetes. Before Run.
 func (w *Writer) Custom(client dynamic.Interface) { w.custom = client }
 
-// Place writes where a reservation is, as Koordinator's scheduler does, over the version of it that this was decided for only, or one that is the same for
-// scheduling, and says whether it is there. It says so only when it is known.
+// Place writes where a reservation is, as Koordinator's scheduler does, and says whether it is there, once that is known. It writes only over the version
+// for which this was decided, or one that is the same for scheduling.
 func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(error)) {
 	w.binds.add(func(ctx context.Context) {
 		w.refusals.settle(keyOf(of)) // one that is placed must not be called unschedulable after it
@@ -45,9 +45,9 @@ func (w *Writer) Place(of *unstructured.Unstructured, node string, done func(err
 	})
 }
 
-// place returns false if the scheduler ends before it is known. What was sent and not answered may arrive late: then the reservation is changed, by a
-// condition that says so, and its version refuses what comes after. A conflict is an answer: over a version with other conditions, as that it found no
-// node, it is placed all the same.
+// place returns false if the scheduler ends before the result is known. A request without an answer may arrive late: then the reservation is changed by a
+// condition that says so, and its new version refuses the late request. A conflict is an answer: if only conditions differ, such as that it found no
+// node, the reservation is placed over the new version.
 func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node string, status map[string]any) (known bool, failed error) {
 	over := func(now *unstructured.Unstructured) error {
 		status["conditions"] = withConditions(now, reservationCondition("Scheduled", "True", "Scheduled"), reservationCondition("Ready", "True", "Available"))

@@ -118,7 +118,7 @@ func (l *Loop) send(f *flight) {
 	l.writer.Bind(&f.Bind, func(said act.Outcome) { l.box.Put(func() { l.answered(f, said) }) })
 }
 
-// revoke says that the attempt is void. What is sent may happen all the same: until it is answered the room is held.
+// revoke says that the attempt is void. A bind that was sent may still happen: its room is held until the bind is answered.
 func (l *Loop) revoke(f *flight) {
 	f.revoked = true
 	if !f.Cancel() {
@@ -135,8 +135,8 @@ func (l *Loop) revoke(f *flight) {
 	}
 }
 
-// hold has the room counted of binds that are void and not answered, or that happened and cannot be counted otherwise: the pod may have another attempt
-// by then, which will come to nothing, until the watch says where it is. Where other replicas know of them the ledger does that.
+// hold counts the room of void binds that are not answered, or that happened and are not counted otherwise, until the watch says where the pod is. The
+// pod may have another attempt by then, which will come to nothing. Where other replicas know of these binds, the ledger does that.
 func (l *Loop) hold() {
 	clear(l.unsure)
 	for _, attempt := range l.mirror.Forgotten() {
@@ -157,7 +157,7 @@ func (l *Loop) hold() {
 	}
 }
 
-// doubt notes where a turn has taken back what is sent: what it decided of these nodes after that has counted room as free that may not be.
+// doubt notes nodes for which a turn took back a bind that was sent: decisions about them after that have counted room as free that may not be.
 func (l *Loop) doubt(decisions []gangsched.Decision) {
 	for i := range decisions {
 		if f := l.flights[decisions[i].Attempt]; f != nil && decisions[i].Kind == gangsched.Revoke && !f.Cancel() {

@@ -18,8 +18,8 @@ const (
 	memberFailed       = "failed to schedule other pod from a pod group: "
 )
 
-// sayOfGroups writes of each PodGroup of Kubernetes whose members found no node in a turn, none of them, that it is not scheduled, as kube-scheduler does:
-// the condition PodGroupScheduled. That it is scheduled is said when a member's bind is sent, which other replicas are told of first, and stays.
+// sayOfGroups writes, as kube-scheduler does, into each PodGroup of Kubernetes of which no member found a node in a turn that it is not scheduled: the
+// condition PodGroupScheduled. That it is scheduled is said when a member's bind is sent, which other replicas are told of first, and stays.
 func (l *Loop) sayOfGroups(decisions []gangsched.Decision) {
 	if !l.mirror.HasPodGroups() {
 		return

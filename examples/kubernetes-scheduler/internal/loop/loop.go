@@ -42,8 +42,8 @@ type Loop struct {
 	conflicts atomic.Int64
 }
 
-// Clock is the machine's. Wall may be set at any time, and is only for what others read; Elapsed never goes back or leaps, and all that has to last or to
-// happen goes by it.
+// Clock is the machine's clock. Wall may be set at any time, and is only for what others read. Elapsed never goes back or jumps; all durations and
+// deadlines go by it.
 type Clock interface {
 	Wall() time.Time
 	Elapsed() time.Duration
@@ -68,8 +68,8 @@ func (l *Loop) now() int64 { return l.start + int64(l.clock.Elapsed()) }
 // longestRest is how long the loop rests at most, so that who looks at it sees it alive.
 const longestRest = 5 * time.Second
 
-// Run decides until the context ends. It stays on one thread: the C library's allocator has an arena for each thread that takes memory, and a goroutine
-// that moves from thread to thread leaves memory that is free, and of no use to others, in all of them.
+// Run decides until the context ends. It stays on one OS thread: the C allocator has an arena for each thread, and a goroutine that moves between threads
+// leaves free memory in all of them, which no other thread can use.
 func (l *Loop) Run(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -197,7 +197,7 @@ const writePause = 200 * time.Millisecond
 // mostAtOnce is how many attempts in a row may be lost before the pod waits for its backoff: who competes for the last nodes would go on and on.
 const mostAtOnce = 8
 
-// yield takes attempts back that another replica was faster than. Nobody need be told: they are tried again, at once if it is known what the other did.
+// yield takes back attempts that lost to another replica. Nobody need be told: the pods are tried again, at once if it is known what the other did.
 func (l *Loop) yield(unit *share.Unit, known bool) {
 	l.lost.Add(l.unsent(unit, func(p *mirror.Pod, attempt gangsched.Attempt) {
 		l.takeBack(p, attempt, "another replica binds pods to the node")
@@ -256,8 +256,8 @@ func (l *Loop) decide() (decisions []gangsched.Decision, more bool, err error) {
 	return l.scheduler.RunSome(l.now(), l.room())
 }
 
-// promisedForEach is how many entries the document may have, for each bind that can be under way, if more is decided: the others only wait to be sent,
-// or to be taken out. A gang is written whole.
+// promisedForEach bounds the entries of the document while more is decided: so many for each bind that can be under way. More would only wait to be
+// sent or to be taken out. A gang is written as a whole.
 const promisedForEach = 4
 
 // room is how many binds more may be decided now.

@@ -103,8 +103,8 @@ func (m *Mirror) Confirm(p *Pod) {
 	p.Attempt, p.Node = 0, ""
 }
 
-// Ran says that a pod was bound though its attempt is void: it counts there before the watch says so, unless it has another attempt, which will come
-// to nothing.
+// Ran says that a pod was bound though its attempt is void. It counts there before the watch says so, unless it has another attempt: that will come to
+// nothing.
 func (m *Mirror) Ran(p *Pod, node string) {
 	if p.Object.Spec.NodeName == "" && (p.Bound == "" || p.held) && p.Attempt == 0 {
 		p.Bound, p.held = node, false
@@ -112,8 +112,8 @@ func (m *Mirror) Ran(p *Pod, node string) {
 	}
 }
 
-// Hold has a pod that waits counted on a node that it may be bound to at any time: the request is on its way. False: it cannot be counted there, so
-// that nothing may be decided about the node.
+// Hold counts a waiting pod on a node to which a request that is on its way may bind it at any time. False: it cannot be counted there, so that nothing
+// may be decided about the node.
 func (m *Mirror) Hold(p *Pod, name string) bool {
 	n := m.nodes[name]
 	if n == nil || n.id == 0 {

@@ -31,8 +31,8 @@ func (r *Reservation) Waits() bool {
 	return r.said("status", "nodeName") == "" && r.Attempt == 0 && r.Node == ""
 }
 
-// SetReservation says that a reservation came or changed. Those that name another scheduler, and where several replicas are active all, count where they
-// are placed, and are placed by others.
+// SetReservation says that a reservation came or changed. Others place a reservation that names another scheduler, and any one while several replicas
+// are active; it counts once it is placed.
 func (m *Mirror) SetReservation(object *unstructured.Unstructured) {
 	r := m.reservations[object.GetName()]
 	if r != nil && r.Object.GetUID() != object.GetUID() {

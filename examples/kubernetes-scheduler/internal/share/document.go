@@ -37,7 +37,7 @@ type Row struct {
 type Document struct {
 	// Seq is that of the entry that was added last.
 	Seq uint64 `json:"seq"`
-	// Watermark is a resource version of pods: who has seen all changes of pods up to it has seen bound, or gone, whoever was taken out as bound.
+	// Watermark is a resource version of pods. Who has seen all changes up to it has seen each pod that was taken out as bound: bound, or gone.
 	Watermark uint64  `json:"watermark"`
 	Rows      []Row   `json:"replicas"`
 	Entries   []Entry `json:"entries"`
@@ -89,7 +89,7 @@ func (d *Document) text() int {
 	return sum
 }
 
-// forget drops what is past until it takes no more than so many bytes: who has missed it takes more for changed than was.
+// forget drops past entries until they take at most so many bytes. A replica that missed a dropped entry takes more nodes for changed than were.
 func (d *Document) forget(most int) {
 	for i, one := range slices.Backward(d.Past) {
 		if most -= 50 + len(one.Node); most < 0 {

@@ -271,9 +271,9 @@ func (l *Ledger) Dead(replica string) bool {
 	return replica != l.me && p != nil && l.fresh-p.since >= l.expiry
 }
 
-// Settle compares what the document promises with what the view counts: to be called when either may have changed, before anything is decided. An
-// attempt of ours on the node of another replica's entry for the same pod counts for that, too: when it is taken back both have changed. What is over
-// need not be counted: whatever is written next is written without it.
+// Settle compares what the document promises with what the view counts. Call it when either may have changed, before anything is decided. An attempt
+// of ours on the node of another replica's entry for the same pod counts for that entry, too: taking it back changes both. Entries that are over need
+// not be counted: whatever is written next is written without them.
 func (l *Ledger) Settle() {
 	clear(l.open)
 	for i := range l.doc.Entries {
@@ -311,8 +311,8 @@ func (l *Ledger) Ready() bool { return l.known && l.view.Seen() >= l.need }
 // Open says whether a node has more than the view counts, so that nothing may be decided about it.
 func (l *Ledger) Open(node string) bool { return l.open[node] }
 
-// Propose wants a unit written that was decided just now, after the last Settle and with nothing heard since, or when Decided says. False: it is void.
-// One that is too large for the document is among the Refused then.
+// Propose wants a unit written. The unit was decided after the last Settle, with nothing heard since, or at the moment given to Decided. False: the
+// unit is void. A unit that is too large for the document will be among the Refused.
 func (l *Ledger) Propose(unit *Unit) bool {
 	unit.Decided(l.moment)
 	if !l.Ready() || l.void(unit) || slices.ContainsFunc(unit.Entries, func(one Entry) bool { return l.open[one.Node] }) {

@@ -32,7 +32,7 @@ func Of(object *corev1.ConfigMap) (uint64, *Document, error) {
 	return version, made, err
 }
 
-// Write writes a version, over that which it was made of only, and returns its resource version. Error: it is not known to be written.
+// Write writes a version of the document, only over the one that it was made of, and returns its resource version. Error: it is not known to be written.
 func (p *Page) Write(ctx context.Context, what *Write) (uint64, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -54,7 +54,7 @@ func (p *Page) Write(ctx context.Context, what *Write) (uint64, error) {
 	return Version(object.ResourceVersion), nil
 }
 
-// Read asks the API server, which asks etcd: what it says was the last version when it was asked. nil: there is none.
+// Read asks the API server, which reads from etcd: the document is not older than the request. nil: there is none.
 func (p *Page) Read(ctx context.Context) (uint64, *Document, error) {
 	limited, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -85,7 +85,7 @@ func (p *Page) Await(ctx context.Context) (uint64, *Document, error) {
 	}
 }
 
-// Leave says that a replica ends, so that others need not wait for a sign of it. It is tried once: they find out.
+// Leave tells the other replicas that this one ends, so that they need not wait for its expiry. It is tried once: they notice without it, later.
 func (p *Page) Leave(ctx context.Context, replica string) {
 	version, doc, err := p.Read(ctx)
 	if err != nil || doc == nil || !doc.Leave(replica) {

@@ -32,19 +32,19 @@ struct queue_terms {
   std::int64_t most_running = std::numeric_limits<std::int64_t>::max();  ///< jobs at once
 };
 
-/// What each queue of a tree is due of each resource. From the roots down, what a queue is due is divided among its children: each has its
-/// guarantee, as far as it asks for it or does not lend it, and what is left is filled up by weight, as far as somebody asks for more and
-/// may have it. Whole units, exact as water_filling is; if the guarantees are more than there is, they shrink in proportion.
+/// What each queue of a tree is due of each resource. From the roots down, what a queue is due is divided among its children: each gets
+/// its guarantee, as far as it requests it or does not lend it; the rest is divided by weight, as far as children request more and may
+/// have it. Shares are whole units, exact as in water_filling; if there is less than all guarantees, they shrink in proportion.
 ///
-/// Incremental: a change of a request costs O(depth), and divide() goes only where something changed. Pods stand in leaves; what a queue
-/// with children has of its own it is not due.
+/// Incremental: a change of a request costs O(depth), and divide() visits only what changed. Pods are in leaves: what a queue with children
+/// holds by itself is not due to it.
 class GANGSCHED_API fair_shares {
  public:
   fair_shares() = default;
 
-  /// @p terms by queue. Nothing is requested and there is nothing yet. Errors name queue and field: `malformed` (as many terms as queues,
-  /// amounts as resources, at most most_resources; a guarantee above the limit), `out_of_range` (a negative amount, weight or number of
-  /// jobs, a weight above 2^40), `overflow` (the guarantees of a resource above largest_amount). O(queues · resources).
+  /// @p terms by queue. At first nothing is requested, and capacities are 0. Errors name queue and field: `malformed` (not one term for
+  /// each queue or one amount for each resource; more than most_resources; a guarantee above the limit), `out_of_range` (a negative amount,
+  /// weight or number of jobs, a weight above 2^40), `overflow` (the guarantees of a resource above largest_amount). O(queues · resources).
   static result<fair_shares> make(queue_tree tree, std::size_t resources, std::span<const queue_terms> terms);
 
   [[nodiscard]] const queue_tree& tree() const noexcept { return tree_; }
@@ -57,7 +57,7 @@ class GANGSCHED_API fair_shares {
   /// What the pods of a leaf request together, those that run and those that wait. Errors name the queue: `malformed` (it has children),
   /// `out_of_range`, `overflow` (all requests of the resource above largest_amount). O(depth).
   result<void> set_requested(queue_index queue, std::size_t resource, std::int64_t amount);
-  /// Of a queue with children what they ask for within their limits, or hold whatever they ask for.
+  /// For a queue with children: the sum, over them, of what each requests within its limit, or of what is kept for it if that is more.
   [[nodiscard]] std::int64_t requested(queue_index queue, std::size_t resource) const {
     return all_[at(queue, resource)].requested;
   }

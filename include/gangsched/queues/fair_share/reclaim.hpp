@@ -11,7 +11,7 @@
 #include "gangsched/queues/fair_share/turns.hpp"
 #include "gangsched/queues/fair_share/usage.hpp"
 
-/// Whom a job may take what it is due from, and in what order they go.
+/// From whom a job may take what its queue is due, and in which order the victims go.
 namespace gangsched::inline GANGSCHED_ABI::queues::fair_share {
 
 enum class own_victims : std::uint8_t { never, lower_priority, lower_or_newer_equal_priority };
@@ -29,7 +29,7 @@ struct preemptor {
 
 inline constexpr std::uint32_t no_unit = std::numeric_limits<std::uint32_t>::max();
 
-/// What runs and goes as a whole: a job, or a part of one that the rest can do without.
+/// Running pods that are evicted together: a job, or a part of one that the rest of the job can do without.
 struct running_unit {
   queue_index queue = no_queue;
   std::span<const std::int64_t> amounts = {};  ///< by resource
@@ -45,44 +45,44 @@ struct running_unit {
 
 /// Victims for one job, one after another.
 ///
-/// A queue's units are covered by what it is due, the most important first (priority, then arrival), each that still fits in; what is not
-/// covered is borrowed. A job that its queue's due has room for takes from other queues what they borrowed: of a resource that it
-/// requests and that it, and each queue above it below the lowest one above both, is due; and of which the victim's queue, and each
-/// above that likewise, has more than it is due. Who goes first is of the branch, level by level, that has most of its due
-/// (saturation_of); within a queue, of lower priority, then with less lost work, then who started later.
-/// In its own queue it takes from lesser ones, after what others borrowed: whoever they are if it is covered in their place, beside all
-/// that are more important and the parts of it that run; else what is borrowed, as it is itself.
+/// What a queue is due covers its units, the most important first (higher priority, then earlier arrival), each unit if it still fits; a
+/// unit that is not covered is borrowed. If its queue's due has room for the job, the job takes what other queues borrowed. That is limited
+/// to resources that it requests, and of which, below the lowest queue above both, each of its own queues stays within its due with the job
+/// and each of the victim's queues has more than its due. The first victim is, level by level, of the branch that uses the largest part of
+/// its due (saturation_of); within a queue it has lower priority, then less lost work, then the later start. After that the job takes less
+/// important units of its own queue: any of them if the job is covered in their place, beside all more important units and its own running
+/// parts; otherwise only borrowed ones, because the job would be borrowed, too.
 ///
-/// Why nobody wins back what he lost, while requests stay: let each queue have a word with a bit for each of its jobs, the most important
-/// first: whether it runs and is covered; and another with a bit for whether it runs. A reclaiming job becomes covered, since its queue's
-/// due has room for it beside all that runs there, so its queue's first word grows (as a number); so it does when a job that is covered
-/// takes the place of lesser ones. Victims in other queues were not covered: their bits were 0, and the bits after them do not change.
-/// A job that starts in free room is covered, and the word grows, or it is not, and the word stays. So no first word ever shrinks. Where
-/// none grows, who goes and who comes is not covered, and the second word of their queue grows, the only one that changes. So there are
-/// finitely many evictions, in any order, with any starts between them: the first words count before the second ones. And then
-/// everybody has what it is due, as far as it consists of whole jobs: if a job that its queue's due has room for finds none in the
-/// cluster, there is more in use than is due, at the lowest level where that holds by a sibling, and so down to a queue whose units
-/// cannot all be covered. A job that is evicted may come anew, as the last of its priority: of a word that only moves a 0 back.
-/// The object keeps its room: planning for no more queues and units than before does not allocate. What it was begun with has to outlive
-/// it, and to stay as it is.
+/// Why no job wins back what it lost, while requests stay the same: give each queue two words with a bit for each of its jobs, the most
+/// important first. In the first word the bit says that the job runs and is covered, in the second that it runs. Read words as numbers. A
+/// job that reclaims from other queues becomes covered, since its queue's due has room for it beside all that runs there, so the first word
+/// of its queue grows. It also grows when a covered job takes the place of less important ones. Victims in other queues were not covered:
+/// their bits were 0, and the bits after them do not change. A job that starts in free room is covered, and the word grows, or it is not,
+/// and the word stays. So no first word ever shrinks. Where no first word grows, job and victims are of one queue and not covered, and only
+/// the second word of that queue changes: it grows. So there are finitely many evictions, in any order, with any starts between them: first
+/// words count before second words. In the end every queue has what it is due, as far as whole jobs allow: if a queue's due has room for a
+/// job that does not fit the cluster, then more is in use than is due, at the lowest such level by a sibling, and so on down to a queue
+/// whose units cannot all be covered. A job that was evicted may come back as the last of its priority: that only moves a 0 back in a word.
+/// Memory is kept: planning for no more queues and units than before does not allocate. The arguments of `begin` must outlive the plan, and
+/// must not change.
 class GANGSCHED_API reclaim_plan {
  public:
   /// O(queues · resources + units · log units).
   void begin(const fair_shares& shares, const usage& now, const preemptor& who, std::span<const running_unit> units);
 
-  /// Whether its queue's due would cover the job, beside what is more important in the queue and what runs of the job itself.
+  /// Whether its queue's due covers the job, beside the queue's more important units and the running parts of the job itself.
   [[nodiscard]] bool covers_preemptor() const { return who_covered_; }
   /// Whether its queue's due covers the unit.
   [[nodiscard]] bool is_covered(std::uint32_t unit) const { return covered_[unit] != 0; }
-  /// Whether the unit may be taken beside those that were. O(depth · resources).
+  /// Whether the unit may be taken in addition to those taken so far. O(depth · resources).
   [[nodiscard]] bool may_take(std::uint32_t unit) const;
-  /// Takes it, allowed or not; and back. O(depth · resources).
+  /// Takes the unit, whether it may be taken or not; `give_back` undoes that. O(depth · resources).
   void take(std::uint32_t unit);
   void give_back(std::uint32_t unit);
   [[nodiscard]] bool is_taken(std::uint32_t unit) const { return taken_[unit] != 0; }
 
-  /// Takes the next one in order, nobody if there is none left that may be. Once it was called, it alone takes. Any of those may be
-  /// given back afterwards, what has to go goes by right of it: it was not covered. O(depth · (resources + log siblings)).
+  /// Takes the next victim in order; nothing if no unit may be taken. Do not call `take` once this was called. Any of its victims may be
+  /// given back afterwards: the others may go all the same, because they were not covered. O(depth · (resources + log siblings)).
   std::optional<std::uint32_t> take_next();
 
  private:

@@ -19,8 +19,8 @@ struct saturation {
   [[nodiscard]] GANGSCHED_API bool less_than(const saturation& other) const noexcept;
 };
 
-/// Of the resource of which it uses the largest part of its due (the dominant one); of those that it is short of, or uses more of than it
-/// is due. Who is short of nothing has nothing to wait for: 0. O(resources).
+/// The part that the queue uses of what it is due, for the resource where that part is largest (the dominant one). Only resources count of
+/// which it is short or uses more than it is due: where it is neither, it waits for nothing. 0 if there is none. O(resources).
 [[nodiscard]] GANGSCHED_API saturation saturation_of(const fair_shares& shares, queue_index queue, const usage& now);
 
 /// The head of a queue.
@@ -29,23 +29,23 @@ struct turn {
   instant waited{};  ///< for how long
 };
 
-/// How long one who waits has to wait, in a queue of weight 1, to have caught up with a sibling of the next higher priority.
+/// How long the head of a queue of weight 1 has to wait to make up for one step of priority that a sibling is higher.
 inline constexpr instant usual_head_start = std::chrono::minutes{10};
 
-/// Whether the first one's head goes first: a strict weak order. Level by level from the roots down, of the two queues that lead to them
-/// - who uses less than it is due goes before who does not;
-/// - then who has the higher priority. It is a head start: each @p head_start of waiting, times the weight, makes up for one, up to the
-///   highest priority among the siblings. Who waits does not fall behind who came later for ever, and nobody overtakes by it;
-/// - then who uses the smaller part of what it is due.
+/// Whether the head of @p a's queue goes before that of @p b's: a strict weak order. Level by level from the roots down, of two siblings
+/// - the one that uses less than it is due goes before one that does not;
+/// - then the one of higher priority goes first. Waiting makes up for it: each @p head_start, times the weight, counts as one step more,
+///   up to the highest priority among the siblings. So who waits does not stay behind newcomers for ever, and nobody overtakes by it;
+/// - then the one that uses the smaller part of what it is due.
 /// O(depth · resources). @pre head_start > 0
 [[nodiscard]] GANGSCHED_API bool goes_first(const fair_shares& shares, const turn& a, const turn& b, const usage& now,
                                             instant head_start = usual_head_start);
 
-/// The parts of queues for who compares many heads while nothing changes: each is worked out once. `forget` with the number of queues
-/// comes first.
+/// Remembers the parts that queues use, for a caller that compares many heads while nothing changes: each part is computed once. Call
+/// `forget` with the number of queues first.
 class GANGSCHED_API known_parts {
  public:
-  /// What was known does not hold any more. O(1), and O(queues) if there are more than before.
+  /// Forgets all parts. O(1), and O(queues) if there are more queues than before.
   void forget(std::size_t queues) {
     ++round_;
     known_at_.resize(queues, 0);

@@ -22,9 +22,9 @@ struct unmapped_cells {
   std::uint32_t count = 0;
 };
 
-/// Which physical cell each virtual cell is. A root is bound while a group uses something in it (or it is pinned or doomed), what is
-/// below it while a group uses something in that, or it is bad, so that its virtual cluster sees what not to use. At every moment what
-/// all virtual clusters are due can be had together (VC safety). What changes it goes through a journal.
+/// Which physical cell each virtual cell is bound to. A root cell is bound while a group uses a device in it, or while it is pinned or
+/// doomed. A cell below is bound while a group uses a device in it, or while it is bad, so that its virtual cluster sees what to avoid. At
+/// any moment all cells that virtual clusters are due can be had together (VC safety). All changes go through a journal.
 class GANGSCHED_API cell_binding {
  public:
   /// Binds the pinned cells. Errors: `out_of_range` for the first virtual cluster whose cells cannot be had besides those of the ones
@@ -38,14 +38,14 @@ class GANGSCHED_API cell_binding {
   /// By level: free cells that nobody is due. No number is negative. O(levels · virtual clusters).
   void spare(std::uint32_t chain, std::vector<std::int32_t>& out) const;
 
-  /// Finds physical devices for virtual ones of one chain: where these are bound already, those; within a root that is bound, those with
-  /// the fewest opportunistic groups; otherwise by the buddy allocator: from the lowest level that has a free cell, and, if what is there
-  /// cannot be used, from a higher one as long as all virtual clusters still get theirs. Never takes bad nodes or ones outside @p nodes,
-  /// other than those bound already. New roots are bound and taken at once. @return what is missing, where something is: roll back then.
+  /// Finds physical devices for virtual devices of one chain. Bound devices keep theirs. Below a bound root, the cells with the fewest
+  /// opportunistic devices are taken first. Other roots come from the buddy allocator: from the lowest level with a free cell or, if none
+  /// there can be used, from a higher level while all virtual clusters still get their due. Bad nodes and nodes outside @p nodes are never
+  /// taken, except where bound already. New roots are bound and taken at once. @return what is missing, if anything: then roll back.
   std::optional<unmapped_cells> map(std::span<const cell_index> devices, node_choice nodes, journal& log,
                                     std::vector<cell_index>& out);
 
-  /// Gives a device, which nobody has, to a priority: as the virtual device (binding what is not bound) or, with `none`, opportunistically.
+  /// Gives an unused device to @p priority: as the virtual device @p as, binding cells as needed, or opportunistically if that is `none`.
   void allocate(cell_index device, cell_index as, std::int32_t priority, journal& log);
   /// Takes it back, and what is not used any more is unbound.
   void release(cell_index device, journal& log);
@@ -53,12 +53,12 @@ class GANGSCHED_API cell_binding {
   void set_heir(cell_index device, std::int32_t to, journal& log) { physical_.set_heir(device, to, log); }
   void set_bad(cell_index device, bool to, journal& log);
 
-  /// To be called at the end of each change, for each chain that it touched: shows bad cells to who has them, and dooms as many cells of a
-  /// virtual cluster as it is due more than there are healthy ones (if that leaves the others theirs), or frees those that need not be.
+  /// Call at the end of a change, for each chain that it touched. Shows bad cells to the virtual clusters that have them; dooms cells of a
+  /// virtual cluster that is due more than is healthy (if the others keep their due); frees those that need not be doomed any more.
   void settle(std::uint32_t chain, journal& log);
 
  private:
-  /// A virtual cell that has to be bound, in the tree of them.
+  /// A virtual cell that has to be bound: a vertex in the tree of such cells.
   struct vertex {
     cell_index cell = none;
     cell_index chosen = none;

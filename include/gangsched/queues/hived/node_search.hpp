@@ -28,12 +28,12 @@ struct search_failure {
   cell_index cell = none;   ///< the one that is bad or not suggested, of the kind that was searched
 };
 
-/// Which devices pods get: pods by size, ascending, next fit into nodes: healthy ones, suggested ones, then those with the most devices
-/// in use. Within a node, the devices with the lowest cell that has them all, free ones before those with a lower priority.
+/// Chooses devices for pods. Pods, the smallest first, fill nodes one after another (next fit): healthy nodes, then suggested ones, then
+/// those with the most devices in use. In a node: the lowest cell with enough devices, free ones before those of lower priority.
 class GANGSCHED_API node_search {
  public:
-  /// Virtual devices, for a group of this priority: without preemption if that goes. @p sizes ascending. @param out device by device,
-  /// overwritten.
+  /// Virtual devices for a group of @p priority, without preemption if that is possible. @p sizes ascending. @param out one device after
+  /// the other, overwritten.
   /// O(nodes · log nodes + devices · levels).
   std::optional<search_failure> find_virtual(const cell_binding& cells, const virtual_view& view,
                                              std::span<const std::uint32_t> sizes, std::int32_t priority,

@@ -18,9 +18,9 @@ struct queued_job {
   std::size_t which = 0;             ///< the caller's word
 };
 
-/// Jobs of all queues in the order in which they are tried, or, @p victims, taken from: of siblings the queue that goes first with its
-/// best job (`queue_shares::order`), and so on down to a queue's own jobs (`job_order`). Taking victims is the reverse, and queues count as
-/// if who was popped before from the queue of that job were gone already. The shares have to outlive it, and are read at each pop.
+/// Jobs of all queues in the order in which they are tried or, with @p victims, evicted. Among siblings the queue goes first that is first
+/// with its best job (`queue_shares::order`), and so on down to a queue's own jobs (`job_order`). For victims all of this is reversed, and
+/// a queue counts as if its jobs that were popped before were gone. The shares must outlive this object, and are read at each pop.
 class GANGSCHED_API job_queue {
  public:
   job_queue(const queue_shares& shares, bool victims);

@@ -97,13 +97,13 @@ class GANGSCHED_API queue_shares {
   [[nodiscard]] double allocatable(queue_index queue, std::size_t resource) const {
     return share(queue, resource).allocatable();
   }
-  /// The largest part, over resources, that what the queue holds, and @p more, and not @p less, has of what it may hold. Of what it may not
-  /// have any, every unit counts 1000.
+  /// The largest ratio, over resources, of what the queue holds, plus @p more, minus @p less, to what it may hold (to the total, if that is
+  /// unlimited). Each unit of a resource of which it may hold nothing counts 1000.
   [[nodiscard]] double dominant_share(queue_index queue, amounts more = {}, amounts less = {}) const;
 
-  /// Whose turn it is, between siblings: less, if @p a is before @p b. In this order: who is not above its fair share in everything; who
-  /// stays within what it deserves with its job; priority; who would not hold what it may have nothing of; the lower dominant share with
-  /// the job and without the victims; … as it is; who may hold less; who is older; by name. For victims, the reverse.
+  /// Which sibling's turn it is; less: @p a's. In this order: not above its fair share in every resource; with its job within what it
+  /// deserves; higher priority; holds none of the resources that it may not hold; lower dominant share with the job and without the
+  /// victims, then as it is now; may hold less; older; by name. For victims, the reverse.
   [[nodiscard]] std::weak_ordering order(const queue_candidate& a, const queue_candidate& b) const;
 
   /// Which limit on the way up a job would exceed, or, if it is not preemptible, which deserved amount. Limits first, the lowest queue

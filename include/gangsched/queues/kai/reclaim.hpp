@@ -26,9 +26,9 @@ struct reclaimee {
 /// Asked before a search for victims; `reclaim_plan` does not ask it.
 [[nodiscard]] GANGSCHED_API bool can_reclaim(const queue_shares& shares, const reclaimer& by);
 
-/// Whether a search for victims has to look at jobs of this queue, at the level of comparison, as 0.17 does: if @p by stays within what its
-/// side deserves, who holds more than it deserves of something that is asked for, or less of nothing (those may be moved); otherwise who
-/// is above what it may hold. O(depth · resources).
+/// Whether a search for victims has to look at jobs of this queue, judged at the level of comparison, as in 0.17. If @p by's side stays
+/// within what it deserves: whether the queue's side holds more than it deserves of a requested resource, or less than that of none (its
+/// jobs may be moved). Otherwise: whether the queue's side is above what it may hold. O(depth · resources).
 [[nodiscard]] GANGSCHED_API bool may_have_victims(const queue_shares& shares, const reclaimer& by, queue_index queue);
 
 /// Victims of other queues for one job, one after another, and whether the tree allows it. Queues are compared at the level below the
@@ -39,16 +39,16 @@ class GANGSCHED_API reclaim_plan {
   /// Begins anew. @param saturation_multiplier at least 1: by how much more saturated than the reclaimer a queue has to be.
   void begin(const queue_shares& shares, const reclaimer& by, double saturation_multiplier = 1);
 
-  /// Whether another victim of this queue may be taken: what is left to it, at the level of comparison, is above what it may hold in some
-  /// resource (it keeps its fair share), or is above what it deserves in some resource while the reclaimer's side stays within what that
-  /// deserves in all. O(depth · resources).
+  /// Whether another victim of this queue may be taken. At the level of comparison, what is left to the queue's side must be above what it
+  /// may hold in some resource (so it keeps its fair share), or above what it deserves in some resource while the reclaimer's side stays
+  /// within what that deserves in all. O(depth · resources).
   [[nodiscard]] bool may_take_from(queue_index queue) const;
-  /// Takes it, allowed or not. O(depth · resources).
+  /// Takes the victim, whether it may be taken or not. O(depth · resources).
   void take(const reclaimee& victim);
 
-  /// Whether the plan may be carried out as it is. On the way up from the reclaimer, against each sibling that gave something: of no
-  /// resource that is asked for or was taken there is the reclaimer's side above its fair share and, times the multiplier, as saturated
-  /// as the sibling, unless that has no fair share. A job that is not preemptible also stays within what each queue above it deserves.
+  /// Whether the plan may be carried out. On each level above the reclaimer, for each sibling that gave something and each resource that
+  /// was requested or taken there: the reclaimer's side may not be above its fair share and, times the multiplier, as saturated as the
+  /// sibling (unless that has no fair share). A job that is not preemptible also stays within what each queue above it deserves.
   [[nodiscard]] bool keeps_balance() const;
 
  private:

@@ -74,10 +74,10 @@ struct quota_verdict {
   explicit operator bool() const noexcept { return why == reason::fits; }
 };
 
-/// All quotas of a tree, with what is requested and used. Changes of pods and quotas cost O(depth) a resource; what depends on the
-/// requests of all siblings is done when it is asked for, for the levels on the way to the quota in question that something has changed
-/// in. Beside the quotas of the tree there are two: the default quota, whose pods name none, and the system quota. What they use is not
-/// shared.
+/// All quotas of a tree, with what is requested and used. A change of a pod or quota costs O(depth) a resource. What depends on the
+/// requests of all siblings is computed when it is asked for, only for levels on the way to the quota in question, and only if something
+/// changed there. Two quotas are beside the tree: the default quota, for pods that name none, and the system quota. What these two use is
+/// not shared out among the others.
 class GANGSCHED_API elastic_quotas {
  public:
   /// @p quotas in the order of the tree, @p total what the cluster has of each resource (most_resources at most). Errors name quota and
@@ -127,10 +127,10 @@ class GANGSCHED_API elastic_quotas {
   /// Whether it uses more than its runtime quota. Refreshes it.
   [[nodiscard]] bool is_over_runtime(queue_index quota);
 
-  /// Whether a pod that requests already, and is not assigned, may use its quota: with it, used has to be within the limit in each
-  /// resource, also in those that the pod does not ask for; non-preemptible use within min; with check_parents used of each quota above
-  /// within its limit, in what the pod asks for. The default and the system quota limit only without runtime quotas. Errors as of
-  /// add_pod. Refreshes it.
+  /// Whether a pod that requests already, and is not assigned, may use its quota. With the pod, used must be within the limit in each
+  /// resource, also in those that the pod does not request. If the pod is not preemptible, non-preemptible use must be within min. With
+  /// check_parents, used of each quota above must be within its limit, in what the pod requests. The default and the system quota have a
+  /// limit only without runtime quotas. Errors as of add_pod. Refreshes the quota.
   result<quota_verdict> admit(queue_index quota, const quota_pod& pod);
 
  private:

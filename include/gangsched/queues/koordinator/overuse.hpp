@@ -38,11 +38,11 @@ struct assigned_pod {
   bool preemptible = true;
 };
 
-/// Which of @p pods, all that use a quota, have to go until @p used is within @p runtime: from the least important on (lower priority,
-/// then later start, then later in @p pods) as many as it takes, and back from the most important on whoever then fits. Numbers of
-/// pods: those that were not given back, most important first; or, if it is over without any preemptible pod, all of those, least
-/// important first. Both lists by resource, unnamed where nothing is known or there is no limit. As upstream, a resource that the pod
-/// looked at last does not name is not compared from there on. O(pods · (log pods + resources)).
+/// Which of @p pods, all of one quota, have to go until @p used is within @p runtime. As many as it takes are removed, the least important
+/// first (lower priority, then later start, then later in @p pods); then, the most important first, those that fit are given back. Returns
+/// indexes of the pods not given back, most important first; or, if the quota is over even without any preemptible pod, of all of those,
+/// least important first. @p used and @p runtime by resource, unnamed where unknown or without limit. As upstream, a resource that the last
+/// pod looked at does not name is not compared from there on. O(pods · (log pods + resources)).
 /// Source: `getToRevokePodList`, as above.
 [[nodiscard]] GANGSCHED_API std::vector<std::uint32_t> pods_to_revoke(std::span<const std::int64_t> used,
                                                                       std::span<const std::int64_t> runtime,

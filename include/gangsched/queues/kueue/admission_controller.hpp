@@ -96,7 +96,7 @@ class GANGSCHED_API admission_controller {
     instant created{};             ///< the workload's, whatever an eviction made of it
   };
 
-  /// A new workload, once @p then(row, shape) has done with it what may fail for want of memory: if it throws, there is none.
+  /// Adds a workload. First calls @p then(row, shape), which does everything that can run out of memory: if it throws, nothing is added.
   template <class Then>
   result<workload_id> add_record(const workload_spec& spec, const Then& then);
   [[nodiscard]] std::optional<error> fault_of(workload_id id, bool has_to_be_admitted) const;
@@ -104,7 +104,7 @@ class GANGSCHED_API admission_controller {
   void note_eviction(row_t workload) noexcept;
   [[nodiscard]] bool counts_local(queue_index queue) const { return of_.by_local_usage(queue); }
   [[nodiscard]] std::span<const std::uint32_t> begin_with(row_t workload) const;
-  /// What of settle() needs memory; and the rest.
+  /// settle() in two parts: what needs memory, and the rest.
   void make_room(const cycle_entry& entry);
   void settle(const cycle_entry& entry, instant now) noexcept;
 

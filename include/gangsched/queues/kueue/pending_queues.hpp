@@ -9,12 +9,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// Workloads that wait for quota, by queue, and who is first: with admission fair sharing whose local queue used less, then higher
-/// priority, then earlier creation, then uid, but before all others the sticky one, which preempted last.
+/// Workloads that wait for quota, by queue, and which of them is first: the sticky one, which preempted last; then, with admission fair
+/// sharing, one whose local queue used less; then higher priority, earlier creation, uid.
 ///
-/// A queue's workloads of one shape wait together: they are active, and one of them may be the queue's head, or all of them are
-/// inadmissible, because one of them was tried without success and nothing has changed since (Kueue's equivalence classes). So making a
-/// shape inadmissible or active again costs O(log shapes), however many workloads have it.
+/// Workloads of one queue and shape wait together. Either all are active, and one of them may be the queue's head; or all are inadmissible,
+/// because one was tried without success and nothing has changed since (Kueue's equivalence classes). So making a shape inadmissible or
+/// active again costs O(log shapes), however many workloads have it.
 class GANGSCHED_API pending_queues {
  public:
   /// All have to outlive it.
@@ -26,7 +26,7 @@ class GANGSCHED_API pending_queues {
     make_room(workload, shape);
     insert(workload, shape);
   }
-  /// What of add() needs memory; and the rest.
+  /// add() in two parts: what needs memory, and the rest.
   void make_room(row_t workload, shape_index shape);
   void insert(row_t workload, shape_index shape) noexcept;
   /// It waits no more. O(log workloads).

@@ -42,8 +42,8 @@ class GANGSCHED_API preemptor {
             const local_usage* usage = nullptr)
       : on_(&on), workloads_(&workloads), sharing_(sharing), usage_(usage) {}
 
-  /// Who has to go for @p wants, into @p found; nobody if it would not help. What is found is a set: none of it can stay, but for the order
-  /// in which Kueue looks. O(candidates + those tried × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
+  /// Writes the workloads that must go for @p wants to @p found; none if it would not help. None of them could stay, taken in Kueue's
+  /// order. O(candidates + those tried × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
   void find(const preemption_request& wants, std::vector<preemption_target>& found);
 
   /// Whether preemption can make room for an amount of one resource in one flavor, and how high the workload borrows then.

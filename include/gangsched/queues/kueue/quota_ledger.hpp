@@ -19,11 +19,11 @@ struct fr_amount {
   friend bool operator==(const fr_amount&, const fr_amount&) = default;
 };
 
-/// What everybody has and uses of every resource in every flavor, in one array by node and fr_index.
+/// Quota and usage of every node (queue or cohort), for each resource in each flavor, in one array by node and fr_index.
 ///
-/// A node has S: its own nominal quota and what its children do not keep. It keeps back max(0, S - lending limit), so that its parent sees
-/// the rest; of its usage U the parent sees max(0, U - kept). (Kueue 0.19, pkg/cache/scheduler/resource_node.go, to the last unit,
-/// where amounts overflow too.)
+/// A node has the subtree quota S: its own nominal quota plus what its children do not keep. It keeps max(0, S - lending limit), and its
+/// parent sees the rest of S. Of the node's usage U the parent sees max(0, U - kept). (Kueue 0.19, pkg/cache/scheduler/resource_node.go, to
+/// the last unit, also where amounts overflow.)
 class GANGSCHED_API quota_ledger {
  public:
   /// Everything as @p of says, and nothing used. @p of has to outlive it. O(nodes × flavor-resources).
@@ -41,7 +41,7 @@ class GANGSCHED_API quota_ledger {
     return std::span{provided_}.subspan(first_provided_[node], first_provided_[node + 1] - first_provided_[node]);
   }
 
-  /// What it may still use, its cohorts' room and its borrowing limits considered; below 0 if they use too much. O(depth).
+  /// What the node may still use, within its cohorts' room and all borrowing limits; negative if they use too much. O(depth).
   [[nodiscard]] std::int64_t available(queue_index node, fr_index of) const;
   /// The same, at least 0.
   [[nodiscard]] std::int64_t room(queue_index queue, fr_index of) const {

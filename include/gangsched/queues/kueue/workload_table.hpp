@@ -56,7 +56,7 @@ class GANGSCHED_API workload_table {
     make_room(row, usage.size());
     note_admitted(row, at, usage);
   }
-  /// What of admit() needs memory; and the rest.
+  /// admit() in two parts: what needs memory, and the rest.
   void make_room(row_t row, std::size_t amounts);
   void note_admitted(row_t row, instant at, std::span<const fr_amount> usage) noexcept;
   /// That it has given it back. O(1).

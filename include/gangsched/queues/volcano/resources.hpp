@@ -52,9 +52,9 @@ class GANGSCHED_API resources {
   [[nodiscard]] bool within(const resources& bound) const;
   /// The same, but what @p bound does not name is unlimited, and whatever it names besides cores and memory has to be named here.
   [[nodiscard]] bool within_if_named(const resources& bound) const;
-  /// Whether, exactly and pods aside, nothing of what @p asked has some of is above @p bound.
+  /// Whether, of the kinds that @p asked has some of, none is above @p bound; compared exactly, and without pods.
   [[nodiscard]] bool within_for(const resources& bound, const resources& asked) const;
-  /// Whether there is exactly less than in @p than of at least one kind, or it names one that is not named here.
+  /// Whether some kind that is named here has exactly less than in @p than, or @p than names a kind that is not named here.
   [[nodiscard]] bool less_somewhere(const resources& than) const;
   /// The same with "not more", where equal amounts of a kind that nobody uses count.
   [[nodiscard]] bool within_somewhere(const resources& bound) const;

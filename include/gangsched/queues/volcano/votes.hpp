@@ -73,13 +73,13 @@ struct GANGSCHED_API votes {
   /// Whose turn it is, until a plugin makes a difference.
   [[nodiscard]] std::weak_ordering order(queue_index a, queue_index b) const;
   [[nodiscard]] std::weak_ordering order(const job_rank& a, const job_rank& b) const;
-  /// Whether a job with so many tasks that have a node, or wait for one that is promised, of @p tasks may have others go.
+  /// Whether a job may have others evicted: @p has of its @p tasks have a node, or wait for one that is promised.
   [[nodiscard]] bool starving(std::int32_t has, std::int32_t min_member, std::int32_t tasks) const;
   /// Whether a job may start; what it needs at least is reserved then, in @p with at once, in @p bound when all have agreed.
   [[nodiscard]] bool enqueueable(queue_index queue, const resources& min, queue_shares* with,
                                  const overcommit* bound) const;
-  /// Who of @p candidates may go for @p asker, as places there: whom all plugins of a tier name; if none names anybody, the next tier.
-  /// @p job: of a number in tasks. O(candidates · plugins), and those of `reclaimable`.
+  /// Which of @p candidates may be evicted for @p asker, as indexes: those that all plugins of a tier name; if they name none, the next
+  /// tier is asked. @p job: the job of a task's number. O(candidates · plugins), and those of `reclaimable`.
   [[nodiscard]] std::vector<std::uint32_t> victims(const voting_task& asker, std::span<const voting_task> candidates,
                                                    bool reclaims,
                                                    const std::function<voting_job(std::uint32_t)>& job) const;

@@ -35,16 +35,16 @@ struct replacement {
   node_number node = none;  ///< of the real ask
 };
 
-/// An application with task groups as YuniKorn's core runs it: placeholders are asks like others, that are placed one by one; real asks of
-/// a task group take their places. Placeholders stay charged, to queues, users and nodes, until the host confirms that they are gone.
+/// An application with task groups as YuniKorn's core runs it. Placeholders are asks like others, placed one by one; real asks of a task
+/// group take their places. Placeholders stay charged to queues, users and nodes until the host confirms that they are gone.
 ///
-/// A placeholder that is smaller than the ask in any type is released and counts as timed out. Otherwise the ask goes where one is, or to
-/// another node with room (which has both then), and what is charged becomes the ask's when the host confirms. An ask of which no
-/// placeholder is left is placed like any other; until then cycles pass over it, and it has no node reserved. Released, preempted,
-/// withdrawn, and lost with their node count as timed out.
+/// A placeholder that is smaller than the real ask in any type is released and counts as timed out. Otherwise the ask goes to the
+/// placeholder's node or, if that is not usable, to another node with room (then both are charged), and is what is charged once the host
+/// confirms. An ask for which no placeholder is left is placed like any other; until then cycles skip it, and it reserves no node.
+/// Placeholders that are released, preempted, withdrawn or lost with their node count as timed out.
 ///
-/// As long as it is there, asks of its application come by it and waiting ones go by it (`remove`, not those of the book or the partition),
-/// and so do placeholders with a node (`confirm`). A call that finds no memory changes nothing.
+/// While this object exists, asks of its application are added and waiting ones removed through it (`remove`, not that of the book or the
+/// partition), and so are placeholders with a node (`confirm`). A call that finds no memory changes nothing.
 class GANGSCHED_API gang_application {
  public:
   struct terms {
@@ -64,7 +64,7 @@ class GANGSCHED_API gang_application {
   result<ask_index> add_placeholder(const ask_spec& spec, std::string_view group);
   /// A real ask; a group that is not there has no placeholders. Errors: the same, but that one.
   result<ask_index> add(const ask_spec& spec, std::string_view group = {});
-  /// A real ask or a placeholder that waits is withdrawn; whose place a real ask was to take goes all the same. Errors: `unknown`;
+  /// Withdraws a waiting real ask or placeholder. A placeholder whose place the real ask was to take still goes. Errors: `unknown`;
   /// `wrong_state`, of another application.
   result<void> remove(ask_index which);
   /// A cycle has placed the ask, of this application or of another one.
@@ -73,14 +73,14 @@ class GANGSCHED_API gang_application {
   /// The next real ask that takes the place of a placeholder; nothing if there is none. Placeholders that are too small are released on the
   /// way. O(asks · placeholders).
   [[nodiscard]] std::optional<replacement> try_replace();
-  /// If it is time: in an application that runs, placeholders that are not being replaced are released. Otherwise all placeholders are,
-  /// those without a node at once, and it resumes or, with all real asks that wait, of whatever task group, fails.
+  /// Once the timeout is over, releases the placeholders that are not being replaced. If the application does not run yet, it also removes
+  /// placeholders without a node, and then resumes (soft) or fails (hard); failing removes all waiting real asks, of whatever task group.
   void expire(instant now);
   /// Placeholders that the host is to remove, and then to confirm. Each is told once.
   [[nodiscard]] std::vector<ask_index> take_released();
   /// The host has removed a placeholder, because it was replaced or released, or preempted. Error: `unknown`.
   result<void> confirm(ask_index placeholder);
-  /// A node is lost: asks that had replaced their placeholders elsewhere are confirmed; those that were to run there wait again.
+  /// A node is lost: real asks that replaced its placeholders from other nodes are confirmed; real asks that were to run on it wait again.
   /// @pre there is such a node.
   void node_lost(node_number node);
 

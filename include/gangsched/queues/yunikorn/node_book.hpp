@@ -31,10 +31,10 @@ struct booked_node {
 [[nodiscard]] GANGSCHED_API double node_score(const booked_node& of,
                                               std::span<const std::pair<resource_type, double>> weights, node_order by);
 
-/// The nodes of a partition, with what YuniKorn's core knows of them: amounts, an order, and reservations. An ask that fits its quotas and
-/// no node reserves, when it is old enough, the node where least is missing; nobody else is placed there, and it is tried there first,
-/// unless it is held (`partition::hold`).
-/// Affinity, ports and all that is not an amount are not looked at.
+/// The nodes of a partition as YuniKorn's core knows them: amounts, an order, and reservations. An ask that fits its quotas
+/// but no node reserves, once it is old enough, the node where least is missing. Then no other ask is placed there, and the
+/// ask is tried there first, unless it is held (`partition::hold`). Only amounts are looked at: no affinity, no ports, nothing
+/// else.
 class GANGSCHED_API node_book : public node_host {
  public:
   struct options {

@@ -63,7 +63,7 @@ struct ask_spec {
 
 /// Whether others may have it evicted.
 [[nodiscard]] constexpr bool may_go(const ask_spec& of) noexcept { return !of.on_required_node && !of.stays; }
-/// Whose turn it is to go before others' (quota and required node preemption): 0 may go, 1 opted out, 2 leads its application.
+/// The order of eviction (quota and required node preemption), lower first: 0 may go, 1 opted out, 2 leads its application.
 [[nodiscard]] constexpr int turn_to_go(const ask_spec& of) noexcept { return of.originator ? 2 : of.opted_out ? 1 : 0; }
 
 enum class application_state : unsigned char {
@@ -175,13 +175,13 @@ class GANGSCHED_API partition {
   result<void> allocate(ask_index which, node_number node);
   /// The allocation ended, or is gone for another: it is no ask any more.
   result<void> release(ask_index which);
-  /// An ask evicts: its victims are `preempting` until they are released, and it never does so again. A victim may have been one before.
+  /// An ask evicts: its victims count as `preempting` until they are released. It never evicts again. A victim may have been one before.
   result<void> begin_preemption(ask_index which, std::span<const ask_index> victims);
   /// The same for no ask: their queue has more than it may. Error: `unknown`, of a victim that is not allocated; nothing changed.
   result<void> begin_preemption(std::span<const ask_index> victims);
   /// Whether cycles pass over an ask that waits. Error: `unknown`, of one that does not wait.
   result<void> hold(ask_index which, bool held);
-  /// An ask tried to at @p now.
+  /// Notes that an ask tried to preempt at @p now.
   void note_preemption_try(ask_index which, instant now) { asks_[which].preemption_try = now; }
 
   // --- What they may have. ---
@@ -213,9 +213,9 @@ class GANGSCHED_API partition {
   /// Whether the application has an allocation, or may have its first one by all limits of applications.
   [[nodiscard]] bool may_run(application_index which) const;
 
-  /// One cycle: goes down the tree in order and offers each ask that may have more to @p host, until one is placed, which is allocated, or
-  /// preempts. Nothing blocks what comes after it, but that applications back off until some time after @p now, which is needed where
-  /// queues have `backoff_after`: one that backs off is tried again only when it has come. @p attempts of preemption for each leaf.
+  /// One cycle: goes down the tree in order and offers each ask that fits its quotas to @p host, until one is placed (which allocates it),
+  /// reserves or preempts. An ask that is not placed blocks nothing after it. With `backoff_after`, an application that backs off is tried
+  /// again only when its backoff has ended at @p now. @p attempts of preemption for each leaf.
   cycle_outcome try_allocate(node_host& host, int attempts = 10, instant now = {});
 
  private:
