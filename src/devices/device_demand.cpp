@@ -263,6 +263,7 @@ GANGSCHED_INLINE void device_claim::digest_into(digest& out) const {
   }
   for (const change& one : changes) out.add(one.word), out.add(one.more);
   out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(link_points)));
+  for (const held_device& one : absent) out.add(one.id), out.add(static_cast<std::uint32_t>(one.request));
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -274,6 +274,11 @@ GANGSCHED_INLINE void device_ledger::count_devices(row_t pod, row_t node, std::i
   if (const device_claim* claim = pods_.claim[pod]; claim != nullptr) count_changes(*claim, node, sign);
 }
 
+GANGSCHED_INLINE std::vector<std::int64_t> device_ledger::words_of(row_t node) const {
+  const device_state now = devices_of(node);
+  return now ? std::vector<std::int64_t>(now.used, now.used + now.inventory->words()) : std::vector<std::int64_t>{};
+}
+
 GANGSCHED_INLINE void device_ledger::clear_devices(row_t node) {
   const device_record* const devices = nodes_.record[node]->devices.get();
   for (std::uint32_t word = 0; devices != nullptr && word < devices->inventory->words(); ++word) {
@@ -292,11 +297,16 @@ GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
   }
 }
 
-/// What of @p held can be had for @p wants, with what is in use of the node then. What cannot be had is left out: the host is right that
-/// the pod runs there, and nobody else may lose what he has.
+/// What of @p held can be had for @p wants, with what is in use of the node then. What somebody else has is left out: the host is right that
+/// the pod runs there, and nobody else may lose what he has. What the node does not have is held as absent.
 GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants,
                                                                    std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {
+  if (!nodes_.record[node]->devices) {
+    auto none = std::make_unique<device_claim>();
+    none->absent.assign(held.begin(), held.end());
+    return none;
+  }
   const device_record& devices = *nodes_.record[node]->devices;
   const device_state now{devices.inventory.get(), words.data()};
   auto made = std::make_unique<device_claim>();
@@ -315,7 +325,10 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
       continue;
     }
     const std::optional<std::uint32_t> index = devices.find(one.id);
-    if (!index) continue;
+    if (!index) {
+      made->absent.push_back(one);
+      continue;
+    }
     const bool gpu = *index < now.gpu_count();
     const auto want = std::find_if(wants.begin(), wants.end(), [&](const device_want& w) {
       return w.what->wants_gpu() == gpu && w.count > 0 && (one.request < 0 || w.request == one.request);
@@ -338,15 +351,14 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
 
 GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
   const pod_class& cls = classes_[pods_.cls[pod]];
-  if (!nodes_.record[node]->devices || (held.empty() && cls.claims.empty())) return;
-  const device_state now = devices_of(node);
-  std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
+  if (held.empty() && cls.claims.empty()) return;
+  std::vector<std::int64_t> words = words_of(node);
   if (!held.empty()) pods_.claim.set(pod, hold(node, own_wants_of(cls, node), held, words));
   for (const resource_claim_id claim : cls.claims) {
     const resource_claim_record& record = *resource_claims.record[claim.row];
     if (resource_claims.held[claim.row] != nullptr || record.spec.held_devices.empty()) continue;
     auto made = hold(node, record.wants(), record.spec.held_devices, words);
-    if (!made->grants.empty()) allocate(claim.row, node, std::move(made));
+    if (!made->grants.empty() || !made->absent.empty()) allocate(claim.row, node, std::move(made));
   }
 }
 
@@ -371,6 +383,7 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
                       .request = grant.request == counted_request ? -1 : grant.request,
                       .mig_start = grant.mig_start});
     }
+    held.insert(held.end(), claim.absent.begin(), claim.absent.end());
     return held;
   };
   for (row_t pod = nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
@@ -392,25 +405,21 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
 /// First those that say what they had, so that the others choose among the rest.
 GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& all) {
   mark_devices(node);
-  if (!nodes_.record[node]->devices) return;
-  const auto words = [&] {
-    const device_state now = devices_of(node);
-    return std::vector<std::int64_t>(now.used, now.used + now.inventory->words());
-  };
+  const bool some = nodes_.record[node]->devices != nullptr;
   for (const pod_devices& one : all.pods) {
-    if (!one.held) continue;
-    std::vector<std::int64_t> used = words();
+    if (!one.held || (!some && one.held->empty())) continue;
+    std::vector<std::int64_t> used = words_of(node);
     pods_.claim.set(one.pod, hold(node, own_wants_of(classes_[pods_.cls[one.pod]], node), *one.held, used));
     count_devices(one.pod, node, +1);
   }
   for (const auto& [claim, held, kept] : all.shared) {
-    std::vector<std::int64_t> used = words();
+    std::vector<std::int64_t> used = words_of(node);
     auto made = hold(node, resource_claims.record[claim]->wants(), held, used);
     resource_claims.kept.set(claim, kept);
-    if (kept || !made->grants.empty()) allocate(claim, node, std::move(made));
+    if (kept || !made->grants.empty() || !made->absent.empty()) allocate(claim, node, std::move(made));
   }
   for (const pod_devices& one : all.pods) {
-    if (one.held) continue;
+    if (one.held || !some) continue;
     static_cast<void>(claim_devices(one.pod, node));
     count_devices(one.pod, node, +1);
   }

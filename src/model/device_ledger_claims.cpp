@@ -65,13 +65,12 @@ GANGSCHED_INLINE status device_ledger::claims_allow(const pod_class& cls, row_t 
 GANGSCHED_INLINE void device_ledger::keep_claim(row_t claim, row_t node) {
   const resource_claim_record& record = *resource_claims.record[claim];
   auto made = std::make_unique<device_claim>();
-  if (const device_state now = devices_of(node)) {
-    std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
-    const device_wants wants = record.wants();
-    if (!record.spec.held_devices.empty())
-      made = hold(node, wants, record.spec.held_devices, words);
-    else
-      static_cast<void>(choose_devices(now, wants, {}, *made));
+  const device_wants wants = record.wants();
+  if (!record.spec.held_devices.empty()) {
+    std::vector<std::int64_t> words = words_of(node);
+    made = hold(node, wants, record.spec.held_devices, words);
+  } else if (const device_state now = devices_of(node)) {
+    static_cast<void>(choose_devices(now, wants, {}, *made));
   }
   resource_claims.kept.set(claim, true);
   allocate(claim, node, std::move(made));

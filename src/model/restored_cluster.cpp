@@ -419,6 +419,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t n
   if (inventory == nullptr && !from.grants.empty()) return nullptr;
   auto made = std::make_unique<device_claim>();
   made->link_points = from.link_points;
+  made->absent = from.absent;
   if (inventory == nullptr) return made;
   const std::int64_t* const used = all.nodes.devices.row(node);
   std::vector<std::int64_t> words(used, used + inventory->words());

@@ -44,6 +44,7 @@ GANGSCHED_INLINE saved_devices cluster_saver::devices_of(const device_claim& cla
         {one.kind, one.request, one.device, one.milli, one.mig_start, text(one.mig_profile), one.amount});
   }
   made.link_points = claim.link_points;
+  made.absent = claim.absent;
   return made;
 }
 

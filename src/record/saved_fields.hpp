@@ -23,7 +23,7 @@ void visit_fields(Archive&& archive, Value& of) {
 // A cluster.
 GANGSCHED_FIELDS(model::saved_rows, generations, free);
 GANGSCHED_FIELDS(model::saved_grant, kind, request, device, milli, mig_start, mig_profile, amount);
-GANGSCHED_FIELDS(model::saved_devices, grants, link_points);
+GANGSCHED_FIELDS(model::saved_devices, grants, link_points, absent);
 GANGSCHED_FIELDS(model::saved_node, row, spec, machine, devices, unhealthy, arrival, kept, beside_spec);
 GANGSCHED_FIELDS(model::saved_class, spec, queue);
 GANGSCHED_FIELDS(model::saved_disks, disks, exclusive_claims, attachments);

@@ -111,6 +111,48 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
   }
 }
 
+TEST_CASE("who holds devices that a node has no more holds the same when they are back", "[model][resource_claims]") {
+  kept k;
+  const pod_id user = k.c.add_pod(sharing("user", {k.claim}).on(k.n)).value();
+  a_pod own{"own"};
+  own.cards(1).on(k.n);
+  own.spec.held_devices = {{.id = "GPU-2"}};
+  const pod_id alone = k.c.add_pod(own).value();
+  REQUIRE(cards_of(k.c, alone) == cards{2});
+  a_node bare = a_node("n").cards(4);
+  bare.spec.devices = {};
+  CHECK(k.c.update_node(k.n, bare));  // its driver starts anew
+  CHECK(k.c.node_of(k.claim) == k.n);
+  CHECK(cards_of(k.c, k.claim).empty());
+  CHECK(cards_of(k.c, alone).empty());
+  a_node some = k.spec;
+  some.spec.devices.gpus.pop_back();  // GPU-3 comes later
+  CHECK(k.c.update_node(k.n, some));
+  CHECK(cards_of(k.c, k.claim) == cards{1});
+  CHECK(cards_of(k.c, alone) == cards{2});
+  CHECK(k.c.update_node(k.n, k.spec));
+  CHECK(cards_of(k.c, k.claim) == cards{1, 3});
+  CHECK(cards_of(k.c, alone) == cards{2});
+  CHECK(words_of(k.c, k.n) == claimed(k.c, k.n));
+  CHECK(k.c.remove_pod(user));
+  CHECK_FALSE(k.c.node_of(k.claim));
+}
+
+TEST_CASE("a claim that is allocated on a node has its devices when they come after it", "[model][resource_claims]") {
+  cluster c;
+  const node_id node = c.add_node(a_node("n")).value();
+  const resource_claim_id claim =
+      c.add_resource_claim({.name = "c", .devices = {{.count = 1}}, .held_devices = {{.id = "GPU-1"}}, .node = node})
+          .value();
+  SECTION("the pod that uses it comes first") { CHECK(c.add_pod(sharing("p", {claim}).on(node))); }
+  SECTION("nobody does") {}
+  a_node with = a_node("n").cards(2);
+  for (std::size_t i = 0; i < 2; ++i) with.spec.devices.gpus[i].id = "GPU-" + std::to_string(i);
+  CHECK(c.update_node(node, with));
+  CHECK(c.node_of(claim) == node);
+  CHECK(cards_of(c, claim) == cards{1});
+}
+
 TEST_CASE("a claim cannot be allocated on a node that is not there", "[model][resource_claims]") {
   cluster c;
   const auto made = c.add_resource_claim({.name = "c", .devices = {{.count = 1}}, .node = node_id{7, 1}});

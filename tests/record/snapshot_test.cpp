@@ -224,6 +224,20 @@ TEST_CASE("rooms of all that fits into 64 bits come back, whatever is held of so
   CHECK(again->left_of_room("b", n, "example.com/x") == most);
 }
 
+TEST_CASE("devices that a node does not have now stay whose they are", "[record]") {
+  world w;
+  const node_id node = w.add(a_node{"n"}.cpu(4));
+  const resource_claim_id claim = w.must(w.cluster.add_resource_claim(
+      {.name = "c", .devices = {{.count = 1}}, .held_devices = {{.id = "GPU-1"}}, .node = node}));
+  cluster again = restore_cluster(take_snapshot(w.cluster).value()).value();
+  CHECK(again.digest() == w.cluster.digest());
+  node_spec with = a_node{"n"}.cpu(4);
+  with.devices.gpus = {{.id = "GPU-0"}, {.id = "GPU-1"}};
+  w.must(again.update_node(node, with));
+  REQUIRE(again.devices_of(claim).size() == 1);
+  CHECK(again.devices_of(claim)[0].device == 1);
+}
+
 TEST_CASE("devices stay whose they are", "[record]") {
   world w;
   node_spec gpus = a_node("n1").cpu(32);

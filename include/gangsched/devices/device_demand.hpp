@@ -101,13 +101,15 @@ struct device_claim {
   };
   boost::container::small_vector<device_grant, 2> grants;
   boost::container::small_vector<change, 4> changes;
-  std::int32_t link_points = 0;  ///< how well the GPUs of it are connected (links.hpp)
+  std::int32_t link_points = 0;          ///< how well the GPUs of it are connected (links.hpp)
+  std::vector<held_device> absent = {};  ///< held as well, but not of the node now: held again when it is there
 
   /// Empty as when it was made; keeps its memory.
   void clear() noexcept {
     grants.clear();
     changes.clear();
     link_points = 0;
+    absent.clear();
   }
   GANGSCHED_API void digest_into(digest& out) const;
 };

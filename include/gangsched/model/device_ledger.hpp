@@ -152,6 +152,7 @@ class GANGSCHED_API device_ledger {
  private:
   [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
+  [[nodiscard]] std::vector<std::int64_t> words_of(row_t node) const;
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
                                                    std::vector<std::int64_t>& words) const;
   void allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices);

@@ -41,6 +41,7 @@ struct saved_grant {
 struct saved_devices {
   std::vector<saved_grant> grants;
   std::int32_t link_points = 0;
+  std::vector<held_device> absent = {};
 };
 
 struct saved_node {
