@@ -165,7 +165,8 @@ TEST_CASE("multiPoint enables plugins that have none of Kubernetes' points", "[k
 
 TEST_CASE("who is named at a point as well as at multiPoint comes first there", "[kube][configuration]") {
   const scheduler_configuration made = fine(
-      "profiles:\n- plugins: {multiPoint: {enabled: [{name: FairShare}]}, postFilter: {enabled: [{name: FairShare}]}}\n");
+      "profiles:\n- plugins: {multiPoint: {enabled: [{name: FairShare}]}, postFilter: {enabled: [{name: "
+      "FairShare}]}}\n");
   const std::string at = listed(*make_table(made.profiles.front(), registry()), point::post_filter);
   CHECK(at == listed(profiles::with_queues(), point::post_filter));
   CHECK(at.starts_with("FairShare DefaultPreemption"));

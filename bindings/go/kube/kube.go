@@ -63,12 +63,13 @@ func Pod(from *corev1.Pod, in Names, options Options) (*gangsched.PodSpec, error
 	if err != nil {
 		return nil, err
 	}
+	requests, initRequests := ContainerRequests(from)
 	made := &gangsched.PodSpec{
 		Name:           from.Name,
 		Namespace:      from.Namespace,
 		Labels:         from.Labels,
-		Containers:     containers(spec.Containers),
-		InitContainers: containers(spec.InitContainers),
+		Containers:     containers(spec.Containers, requests),
+		InitContainers: containers(spec.InitContainers, initRequests),
 		Overhead:       amounts(spec.Overhead),
 		NodeSelector:   spec.NodeSelector,
 		Priority:       spec.Priority,
@@ -179,16 +180,16 @@ func amounts(all corev1.ResourceList) []gangsched.Amount {
 	return made
 }
 
-func containers(all []corev1.Container) []gangsched.Container {
+func containers(all []corev1.Container, requests []corev1.ResourceList) []gangsched.Container {
 	if len(all) == 0 {
 		return nil
 	}
 	made := make([]gangsched.Container, len(all))
 	for i := range all {
 		from, to := &all[i], &made[i]
-		to.Requests, to.Limits = amounts(from.Resources.Requests), amounts(from.Resources.Limits)
+		to.Requests, to.Limits = amounts(requests[i]), amounts(from.Resources.Limits)
 		to.Image = from.Image
-		to.Sidecar = from.RestartPolicy != nil && *from.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		to.Sidecar = isSidecar(from)
 		for _, port := range from.Ports {
 			if port.HostPort == 0 {
 				continue

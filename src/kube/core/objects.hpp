@@ -36,6 +36,8 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
 bool read_names(reader& read, const place& of, std::string& name, std::string& ns);
 /// What the metadata of a pod or a group says in our own words: gangsched.dev/deadline, a time, and gangsched.dev/max-wait, a duration.
 bool read_time_limits(reader& read, const place& meta, std::optional<instant>& deadline, instant& max_wait);
+/// The requests of a pod that is resized in place become what it counts as.
+bool read_resizes(reader& read, const place& of, pod_manifest& out);
 /// How a pod says that LoadAwareScheduling is to estimate it. What cannot be read is left out with a warning. Always true.
 bool read_load_estimate(reader& read, const place& of, pod_manifest& out);
 /// Whether there are limits for CPU and memory, and the requests are the same (kubelet's QoS class Guaranteed; 0 counts as none).

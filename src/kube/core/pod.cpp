@@ -343,8 +343,8 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
   out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
-  return fine && read_device_requests(read, of, out) && read_cpu_binding(read, of, out) &&
-         read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
+  return fine && read_resizes(read, of, out) && read_device_requests(read, of, out) &&
+         read_cpu_binding(read, of, out) && read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
