@@ -56,11 +56,11 @@ GANGSCHED_INLINE symbol interner::intern(std::string_view text) {
   impl& all = *impl_;
   const std::size_t hash = detail::hash_of_name(text);
   if (const std::uint32_t* known = all.find(hash, text)) return {*known};
-  if (all.free.empty()) {  // first a place that is free, then the name: what throws in between leaves the place free
+  if (all.free.empty()) {  // make a free place first: if a later step throws, the place just stays free
     GANGSCHED_ASSERT(all.texts.size() < std::numeric_limits<std::uint32_t>::max());
     const auto next = static_cast<std::uint32_t>(all.texts.size());
     if (all.free.capacity() == next)
-      all.free.reserve(2 * std::size_t{next} + 16);  // for all of them: a sweep allocates nothing
+      all.free.reserve(2 * std::size_t{next} + 16);  // room to free all names, so that a sweep does not allocate
     all.uses.resize(std::size_t{next} + 1, impl::use::none);
     all.texts.emplace_back();
     all.free.push_back(next);

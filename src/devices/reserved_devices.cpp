@@ -36,7 +36,7 @@ GANGSCHED_INLINE std::vector<std::int64_t> only_what_is_held(const device_state&
 
 namespace detail {
 
-/// Whether both are about the same of a node.
+/// Whether both are about the same device, CPUs, memory or capacity of a node.
 [[nodiscard]] GANGSCHED_INLINE bool same_device(const device_grant& a, const device_grant& b) noexcept {
   using form = device_grant::form;
   if (a.is_gpu() || b.is_gpu()) return a.is_gpu() && b.is_gpu() && a.device == b.device;
@@ -44,7 +44,7 @@ namespace detail {
   return a.kind == form::other || a.milli == b.milli;
 }
 
-/// What of a grant is left when another has its part of the same device. False if nothing is.
+/// Reduces a grant by another pod's part of the same device. False if nothing is left.
 [[nodiscard]] GANGSCHED_INLINE bool take_from(device_grant& of, const device_grant& part) noexcept {
   using form = device_grant::form;
   switch (of.kind) {

@@ -17,9 +17,9 @@ GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, resource_kind kin
   const auto add = [&](std::int64_t by) { return !__builtin_add_overflow(sum, by, &sum); };
   if (replaced != nullptr) {
     sum -= counted_amount(*replaced, kind);
-    if (!add(rooms_.drawn(replaced->held_room, node, kind))) return false;  // it may own that no more
+    if (!add(rooms_.drawn(replaced->held_room, node, kind))) return false;  // the new class may not own the room
   }
-  // What owners have drawn from reservations, or keep from being held, is held again when they leave.
+  // When owners leave, reservations hold again what these had drawn, or had kept from being held.
   for (row_t pod = reserved_.empty() ? no_row : nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
     if (reserved_.row_of(pod) == no_row) continue;
     if (!add(counted_amount(classes_[pods_.cls[pod]], kind) - reserved_.left(pod, kind))) return false;
@@ -44,7 +44,7 @@ GANGSCHED_INLINE void assigned_pods::count_usage(row_t node, const pod_class& cl
 GANGSCHED_INLINE reads assigned_pods::facets_of(const pod_class& cls) noexcept {
   reads facets = reads::usage | reads::pods;
   if (!cls.ports.empty()) facets |= reads::ports;
-  // Some node may count devices by a resource that it requests.
+  // Some node may count its devices by a resource that the class requests.
   const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
   const bool own = cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none;
   if (!cls.devices.empty() || !cls.claims.empty() || others || own) facets |= reads::devices;
@@ -57,7 +57,7 @@ GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
   const bool saved = undo_.recording();
   if (saved) undo_.make_room();
   const undo_log::pause words{undo_};
-  priorities.add(cls.priority, +1);  // it alone may want memory
+  priorities.add(cls.priority, +1);  // first, because only this may allocate
   count_usage(node, cls, +1);
   rooms_.draw(cls, node, +1);
   reserved_.came(pod, node);
@@ -96,11 +96,11 @@ GANGSCHED_INLINE void assigned_pods::restore(row_t pod, std::uint32_t, std::uint
   take_off(pod);
 }
 
-/// @p count_devices: counts what the pod of the class has of the node's.
+/// @p count_devices: counts the devices that a pod of the class has on the node.
 template <class Devices>
 void assigned_pods::come(row_t pod, row_t node, removal how, const Devices& count_devices) {
   if (const row_t next = nodes_.first_pod[node]; next != no_row) pods_.prefetch(next);
-  const pod_class& cls = classes_[counting_.class_of(pod)];  // what it counts for
+  const pod_class& cls = classes_[counting_.class_of(pod)];  // by which the pod is counted
   counting_.count_pod(pod, node, +1, how);
   for (const host_port& port : cls.ports) nodes_.ports.add(node, port);
   count_devices(cls);
@@ -139,7 +139,7 @@ GANGSCHED_INLINE void assigned_pods::close_devices(row_t reservation, row_t node
 GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
   come(pod, node, how, [&](const pod_class& cls) {
     if (cls.reserves != nullptr && pods_.claim[pod] != nullptr &&
-        reserved_.owners(pod) != 0) {  // they are there already
+        reserved_.owners(pod) != 0) {  // the owners are there already
       if (reserved_.devices(pod) == nullptr)
         reserved_.keep_devices(pod, std::make_unique<const device_claim>(*pods_.claim[pod]));
       return close_devices(pod, node, no_row, no_row);
@@ -201,7 +201,7 @@ GANGSCHED_INLINE void assigned_pods::assume(row_t pod, row_t node) {
   put_on_node(pod, node);
   set_pod_state(pod, pod_state::assumed);
   nominate(pod, no_row);
-  pods_.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log_.end() + 1));  // of the record that follows
+  pods_.attempt.set(pod, static_cast<bind_attempt>(attempts_after + log_.end() + 1));  // of the next log record
   log_.write(
       {.kind = change_kind::pod_assumed, .facets = facets_of(classes_[pods_.cls[pod]]), .row = pod, .after = node});
   log_reserved(pod, node);
@@ -213,8 +213,8 @@ GANGSCHED_INLINE void assigned_pods::bind(row_t pod) {
   log_reserved(pod, pods_.node[pod]);
 }
 
-/// Those who draw from a reservation that leaves its node do no more: they were there before it, and are off the node until they are put
-/// back.
+/// Takes the pods that draw from a reservation off the node which that leaves, and ends their drawing: they were there before it. Returns
+/// them, so that the caller can put them back.
 GANGSCHED_INLINE std::vector<row_t> assigned_pods::leave_reservation(row_t reservation, row_t node) {
   std::vector<row_t> there;
   if (reserved_.empty() || reserved_.row_of(reservation) == no_row || reserved_.owners(reservation) == 0) return there;

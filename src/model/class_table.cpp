@@ -13,7 +13,7 @@ struct class_table::impl {
   static std::size_t hash(std::string_view key) noexcept { return std::hash<std::string_view>{}(key); }
   hash_index<class_id> by_key;
   std::vector<class_id> free;
-  std::size_t bound = 1024;  ///< of classes, before those without pods are freed
+  std::size_t bound = 1024;  ///< the number of classes at which the table is crowded
 };
 
 GANGSCHED_INLINE class_table::class_table(undo_log& undo) : pods_(undo), epoch_(undo), impl_(std::make_unique<impl>()) {
@@ -32,7 +32,7 @@ GANGSCHED_INLINE class_table& class_table::operator=(const class_table& from) {
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// A spec that makes the class, as all its pods have it. (The labels are those of its first pod; the volumes are, as far as they count.)
+/// The spec that makes the class again. (Its labels are those of the first pod; it has volumes only as far as the class depends on them.)
 GANGSCHED_INLINE std::shared_ptr<const pod_spec> spec_of_class(const pod_class& cls, const pod_spec& said) {
   auto made = std::make_shared<pod_spec>(said);
   made->name = "of-a-class";
@@ -71,7 +71,7 @@ GANGSCHED_INLINE class_id class_table::intern(pod_class&& made, const pod_spec* 
     generations_.resize(id + 1);
     pods_.grow(id + 1);
   }
-  impl_->by_key.insert(hash, id);  // the last that can fail
+  impl_->by_key.insert(hash, id);  // the last step that can fail
   if (grows) {
     classes_.push_back(std::move(owned));
   } else {

@@ -36,7 +36,7 @@ struct counter_table::index {
   std::vector<scope_id> free;
   std::unordered_map<std::string, scope_id> scope_by_key;
   std::unordered_map<std::string, counter_id> by_key;
-  // Where a scope is looked for: a pod in it has one of these labels. Others are in `anywhere`.
+  // Scopes by label: a pod in a scope has one of the labels that this is listed by. Others are in `anywhere`.
   std::unordered_map<std::string, std::vector<scope_id>> by_label;
   std::vector<scope_id> anywhere;
 };

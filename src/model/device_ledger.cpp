@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// What each container wants. @p counted: of which resources the last wants are.
+/// What each container wants. @p counted: the resources that the last wants are about.
 GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record& devices,
                                       std::span<const resource_kind> counted, device_wants& wants) {
   const node_numa& node = devices.inventory->numa->spec;
@@ -97,7 +97,7 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities
   return made;
 }
 
-/// And back.
+/// The reverse: a grant as the host would tell of it.
 GANGSCHED_INLINE held_device held_of(const model::resource_kinds& kinds, const device_record& devices,
                                      const device_grant& grant) {
   held_device made{.id = {}, .request = grant.request};
@@ -402,7 +402,7 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
   return all;
 }
 
-/// First those that say what they had, so that the others choose among the rest.
+/// Pods and claims that say what they had come first, so that the others choose among the rest.
 GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& all) {
   mark_devices(node);
   const bool some = nodes_.record[node]->devices != nullptr;

@@ -7,7 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void pod_counting::catch_up(row_t pod) {
-  while (pods_.cls_epoch[pod] != classes_.epoch()) rekey(pod);  // what it names may come to life by it, and match it
+  while (pods_.cls_epoch[pod] != classes_.epoch()) rekey(pod);  // a new class may bring counters to life that match it
 }
 
 GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
@@ -33,7 +33,7 @@ GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
   }
   match_counters(changed, std::move(matched));
   const class_id now = classes_.intern(std::move(changed));
-  enter_class(now);  // before it leaves the old one: what both name stays alive
+  enter_class(now);  // before leaving the old one, so that counters which both name stay alive
   leave_class(old);
   pods_.cls.set(pod, now);
 }
@@ -56,7 +56,7 @@ GANGSCHED_INLINE void pod_counting::leave_class(class_id cls) {
   }
 }
 
-/// Counts from nothing. Terms need no walk: nobody carries one that no class named_.
+/// Counts from zero. Counters of terms need no walk over pods: no pod carries a term that no class has named.
 GANGSCHED_INLINE void pod_counting::fill(counter_id id) {
   const counter_spec& spec = counters_.spec(id);
   topologies_.follow(spec.topology, nodes_);
@@ -92,7 +92,7 @@ GANGSCHED_INLINE void pod_counting::count_pod(row_t pod, row_t node, std::int32_
   }
 }
 
-/// Counts all pods of a node, or of a namespace. First all get the classes they should have: a counter that comes to life by that
+/// Counts all pods of a node, or of a namespace. All get their current classes first: a counter that comes to life by that
 /// counts them by itself.
 GANGSCHED_INLINE void pod_counting::count_all(const std::vector<row_t>& all, std::int32_t by) {
   std::uint32_t epoch = 0;

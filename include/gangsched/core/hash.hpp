@@ -21,13 +21,13 @@ struct symbol;
 class digest {
  public:
   constexpr digest() noexcept = default;
-  /// One in which names and resource kinds stand by their texts: their numbers depend on who was seen first, and on what went since.
+  /// A digest of names and resource kinds by their texts, because their numbers depend on the order of arrival and on sweeps.
   constexpr digest(const interner* names, const symbol* kinds) noexcept : names_(names), kinds_(kinds) {}
-  /// An empty one of the same names.
+  /// An empty digest with the same tables of names and kinds.
   [[nodiscard]] constexpr digest another() const noexcept { return {names_, kinds_}; }
-  /// Null: numbers stand for themselves.
+  /// The table of names; null: names are hashed by their numbers.
   [[nodiscard]] constexpr const interner* names() const noexcept { return names_; }
-  /// By number; null: numbers stand for themselves.
+  /// Names of resource kinds, by kind; null: kinds are hashed by their numbers.
   [[nodiscard]] constexpr const symbol* kinds() const noexcept { return kinds_; }
   constexpr void add(std::uint64_t word) noexcept { state_ = mix64(state_ ^ mix64(word)); }
   constexpr void add(std::string_view text) noexcept {

@@ -9,10 +9,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Where things are by their hash: small values, and who asks says which of those with the hash is meant. It is never iterated where
-/// the order could show. Only `make_room` takes memory, and if there is none nothing has changed; what was erased can be put back
-/// without. (Tables of Abseil are broken once their growth has failed.)
-/// @tparam Mark what is kept of a hash: half of it where memory counts for more than comparing one value in billions for nothing.
+/// A hash table of small values. The caller supplies the hash, and a predicate that picks one of the values with that hash. Nothing
+/// iterates over the table where its order could show. Only growth allocates; if that fails nothing has changed. An erased value can be put
+/// back without allocating. (Abseil's tables are broken once their growth has failed.)
+/// @tparam Mark how much of each hash is stored: half of it saves memory, at one needless comparison in billions.
 template <class Value, std::unsigned_integral Mark = std::uint64_t>
   requires(std::is_trivially_copyable_v<Value>)
 class hash_index {
@@ -27,13 +27,13 @@ class hash_index {
     }
     return nullptr;
   }
-  /// It will be looked for soon.
+  /// Prefetches the slot: the value will be looked up soon.
   void prefetch(std::size_t hash) const noexcept {
     asm volatile("");  // gcc drops calls of functions that do nothing else
     if (!slots_.empty()) __builtin_prefetch(&slots_[home(mark_of(hash))]);
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Inserting up to @p values in all cannot fail then.
+  /// After this, inserting up to @p values in all cannot fail.
   void reserve(std::size_t values) {
     std::size_t wanted = slots_.empty() ? 16 : slots_.size();
     while (values > room_of(wanted)) wanted *= 2;
@@ -43,19 +43,19 @@ class hash_index {
   void make_room() {
     if (size_ + 1 > room_of(slots_.size())) reserve(size_ + 1);
   }
-  /// The value must be new.
+  /// @pre the value is not in the table. Allocates as make_room().
   void insert(std::size_t hash, Value value) {
     make_room();
     put({mark_of(hash), value});
     ++size_;
   }
-  /// It must be there.
+  /// @pre the value is in the table.
   template <class Same>
   void erase(std::size_t hash, const Same& same) noexcept {
     const Mark mark = mark_of(hash);
     std::size_t hole = home(mark);
     while (slots_[hole].mark != mark || !same(slots_[hole].value)) hole = next(hole);
-    // Those behind it come nearer to where they belong, so that no search ends too early.
+    // Later values move back toward their home slots, so that no search stops too early at the hole.
     for (std::size_t at = next(hole); slots_[at].mark != 0; at = next(at)) {
       const std::size_t wants = home(slots_[at].mark);
       if (((at - wants) & (slots_.size() - 1)) < ((at - hole) & (slots_.size() - 1))) continue;

@@ -38,7 +38,7 @@ using queue_id = id<struct queue_tag>;
 using flavor_id = id<struct flavor_tag>;        ///< a kind of node that queues have quota of
 using scope_row_id = id<struct scope_row_tag>;  ///< a row of a named scope, like a licence among "licences"
 
-/// One reservation of a node for a pod, from the decision to the answer. No two of a cluster have the same, later ones have a larger one.
+/// One reservation of a node for a pod, from the decision to the answer. Numbers are unique within a cluster; later ones are larger.
 enum class bind_attempt : std::uint64_t { none = 0 };
 
 /// An interned string of one cluster's `interner`; 0 is the empty string.
@@ -55,7 +55,7 @@ struct symbol {
 
 }  // namespace gangsched::inline GANGSCHED_ABI
 
-/// For tables of the host's. (No decision of the library goes by the order of one.)
+/// Lets a host use ids as keys of hash tables. (No decision of the library depends on the order of such a table.)
 template <class Tag>
 struct std::hash<gangsched::id<Tag>> {
   [[nodiscard]] std::size_t operator()(const gangsched::id<Tag>& value) const noexcept {

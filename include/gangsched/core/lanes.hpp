@@ -7,7 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What works on lanes becomes part of who calls it: it has no calling convention of its own, which would depend on the registers.
+/// Code on lanes is always inlined: a calling convention of its own would depend on the machine's vector registers.
 #define GANGSCHED_LANES [[gnu::always_inline]] inline
 
 namespace detail {
@@ -20,7 +20,7 @@ struct registers {
 };
 }  // namespace detail
 
-/// Whether something holds, by lane: all bits, or none.
+/// The result of a comparison: in each lane all bits where it holds, else none.
 template <std::size_t N>
 struct lane_truth {
   using words = typename detail::registers<N>::words;
@@ -40,7 +40,7 @@ struct lane_truth {
   GANGSCHED_LANES friend lane_truth operator~(const lane_truth& a) noexcept { return {~a.all}; }
 };
 
-/// @p N doubles at once, 2, 4 or 8. What comes out of them does not depend on how many there are.
+/// @p N doubles at once (2, 4 or 8). Results do not depend on @p N.
 template <std::size_t N>
 struct lanes {
   using doubles = typename detail::registers<N>::doubles;
@@ -72,11 +72,11 @@ struct lanes {
   GANGSCHED_LANES friend lane_truth<N> where_equal(const lanes& a, const lanes& b) noexcept {
     return lane_truth<N>::of(a.all == b.all);
   }
-  /// Nowhere for what is no number.
+  /// By lane: whether least ≤ x ≤ most; false for NaN.
   GANGSCHED_LANES friend lane_truth<N> where_within(const lanes& x, double least, double most) noexcept {
     return lane_truth<N>::of(x.all >= doubles{} + least) & lane_truth<N>::of(x.all <= doubles{} + most);
   }
-  /// By lane: @p yes where it holds, else @p no.
+  /// By lane: @p yes where @p holds is true, else @p no.
   GANGSCHED_LANES friend lanes select(const lane_truth<N>& holds, const lanes& yes, const lanes& no) noexcept {
     words a, b;
     std::memcpy(&a, &yes.all, sizeof a);
@@ -91,7 +91,7 @@ struct lanes {
     for (std::size_t lane = 1; lane < N; ++lane) found = x.all[lane] > found ? x.all[lane] : found;
     return found;
   }
-  /// Without fractions, toward zero, of |x| < 2^31.
+  /// Truncates toward zero. @pre |x| < 2^31 in every lane
   GANGSCHED_LANES friend lanes whole_part(const lanes& x) noexcept {
     const doubles from = x.all;
     const integers whole = __builtin_convertvector(from, integers);
@@ -99,18 +99,18 @@ struct lanes {
   }
 };
 
-/// Which of 64 rows something holds for, @p N at a time and in order: bit i for row i.
+/// A set of 64 rows, bit i for row i, that is written or read @p N rows at a time, in order.
 template <std::size_t N>
 class lane_bits {
  public:
   GANGSCHED_LANES lane_bits() noexcept = default;
   GANGSCHED_LANES explicit lane_bits(std::uint64_t rows) noexcept : rows_(words{} + rows) {}
-  /// Whether it holds for the next N rows.
+  /// Writes the next N rows: which of them are in the set.
   GANGSCHED_LANES void add(const lane_truth<N>& holds) noexcept {
     rows_ |= holds.all & next_;
     next_ <<= N;
   }
-  /// The other way round: of the next N rows, who is in it.
+  /// Reads the next N rows: which of them are in the set.
   [[nodiscard]] GANGSCHED_LANES lane_truth<N> take() noexcept {
     const auto in = lane_truth<N>::of((rows_ & next_) == next_);
     next_ <<= N;
@@ -134,8 +134,8 @@ class lane_bits {
   words rows_ = {}, next_ = first().all;
 };
 
-/// ⌊part / whole⌋ of integers, by @p inverse, which is 1 / whole rounded: with 0 ≤ part ≤ 100 · whole and whole ≤ 2^43. The quotient of
-/// part + ½ lies at least ½ / whole ≥ 2^-44 away from every integer, and what is computed of it at most 100 · 3 · 2^-53 away from that.
+/// ⌊part / whole⌋ of integers, where @p inverse is 1 / whole, rounded. @pre 0 ≤ part ≤ 100 · whole and whole ≤ 2^43. (part + ½) / whole
+/// is at least ½ / whole ≥ 2^-44 away from every integer; the computed value differs from it by at most 100 · 3 · 2^-53.
 template <std::size_t N>
 GANGSCHED_LANES lanes<N> quotient_of(const lanes<N>& part, const lanes<N>& inverse) noexcept {
   return whole_part((part + lanes<N>::of(0.5)) * inverse);
@@ -154,7 +154,7 @@ template <class Body, class... A>
 }  // namespace detail
 #endif
 
-/// Calls `Body::run<N>(arguments...)`, which is `GANGSCHED_LANES static`: with as many lanes as the machine has registers for, 8, 4 or 2.
+/// Calls `Body::run<N>(arguments...)`, which is `GANGSCHED_LANES static`, with N = 8, 4 or 2: what the machine's registers hold.
 template <class Body, class... A>
 void run_lanes(const A&... arguments) {
 #if defined(__x86_64__)

@@ -3,8 +3,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A pointer from one part of a whole to another. To assign a part to another copies what it holds, and leaves whom that one works with: a
-/// copy of the whole is made as any other, of parts that know each other, and then each takes what the original's holds.
+/// A pointer from one part of an object to another part. Assigning a part copies its data but keeps its own `peer` pointers. To copy the
+/// whole object, construct a new one, whose parts point at each other; then assign to each part the original's part.
 template <class T>
 class peer {
  public:

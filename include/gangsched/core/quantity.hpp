@@ -14,7 +14,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// Integers of up to 64 bits that count something: no truth, no character.
+/// Integer types of up to 64 bits that count something: neither bool nor a character type.
 template <class T>
 concept count_of_units =
     std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> && !std::same_as<T, char> &&

@@ -12,9 +12,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Values by name in order of the names, one after the other in memory: what a specification has few of and is read often. As std::map, but
-/// that whatever inserts or erases makes iterators and references void, and that who changes a name through one must keep the order.
-/// Looking one up is O(log size), inserting and erasing O(size), at the end O(1) amortised.
+/// Values by name, sorted by name and contiguous in memory: for lists in specifications, which are short and read often. As std::map, but
+/// inserting or erasing invalidates iterators and references, and code that changes a name through an iterator must keep the order.
+/// Lookup is O(log size); inserting and erasing are O(size), at the end O(1) amortised.
 template <class T>
 class sorted_map {
  public:
@@ -26,7 +26,7 @@ class sorted_map {
   using const_iterator = typename std::vector<value_type>::const_iterator;
 
   sorted_map() = default;
-  /// Of equal names the first stays. O(n²) for a list of n in the worst order; so is the next.
+  /// Of entries with equal names the first is kept. O(n²) for n entries in the worst order; the next constructor likewise.
   sorted_map(std::initializer_list<value_type> all) : sorted_map(all.begin(), all.end()) {}
   template <class Iterator>
   sorted_map(Iterator first, Iterator last) {
@@ -57,13 +57,13 @@ class sorted_map {
   [[nodiscard]] const_iterator find(std::string_view name) const noexcept { return nth(place_of(name)); }
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return place_of(name) != size(); }
   [[nodiscard]] size_type count(std::string_view name) const noexcept { return contains(name) ? 1 : 0; }
-  /// The value of a name that is there, else std::out_of_range.
+  /// The value of an existing name; throws std::out_of_range if there is none.
   [[nodiscard]] T& at(std::string_view name) { return all_[known(name)].second; }
   [[nodiscard]] const T& at(std::string_view name) const { return all_[known(name)].second; }
   /// The value of a name, T{} if it is new.
   T& operator[](std::string name) { return try_emplace(std::move(name)).first->second; }
 
-  // Where the name is now, and whether it was new.
+  // Returns where the name is now, and whether it was new.
   std::pair<iterator, bool> insert(value_type one) {
     const size_type at = place(one.first);
     if (at != size() && all_[at].first == one.first) return {nth(at), false};
@@ -77,7 +77,7 @@ class sorted_map {
   std::pair<iterator, bool> emplace(Args&&... args) {
     return insert(value_type(std::forward<Args>(args)...));
   }
-  /// The same, O(1) amortised at the end if @p before is where it belongs: end(), for who comes in order.
+  /// The same; O(1) amortised at the end if @p before is the right place: pass end() when names come in ascending order.
   template <class... Args>
   iterator emplace_hint(const_iterator before, Args&&... args) {
     value_type one(std::forward<Args>(args)...);
@@ -85,7 +85,7 @@ class sorted_map {
         (before == cbegin() || (before - 1)->first < one.first) && (before == cend() || one.first < before->first);
     return fits ? all_.insert(before, std::move(one)) : insert(std::move(one)).first;
   }
-  /// Nothing is made of @p args if the name is there.
+  /// If the name exists, @p args are not used.
   template <class... Args>
   std::pair<iterator, bool> try_emplace(std::string name, Args&&... args) {
     const size_type at = place(name);
@@ -99,7 +99,7 @@ class sorted_map {
       return all_[at].second = std::forward<Value>(value), std::pair{nth(at), false};
     return {all_.insert(nth(at), value_type(std::move(name), std::forward<Value>(value))), true};
   }
-  // The one behind what was erased; or how many were erased.
+  // Returns the position after the erased entries, or how many were erased.
   iterator erase(const_iterator where) { return all_.erase(where); }
   iterator erase(const_iterator first, const_iterator last) { return all_.erase(first, last); }
   size_type erase(std::string_view name) {

@@ -8,10 +8,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Texts that hooks put together for their statuses, each once, until all are dropped: as many as differ, however often they are said.
+/// Texts that hooks build for their statuses. Each distinct text is stored once, however often it is used, until all are cleared.
 class text_pool {
  public:
-  /// A copy of @p text, valid until `clear`; without memory for it a text that says so. O(length · log texts).
+  /// A copy of @p text, valid until `clear`; if memory runs out, a fixed text that says so. O(length · log texts).
   [[nodiscard]] const char* keep(std::string_view text) noexcept {
     try {
       auto at = texts_.lower_bound(text);

@@ -6,7 +6,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// How a pod's own CPUs lie on physical cores.
 enum class cpu_bind_policy : unsigned char {
-  none,            ///< it has none of its own
+  none,            ///< it has no CPUs of its own
   full_pcpus,      ///< whole cores, as few as can be
   spread_by_pcpus  ///< one of each core, as long as there are cores
 };
@@ -17,11 +17,11 @@ enum class numa_allocate_strategy : unsigned char {
   most_allocated    ///< with the least
 };
 
-/// What CPUs of a pod are kept apart from, as far as others will do: those that pods of the same policy have.
+/// What a pod's own CPUs do not share, if other CPUs will do, with CPUs of pods that have the same policy.
 enum class cpu_exclusive_policy : unsigned char {
   none,
-  pcpu_level,      ///< no core with them
-  numa_node_level  ///< no NUMA cell with them
+  pcpu_level,      ///< no physical core
+  numa_node_level  ///< no NUMA cell
 };
 
 struct cpu_binding {
@@ -31,7 +31,7 @@ struct cpu_binding {
   friend bool operator==(const cpu_binding&, const cpu_binding&) noexcept = default;
 };
 
-/// What `device_grant::mig_start` says of CPUs that are bound so.
+/// The value of `device_grant::mig_start` for CPUs that are bound in this way.
 [[nodiscard]] constexpr int exclusive_start(const cpu_binding& how) noexcept {
   const bool apart = how.policy != cpu_bind_policy::none && how.exclusive != cpu_exclusive_policy::none;
   return apart ? static_cast<int>(how.exclusive) : -1;

@@ -26,7 +26,7 @@ struct exclusive_cpus {
                                                              numa_allocate_strategy strategy,
                                                              const exclusive_cpus& apart = {});
 
-/// The same in @p cells (0: anywhere): an even share of each first, those with the least first, and the rest wherever it is.
+/// The same in @p cells (0: anywhere): an even share of each, those with the fewest free CPUs first, and the rest wherever it is.
 /// @param others the CPUs of pods with the exclusive policy of @p how
 /// @return nothing when there are not enough, or a required policy was missed
 [[nodiscard]] GANGSCHED_API std::optional<cpu_set> bind_cpus_in(const numa_topology& topology, const cpu_set& available,
@@ -34,7 +34,7 @@ struct exclusive_cpus {
                                                                 const cpu_binding& how, numa_allocate_strategy strategy,
                                                                 const cpu_set& others = {});
 
-/// What so many bound CPUs count for where a node's CPU is amplified: in milli, rounded up (ratio in hundredths).
+/// What so many bound CPUs (in milli) count for on a node with amplified CPU, rounded up; @p percent is the ratio in hundredths.
 [[nodiscard]] constexpr std::int64_t amplified(std::int64_t milli, std::int64_t percent) noexcept {
   return percent <= 100 ? milli : (milli * percent + 99) / 100;
 }

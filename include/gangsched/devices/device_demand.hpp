@@ -54,10 +54,10 @@ struct device_demand {
 
 /// The device's value of an attribute; null if it has none. O(log attributes).
 [[nodiscard]] GANGSCHED_API const device_attribute* find_attribute(const device_inventory::other& device, symbol name);
-/// Whether a device is of the class, and its attributes are, what @p demand asks for, and the host said yes. O(selectors + expressions).
+/// Whether a device has the class and attributes that @p demand asks for, and the host accepts it. O(selectors + expressions).
 [[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand,
                                          std::size_t device);
-/// The error that the host answered of a device which might be what @p demand asks for; the empty symbol if it answered none.
+/// The error that the host gave for a device that may be what @p demand asks for; the empty symbol if there was none.
 [[nodiscard]] GANGSCHED_API symbol host_error(const device_inventory& inventory, const device_demand& demand,
                                               std::size_t device);
 
@@ -73,8 +73,8 @@ struct device_match {
 /// a share and a MIG profile at once, a count below 1, … O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests,
                                                        std::string_view object);
-/// And what their devices must have in common: an attribute without a name, a request that is not there or is about GPUs. @p field:
-/// what the list of them is called. O(requests named).
+/// Checks what the devices of @p requests must have in common: an attribute without a name, a request that is not there or is about GPUs.
+/// @p field: the name of the list in errors. O(requests named).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_constraint> constraints,
                                                        std::span<const device_request> requests,
                                                        std::string_view object, std::string_view field);
@@ -87,9 +87,9 @@ struct device_match {
                                                                    std::span<const device_request> requests,
                                                                    interner& names);
 
-/// A MIG profile as its table calls it: "1g.5gb+me" of "nvidia.com/mig-1g.5gb.me"; other text as it is. And as a resource.
+/// A MIG profile as its table calls it: "1g.5gb+me" for "nvidia.com/mig-1g.5gb.me"; other text unchanged.
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
-/// What the names of resources begin with that count MIG instances.
+/// The prefix of resources that count MIG instances; mig_resource_name() makes such a name of a profile.
 inline constexpr std::string_view mig_resource_prefix = "nvidia.com/mig-";
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
 

@@ -16,12 +16,12 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Adds @p grant to @p claim, with what it means for the node's words.
 GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
 
-/// What one allocation takes of a capacity: what is asked for (nothing: its standard, or all), by the policy. Nothing if the policy or the
-/// amount that there is does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
+/// What one allocation takes of a capacity: what is asked for (absent: the standard amount, else all), rounded by the policy. Nothing if
+/// the policy or the available amount does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
 [[nodiscard]] GANGSCHED_API std::optional<std::int64_t> capacity_taken(const capacity_spec& of,
                                                                        std::optional<std::int64_t> asked) noexcept;
-/// What @p demand takes of the capacities of a shared device that is granted to it by @p of. Of another device, and of one that is only
-/// looked at, nothing. O(capacities).
+/// What @p demand takes of the capacities of the shared device in grant @p of. Nothing if the device is not shared, or is only
+/// looked at (adminAccess). O(capacities).
 [[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(
     const device_inventory& inventory, const device_demand& demand, const device_grant& of);
 
@@ -34,7 +34,7 @@ namespace detail {
 
 /// How much of the GPU or device: what the demand says, of one of this node.
 GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant);
-/// Where an instance could begin on a GPU: of a fixed one where there is one that nobody has.
+/// Where an instance could begin on a GPU, as bits; on a GPU with fixed instances: the starts of unused ones.
 GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
 [[nodiscard]] inline std::uint8_t mig_starts(const device_state& state, std::size_t gpu,
                                              mig_profile_index profile) noexcept {
@@ -44,7 +44,7 @@ GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t g
   return mode == mig_mode::dynamic ? state.inventory->mig->fits(word.instances(), profile)
                                    : fixed_starts(state, gpu, profile);
 }
-/// One more of a device's units, or a look at it.
+/// One grant of a device for the demand; of no units if it is only looked at (adminAccess).
 GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;
 
 }  // namespace detail

@@ -6,8 +6,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// What the node's kubelet makes of a pod: whether it would admit it (`numa_admit`), and the CPUs and memory that the containers get.
 ///
-/// Part of the kubelet's hints are whole GPUs, which are chosen by their links; shares, replicas and MIG instances, of which a GPU is
-/// as many devices as it has room for; and other devices, each as one. Not so what DRA alone can say (`first_of`, `all`, `admin`):
+/// The kubelet's hints cover whole GPUs, which are chosen by their links; shares, replicas and MIG instances, for which a GPU is as many
+/// devices as it has room for; and other devices, each as one. They do not cover what only DRA can say (`first_of`, `all`, `admin`):
 /// there the kubelet gives no hints either.
 ///
 /// Where CPUs are bound (`device_wants::binding`) the pod as a whole gets them, and memory, from the scheduler: hints are merged as a
@@ -36,7 +36,7 @@ struct numa_zones {
 /// What it adds to the words.
 GANGSCHED_API void add_cells_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
 
-/// Of the GPUs @p free the best @p count as a whole; 0 if there are none, or none as close as they have to be. O(1) up to 8 GPUs.
+/// The best @p count of the GPUs @p free as whole GPUs; 0 if there are too few, or none as close as required. O(1) up to 8 GPUs.
 [[nodiscard]] GANGSCHED_API std::uint32_t best_gpus(const device_inventory& inventory, std::uint32_t free,
                                                     std::uint32_t count, const device_demand& demand);
 /// How many instances of a MIG profile the GPU has room for; or had, if nobody used it.

@@ -7,8 +7,8 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/sorted_map.hpp"
 
-/// Which nodes and pods go together, in a host's words: labels, taints, selectors, affinity, spreading. Apart from the other specs because
-/// plugins read these as they are.
+/// Labels, taints, selectors, affinity and spreading, as a host describes them. Separate from the other specs because
+/// plugins read these types directly.
 namespace gangsched::inline GANGSCHED_ABI {
 
 using label_map = sorted_map<std::string>;

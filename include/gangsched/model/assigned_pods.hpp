@@ -18,12 +18,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Which pod is on which node, in which state, and which one it is nominated to: what happens to a pod, by row, without checks (`cluster`
-/// checks the host's calls, engines know what they do). It owns what is counted of all pods on nodes; it writes the states and lists of
-/// pods, the amounts, ports and lists of nodes and how many of a group's members are where, has devices, counters, columns and queues
-/// follow, and writes the log.
+/// Which pod is on which node, in which state, and which node it is nominated to. Calls take rows and check nothing: `cluster` checks the
+/// host's calls, and engines know what they do. The object owns the counts over all pods on nodes. It writes the states and lists of pods,
+/// the amounts, ports and lists of nodes, and how many members of a group are where; it updates devices, counters, columns and queues with
+/// them, and writes the change log.
 ///
-/// A pod comes on its node by one entry of the undo log, whose undoing takes it off again: it is the last that came.
+/// Putting a pod on its node is one entry of the undo log. Undoing the entry takes the pod off again; it is then the last that came.
 class GANGSCHED_API assigned_pods final : public column_base {
  public:
   assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods,
@@ -52,42 +52,42 @@ class GANGSCHED_API assigned_pods final : public column_base {
 
   priority_table priorities;
   claim_table claims;
-  std::uint64_t attempts_after = 0;  ///< attempts are numbered from there
+  std::uint64_t attempts_after = 0;  ///< attempts are numbered above this
 
-  /// To readers of the log, if the pod is a reservation or draws from one, and comes on the node or leaves it: more or other things are
-  /// free there than its requests say.
+  /// Tells readers of the log, if the pod is a reservation or draws from one and comes on the node or leaves it, that more or other things
+  /// are free there than its requests say.
   void log_reserved(row_t pod, row_t node);
   void assume(row_t pod, row_t node);
   void bind(row_t pod);
   void release(row_t pod);
-  /// Pods that were on @p node, and are off it now, are put back, and draw from the reservation, which has come meanwhile.
+  /// Puts the pods of @p there, which were on @p node before @p reservation came, back on it; they then draw from the reservation.
   void allocate_around(row_t reservation, row_t node, const std::vector<row_t>& there);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);
-  /// The same of a pod that is made again with the devices that it had (`device_ledger::pod_came_again`).
+  /// The same for a restored pod, with exactly the devices that it had (`device_ledger::pod_came_again`).
   void put_on_node_again(row_t pod, row_t node);
   void take_off_node(row_t pod, removal how = removal::real);
   void set_pod_state(row_t pod, pod_state to);
 
   void nominate(row_t pod, row_t node);
-  /// The pod is nominated to a node that is expected to have room for it from then on.
+  /// Nominates the pod to a node that is expected to have room for it from @p from on.
   void reserve_node(row_t pod, row_t node, instant from);
-  /// Writes down that what was kept on @p before for the pod, and is now on @p after, changed.
+  /// Logs that the room kept for the pod, on @p before until now and on @p after from now on, changed.
   void log_nomination(row_t pod, row_t before, row_t after);
-  /// Moves the pod to the list of @p node without a word in the log.
+  /// Moves the pod to the nominations of @p node without writing the log.
   void set_nominated_node(row_t pod, row_t node);
 
   /// Adds (sign +1) or takes back (−1) the exclusive claims of volumes that a pod on a node uses.
   void count_claims(row_t pod, std::int32_t sign);
-  /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, but for its ports.
+  /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, except its ports.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
-  /// Whether the node's usage stays below 2^63 with one more pod of @p cls, instead of one of @p replaced if there is that, whoever
-  /// leaves a reservation there.
+  /// Whether the node's usage stays below 2^63 with one more pod of @p cls (in place of one of @p replaced, if given), whichever owners
+  /// leave the reservations there.
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls,
                                    const pod_class* replaced = nullptr) const noexcept;
-  /// The same of @p more of a kind, instead of what @p replaced has of it. O(pods there), if there are reservations.
+  /// The same for @p more of one kind, in place of what @p replaced has of it. O(pods there), if there are reservations.
   [[nodiscard]] bool fits_in_words(row_t node, resource_kind kind, std::int64_t more,
                                    const pod_class* replaced = nullptr) const noexcept;
-  /// The same of what a room holds there: in what scores go by, too.
+  /// The same for an amount that a room is to hold there, including the amounts that scores use.
   [[nodiscard]] bool fits_in_words(row_t node, const amount& held) const noexcept;
   /// What a pod of @p cls touches on its node.
   [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
@@ -98,13 +98,13 @@ class GANGSCHED_API assigned_pods final : public column_base {
  private:
   template <class Devices>
   void come(row_t pod, row_t node, removal how, const Devices& count_devices);
-  /// What both count of each other: amounts, priorities, the node's list of pods.
+  /// Counts the pod's amounts and priority on the node, and links it into the node's list of pods.
   void put(row_t pod, row_t node);
   void take_off(row_t pod);
   [[nodiscard]] std::vector<row_t> leave_reservation(row_t reservation, row_t node);
-  /// The reservation on @p node that the pod draws from, if that has devices there; else no_row. Then they are to be had.
+  /// Makes the devices of the reservation on @p node that the pod draws from available, and returns it; no_row if it has none.
   row_t open_devices(row_t pod, row_t node);
-  /// What its owners have left of them is held again. @p comes: one that is about to be on the node; @p goes: one that still is.
+  /// Holds what its owners have left of these devices again. @p comes: an owner about to be on the node; @p goes: one still on it.
   void close_devices(row_t reservation, row_t node, row_t comes, row_t goes);
 
   undo_log& undo_;

@@ -5,12 +5,12 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/model/fwd.hpp"
 
-/// Who is told of each call of a host's, with all that was said and answered: what a decision log is written from.
+/// The interface that is told of each call of a host, with its arguments and its answer: decision logs are written from it.
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct cluster_options;
 
-/// Calls that change a cluster, its queues or a scheduler on it, or could have. The numbers stand in logs: none is used for another call.
+/// Calls that change, or could have changed, a cluster, its queues or a scheduler on it. Numbers appear in logs and are never reused.
 enum class told : std::uint8_t {
   reserve = 1,
   add_node,
@@ -94,15 +94,15 @@ enum class told : std::uint8_t {
 /// A call, as it ended. All of it is valid until the listener returns.
 struct told_call {
   told what;
-  const void* on;                ///< which scheduler, the same for each of its calls; null: the cluster
-  const void* const* arguments;  ///< to each argument in turn, as the function takes it
-  const void* answer;            ///< to what it returned; null: to nothing, or it threw
+  const void* on;                ///< which scheduler, the same pointer for each of its calls; null: the cluster
+  const void* const* arguments;  ///< pointers to the arguments, in order, of the types that the function takes
+  const void* answer;            ///< points to the result; null: the call returned nothing, or threw
   const model::cluster_state* of;
 };
 
-/// Is told of each call on one cluster, its queues and the schedulers on it (`cluster::tell`), instead of whoever was before, until it or
-/// the cluster goes. Forks tell nobody. It must not call the cluster or its schedulers. Where nobody is told a call costs one comparison
-/// more.
+/// Is told of each call on one cluster, its queues and its schedulers (`cluster::tell`) until the listener or the cluster is destroyed; it
+/// replaces the listener before it. Forks have none. It must not call the cluster or its schedulers. Without a listener a call costs one
+/// more comparison.
 class GANGSCHED_API call_listener {
  public:
   call_listener() = default;
@@ -110,11 +110,11 @@ class GANGSCHED_API call_listener {
   call_listener& operator=(const call_listener&) = delete;
   virtual ~call_listener();
 
-  /// Refused ones too, and those that ended for want of memory. Not told: questions, and what hooks call.
+  /// Also told: refused calls, and calls that ran out of memory. Not told: questions, and calls made by hooks.
   virtual void called(const told_call& what) noexcept = 0;
-  /// Nothing more comes: the cluster is gone, or somebody else is told from now on.
+  /// No more calls follow: the cluster is gone, or another listener has replaced this one.
   virtual void ended() noexcept {}
-  /// Of which cluster it is told; null: of none.
+  /// The cluster whose calls it is told of; null: none.
   [[nodiscard]] const model::cluster_state* told_of() const noexcept { return of_; }
 
  private:
@@ -132,9 +132,9 @@ namespace detail {
 // What a listener may ask of the cluster that a call was about.
 [[nodiscard]] GANGSCHED_API std::uint64_t digest_of(const model::cluster_state& of);
 [[nodiscard]] GANGSCHED_API std::string_view text_of(const model::cluster_state& of, symbol name) noexcept;
-/// Whether nothing was done to it yet, no scheduler was made on it either. O(state).
+/// Whether nothing was done to the cluster yet, and no scheduler was made on it. O(state).
 [[nodiscard]] GANGSCHED_API bool is_new(const model::cluster_state& of);
-/// What it was made with.
+/// The options that the cluster was made with.
 [[nodiscard]] GANGSCHED_API cluster_options options_of(const model::cluster_state& of);
 
 }  // namespace detail

@@ -3,8 +3,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Around a call of the host's that changes something: unless it comes to `keep`, nothing of it happened. To readers of the log it is no
-/// transaction: what the call does is meant, and only an exception takes it back.
+/// Guards a call of the host that changes something: unless the call reaches `keep`, all its changes are undone. Readers of the log do not
+/// see a transaction: the host means what the call does, and only an exception undoes it.
 class call_mark {
  public:
   explicit call_mark(model::cluster_state& state) : state_(&state), log_end_(state.log.end()) {

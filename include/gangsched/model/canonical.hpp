@@ -11,18 +11,18 @@
 #include "gangsched/model/affinity_spec.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-/// Canonical bytes of a value: equal bytes iff equal values. What classes and selectors are interned by, and digests run over. What is put
-/// of each type says a `put` of its own: of labels, selectors and taints `canonical_selectors.hpp`, of devices `canonical_devices.hpp`, of
-/// reservations `canonical_reservations.hpp`, of pods `canonical_class.hpp`.
+/// Canonical bytes of a value: equal bytes iff equal values. Classes and selectors are interned by them, and digests hash them. A `put`
+/// for each type says what its bytes are: labels, selectors and taints in `canonical_selectors.hpp`, devices in `canonical_devices.hpp`,
+/// reservations in `canonical_reservations.hpp`, pods in `canonical_class.hpp`.
 namespace gangsched::inline GANGSCHED_ABI::canonical {
 
-/// Bytes in which names and resource kinds stand by their numbers: the same within one cluster. For keys; at the end of @p to.
+/// Bytes with names and resource kinds by their numbers, comparable within one cluster only. For keys; appended to @p to.
 struct key_bytes {
   std::string& bytes;
   void append(const char* from, std::size_t size) { bytes.append(from, size); }
 };
 
-/// Bytes in which names and resource kinds stand by their texts: the same whatever their numbers are. For digests.
+/// Bytes with names and resource kinds by their texts, independent of the numbers. For digests.
 struct text_bytes {
   explicit text_bytes(const digest& of) noexcept : names(of.names()), kinds(of.kinds()) {}
   text_bytes(const interner* with_names, const symbol* with_kinds) noexcept : names(with_names), kinds(with_kinds) {}
@@ -90,7 +90,7 @@ void put(Out& out, const std::optional<T>& value) {
   put(out, static_cast<std::uint8_t>(value.has_value()));
   if (value) put(out, *value);
 }
-/// Each by itself, in the order of their bytes.
+/// The bytes of each element by itself, sorted.
 template <class T>
 void put_sorted(text_bytes& out, const std::vector<T>& values) {
   std::vector<std::string> all;

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whose rows a column has a word for: those of nodes, groups or pods, or of a named scope; these are numbered from `first_named`.
+/// Whose rows a column has a word for: nodes, groups, pods, or a named scope. Named scopes are numbered from `first_named`.
 enum class scope_number : std::uint32_t { nodes, groups, pods, first_named };
 
 enum class change_kind : std::uint8_t {
@@ -25,7 +25,7 @@ enum class change_kind : std::uint8_t {
   group_added,        ///< row = group
   group_updated,      ///< row = group, before/after = minimum counts, more
   group_removed,      ///< row = group
-  namespace_changed,  ///< which one is not said: names may be others' when it is read
+  namespace_changed,  ///< it is not said which: its symbol may mean another name when the record is read
   budget_changed,     ///< row = budget: added, updated or removed
   queue_changed,      ///< row = queue: it came, changed or went, or less is used in it and above; no_row: flavors did
   column_changed,  ///< row = of a node, group, pod or named scope, before = `scope()`, after = the pod's node row; facets = the column's
@@ -38,7 +38,7 @@ struct change {
       false;  ///< of group_updated: something else than the minimum changed; of queue_changed: the queue itself, not
               ///< only what is used
   bool undone : 1 =
-      false;  ///< it helps nobody: its author took it back in the same cycle, or left less room than there was
+      false;  ///< wakes no waiting pod: its author took it back in the same cycle, or less room is left than before
   std::uint32_t author : 22 = 0;  ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host
   reads facets = reads::nothing;  ///< what of a node it touched, and which columns
   row_t row = no_row;
@@ -51,11 +51,11 @@ struct change {
   [[nodiscard]] constexpr bool about_group() const noexcept {
     return kind >= change_kind::group_added && kind <= change_kind::group_removed;
   }
-  /// Whether it is about numbers that plugins read, of which only those hear.
+  /// Whether it is about numbers that plugins read: only plugins that read these are told of it.
   [[nodiscard]] constexpr bool about_numbers() const noexcept {
     return kind == change_kind::column_changed || kind == change_kind::queue_changed;
   }
-  /// Of column_changed.
+  /// The scope of a column_changed record.
   [[nodiscard]] constexpr scope_number scope() const noexcept { return static_cast<scope_number>(before); }
   /// The node whose facets changed, or no_row.
   [[nodiscard]] constexpr row_t node() const noexcept {

@@ -15,9 +15,9 @@ struct log_cursor {
   std::uint64_t truncations = 0;
 };
 
-/// All that happened to a cluster, in order, bounded. Positions count from the beginning of time and never wrap.
+/// The history of changes to a cluster, in order and bounded. Positions count from the beginning of time and never wrap.
 /// A roll-back truncates it; readers learn of that from `truncated_since`. A reader behind `begin()` must rebuild.
-/// A reader that rebuilds has read everything up to `end()`: what lies behind `committed_end()` may be taken back from it too.
+/// Rebuilding counts as having read everything up to `end()`; records behind `committed_end()` may still be rolled back.
 class change_log {
  public:
   /// @p bound records are kept at least; older ones go when twice as many are there.
@@ -25,7 +25,7 @@ class change_log {
 
   [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
   [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
-  /// The first record that can be read; begin(), but after `stand`.
+  /// The first record that can be read: begin(), except after `stand`.
   [[nodiscard]] std::uint64_t first() const noexcept { return first_; }
   [[nodiscard]] std::uint64_t end() const noexcept { return first_ + records_.size(); }
   /// Where the outermost open transaction began, else end(): what committed readers may read up to.
@@ -42,7 +42,7 @@ class change_log {
     records_.push_back(record);
     records_.back().author = author_ & last_author;
   }
-  /// Outside transactions: what is older than the bound goes then.
+  /// Outside transactions, this also drops records beyond the bound.
   void write(const change& what) {
     append(what);
     trim();
@@ -51,17 +51,17 @@ class change_log {
   [[nodiscard]] std::uint32_t new_author() noexcept { return authors_ = authors_ % last_author + 1; }
   /// Who writes from here on, until it is said anew. @return who wrote before.
   std::uint32_t write_as(std::uint32_t author) noexcept { return std::exchange(author_, author); }
-  /// What was written from @p from on helps nobody. O(records since).
+  /// Marks the records from @p from on as `undone`: they wake nobody. O(records since).
   void mark_undone(std::uint64_t from) noexcept {
     for (std::size_t i = static_cast<std::size_t>(std::max(from, first_) - first_); i < records_.size(); ++i)
       records_[i].undone = true;
   }
-  /// After this so many more can be appended without fail.
+  /// After this, @p more records can be appended without failing.
   void make_room(std::size_t more) {
     if (records_.capacity() - records_.size() < more) records_.reserve(2 * records_.size() + more);
   }
 
-  /// Whether records that @p reader has not read, or the news that some it read were taken back, are gone.
+  /// Whether @p reader has missed unread records, or the news that records it has read were rolled back.
   [[nodiscard]] bool lost(const log_cursor& reader) const noexcept {
     return reader.position < begin_ || reader.truncations < forgotten_cut_;
   }
@@ -90,8 +90,8 @@ class change_log {
     std::vector<cut> cuts;
   };
   [[nodiscard]] standing stands() const { return {begin_, truncations_, forgotten_cut_, authors_, cuts_}; }
-  /// As a log stood that had these records in the end. Those before them that it had as well are gone, though it does not say so: nobody
-  /// reads them. @pre as many as records are not more than begin() is before the end.
+  /// Becomes a log that ended with the records @p last at @p end. It lacks earlier records, although begin() may say so: nobody reads them.
+  /// @pre @p last has at most @p end − begin() records.
   void stand(standing as, std::uint64_t end, std::vector<change> last) {
     begin_ = as.begin;
     first_ = end - last.size();
@@ -109,7 +109,7 @@ class change_log {
     open_ = false;
     trim();
   }
-  /// Keeps every record from here on, and room for what a roll-back writes down: one of these for each mark. Until `let_go`.
+  /// Until `let_go`, keeps every record from here on, with room for the one entry that a roll-back of this mark writes down.
   void hold() {
     const std::size_t wanted = cuts_.size() + held_ + 1;
     if (cuts_.capacity() < wanted) cuts_.reserve(2 * wanted + 8);
@@ -119,7 +119,7 @@ class change_log {
     --held_;
     trim();
   }
-  /// Forgets everything from @p end on, which was held.
+  /// Forgets the records from @p end_position on, which were held.
   void truncate(std::uint64_t end_position) noexcept {
     if (end_position == end()) return;  // nobody can have read what was never there
     records_.resize(static_cast<std::size_t>(end_position - first_));
@@ -133,7 +133,7 @@ class change_log {
   }
 
  private:
-  /// As far as if each record had been the last of a call, so that it does not matter which of them were held.
+  /// Drops records as if each had been the last of a call, so that the result does not depend on which of them were held.
   [[gnu::noinline]] void cut_off() noexcept {
     begin_ = bound_ == 0 ? end() : begin_ + bound_ * ((end() - begin_) / bound_ - 1);
     if (begin_ > first_) {
@@ -148,7 +148,7 @@ class change_log {
   std::size_t bound_;
   std::vector<change> records_;
   std::uint64_t begin_ = 0;
-  std::uint64_t first_ = 0;  ///< of those that are there; begin_, but after `stand`
+  std::uint64_t first_ = 0;  ///< position of the first record kept: begin_, except after `stand`
   std::uint64_t mark_ = 0;
   std::uint64_t truncations_ = 0;
   std::uint64_t forgotten_cut_ = 0;

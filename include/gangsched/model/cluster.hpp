@@ -20,8 +20,8 @@ struct cluster_options {
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
   gangsched::device_matcher device_matcher =
       {};  ///< evaluates expressions on devices; none: requests must not have any
-  /// Attempts are numbered above this: after a restart the largest number that answers may still name, so that none of them is taken
-  /// for an answer about an attempt of now.
+  /// Attempts are numbered above this. After a restart, pass the largest number that late answers may still name, so that none of them is
+  /// taken for an answer about a new attempt.
   std::uint64_t attempts_after = 0;
   bool keep_specs = false;  ///< of pods and nodes, for `cluster_listing::spec_of`: a copy each
 };
@@ -30,16 +30,16 @@ namespace detail {
 [[nodiscard]] cluster copy_of(const model::cluster_state& state);
 }  // namespace detail
 
-/// How many of each there will be, about.
+/// Roughly how many objects of each kind there will be.
 struct cluster_size {
   std::uint32_t nodes = 0;
   std::uint32_t pods = 0;  ///< at a time: rows of pods that are gone are used again
   std::uint32_t groups = 0;
 };
 
-/// Nodes, pods and groups as the host knows them. A value the host owns and tells what happened; every call either does all it
-/// says and appends to the change log, or returns an error and changes nothing. So does one that throws std::bad_alloc, and none throws
-/// anything else; the same call made again, with memory, does what it would have done. Not thread-safe for writing; const access is.
+/// Nodes, pods and groups as the host knows them. The host owns this value and tells it what happened; every call either does all it
+/// says and appends to the change log, or returns an error and changes nothing. If a call throws std::bad_alloc, nothing changed either;
+/// made again, with memory, it does what it would have done. No other exception is thrown. Const access is thread-safe, writing is not.
 ///
 /// Errors, everywhere: `unknown` (an id or name that nothing has), `duplicate` (a name that exists), `wrong_state` (does not apply
 /// to what the object is doing), `malformed` (disagrees with what it refers to), `overflow` (a node's usage, or what a queue's pods
@@ -53,13 +53,13 @@ class GANGSCHED_API cluster : public cluster_questions {
   cluster& operator=(cluster&&) noexcept;
   ~cluster();
 
-  /// A copy with the same ids, whose changes do not show here, nor those here in it; what it is told decides the same there. To take
-  /// schedulers along: `scheduler::fork`. Hosts on several threads may each have one, if `device_matcher` is fit for that. Error: busy
+  /// A copy with the same ids. Changes to one do not show in the other; told the same, both decide the same. To copy schedulers too, use
+  /// `scheduler::fork`. Hosts on several threads may each have a fork, if `device_matcher` may be called concurrently. Error: busy
   /// (a transaction is open). O(state).
   [[nodiscard]] result<cluster> fork() const;
 
-  /// Makes room for that many now. Tables grow by themselves; but the call in which a large one has to move waits for it, a few times a
-  /// table and up to milliseconds. More may come, and fewer. O(sizes).
+  /// Makes room for so many objects now. Tables grow by themselves, but a call in which a large one moves takes up to milliseconds longer,
+  /// a few times per table. The numbers are no limits: more objects may come, or fewer. O(sizes).
   result<void> reserve(const cluster_size& expected);
 
   // --- nodes
@@ -68,53 +68,53 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit. As add_node; where its labels change
   /// O(nodes) more, where its domains or devices do O(pods on it · selectors that they match).
   result<void> update_node(node_id node, const node_spec& spec);
-  /// How much the node has of resources that its spec does not name, like what is worked out of how loaded it is (model/colocation.hpp);
-  /// 0: none. Each stays through update_node, unless a new spec names it, until it is said again. Pods stay, even if they no longer fit.
-  /// Error: wrong_state, if the spec names one. O(size of the node's spec).
+  /// Sets what the node has of resources that its spec does not name, such as amounts worked out from its load (model/colocation.hpp);
+  /// 0: none. An amount stays until it is set again, or until update_node has a spec that names the resource. Pods stay, even if they no
+  /// longer fit. Error: wrong_state, if the spec names one. O(size of the node's spec).
   result<void> set_allocatable(node_id node, const resource_list& amounts);
-  /// One device, by id, is healthy or not: an unhealthy one is hidden at once. Returns the pods that have some of it, by row, which
-  /// keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
+  /// Marks one device, by id, as healthy or unhealthy; an unhealthy one is hidden at once. Returns the pods that have some of it, by row;
+  /// they keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
   result<std::vector<pod_id>> set_device_health(node_id node, std::string_view device, bool healthy);
-  /// Removes the node and every pod bound to it, which are returned in order of rows; what was assumed on it is pending again, and what a
-  /// scheduler had decided about it is revoked at the scheduler's next call. O(nodes + selectors + pods there · those that they match).
+  /// Removes the node and the pods bound to it, which are returned by row. Pods assumed on it are pending again, and a scheduler revokes
+  /// what it had decided about the node at its next call. O(nodes + selectors + pods there · selectors that they match).
   result<std::vector<removed_pod>> remove_node(node_id node);
 
   // --- pods
-  /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec) if it is like one that came lately in all but
-  /// its name and has no selector; else O(selectors) more, and O(Services) where a profile has default spread constraints. The first
-  /// pod with a selector has O(nodes + pods on nodes) counted, and every pod compared with it when it is looked at next.
+  /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec) if it has no selector and differs from a
+  /// recent pod only in its name; else O(selectors) more, and O(Services) where a profile has default spread constraints. The first
+  /// pod with a selector costs O(nodes + pods on nodes) more, and every pod is compared with it when it is looked at next.
   result<pod_id> add_pod(const pod_spec& spec);
   /// Adds pods that wait and are alike but for their names; ranks count up from @p like's, if it has one. All or none. Per pod less
   /// than half of what add_pod costs. O(size of the spec + names).
   result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
-  /// Replaces the spec. Name, namespace and group must stay; the queue of a pod that runs may change, too. A pending pod given a node is
-  /// bound there (by others); an assumed one given a node is bound there, wherever it was assumed; a bound one cannot move. A pod on a
+  /// Replaces the spec. Name, namespace and group must stay; the queue may change, even of a running pod. If the spec names a node, a
+  /// pending pod is bound there (by others), and so is an assumed one, wherever it was assumed; a bound one cannot move. A pod on a
   /// node counts there with its new requests.
   /// Under wake_rule::hints a waiting pod is tried again only for what Kubernetes lets change of it: else the host calls `activate`.
-  /// O(size of the spec + selectors), for the first with a selector as above.
+  /// O(size of the spec + selectors), for the first with a selector as for add_pod.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
-  /// Replaces the specs of several pods, say all of a running gang with new requests, if they fit where they are and no node that has too
-  /// little as it is lacks more: else none (wrong_state, naming the pod, what it lacks and the node). As update_pod for each, and O(kinds).
+  /// Replaces the specs of several pods, say of a running gang with new requests; all or none. They must fit where they are, but a node
+  /// that had too little before may stay so: else wrong_state, naming pod, resource and node. As update_pod for each, and O(kinds).
   result<void> resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs);
-  /// The pod is gone: what it held is free. Of a waiting gang: the others keep waiting until their timeout. O(selectors that it matches).
+  /// The pod is gone; what it held is free. If its gang waits, the others keep waiting until their timeout. O(selectors that it matches).
   result<void> remove_pod(pod_id pod);
-  /// The pod is being deleted: never scheduled any more; it keeps what it holds until it is removed. @p preempted: because of an evict
-  /// decision (in Kubernetes its condition DisruptionTarget says PreemptionByScheduler): whom it makes room for does not preempt again.
+  /// The pod is being deleted: it is not scheduled any more, and keeps what it holds until it is removed. @p preempted: because of an evict
+  /// decision (PreemptionByScheduler in Kubernetes' condition DisruptionTarget): the pod that it makes room for does not preempt again.
   result<void> set_terminating(pod_id pod, bool preempted = false);
 
   // --- groups, namespaces, priority classes
   /// O(depth of its tree). Error: a parent below itself, a tree of more than four levels, or one whose groups disagree about what is
   /// the tree's (malformed, out_of_range).
   result<group_id> add_group(const group_spec& spec);
-  /// The id of a group that need not be there yet: pods and groups may join it and wait until add_group makes it what it is.
-  /// It goes with the last of them, or by remove_group. O(1).
+  /// The id of a group that may be added later: pods and groups can join it now, and wait until add_group says what it is.
+  /// It goes with its last member or child group, or by remove_group. O(1).
   result<group_id> expect_group(std::string_view ns, std::string_view name, bool composite = false);
   /// Name, parent, the kind of policy and the gang's mode must stay; the minimum count may change at any time.
   result<void> update_group(group_id group, const group_spec& spec);
-  /// If it has members or groups left, it is expected from then on: those that have a node keep it, the others wait.
+  /// If it has members or child groups left, it becomes an expected group: members with a node keep it, the others wait.
   result<void> remove_group(group_id group);
-  /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels. O(size of the spec + selectors); if one that
-  /// selects by labels of namespaces now takes it in, or does not any more, O(pods) more, and every pod is compared anew when it is looked
+  /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels. O(size of the spec + selectors); if a
+  /// namespace selector of some pod starts or stops matching it, O(pods) more, and every pod is compared anew when it is looked
   /// at next.
   result<void> set_namespace(const namespace_spec& spec);
   result<void> remove_namespace(std::string_view name);
@@ -129,19 +129,19 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> remove_priority_class(std::string_view name);
 
   // --- room held for owners
-  /// Holds room of nodes for pods that name it, or changes what is held: others see it as used. A node may have less free than is held
-  /// there; its usage says so. Of devices only what is counted by requests is held, and no pods are. Error: unknown, for a node that
-  /// nothing has; malformed, for one named twice; overflow. O(parts · (resources + pods there)).
+  /// Holds room on nodes for pods that name it, or changes what is held: others see it as used. A node may have less free than is held
+  /// there; its usage then shows that. Only resources that count in requests are held: no devices by id, no pod slots. Error: unknown, for
+  /// a node id that nothing has; malformed, for a node named twice; overflow. O(parts · (resources + pods there)).
   result<void> set_held_room(const held_room_spec& spec);
-  /// What was left of it is free for everybody. Error: unknown. O(parts · resources).
+  /// Removes the room: what was left of it is free for all pods. Error: unknown. O(parts · resources).
   result<void> remove_held_room(std::string_view name);
 
   // --- claims of devices that pods share
-  /// What of its `held_devices` is not to be had on its node is left out. O(size of the spec).
+  /// Of its `held_devices`, what others have is left out; what the node does not have yet is held once it is there. O(size of the spec).
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
   /// Error: wrong_state, while a pod names it.
   result<void> remove_resource_claim(resource_claim_id claim);
-  /// A claim that was allocated before anybody used it has no devices any more. Error: wrong_state, while a pod on a node uses it.
+  /// Takes the devices back from a claim that was allocated before any pod used it. Error: wrong_state, while a pod on a node uses it.
   /// O(devices).
   result<void> deallocate(resource_claim_id claim);
 
@@ -152,18 +152,18 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> remove_disruption_budget(budget_id budget);
 
   // --- columns: numbers beside nodes, groups, pods and the rows of named scopes, for plugins (docs/columns.md)
-  /// A column that the host sets; one of that name that is there already, because a plugin asked for it, is the same. Error: malformed, for
+  /// Makes a column that the host sets. If a plugin has asked for a column of that name, it is the same one. Error: malformed, for
   /// an empty name. O(rows).
   result<void> add_node_column(std::string_view column);
   result<void> add_group_column(std::string_view column);
   result<void> add_pod_column(std::string_view column);
   result<void> add_scope_column(std::string_view scope, std::string_view column);
-  /// The row of that name in a scope, which is made if nobody made it before. Error: malformed, for an empty name. O(length).
+  /// The row of that name in a scope, made if it is new. Error: malformed, for an empty name. O(length).
   result<scope_row_id> add_scope_row(std::string_view scope, std::string_view row);
-  /// Its words are gone, and what reserve hooks noted of it. Error: unknown. O(columns).
+  /// Removes the row, with its words and what reserve hooks noted of it. Error: unknown. O(columns).
   result<void> remove_scope_row(scope_row_id row);
-  /// Sets a word, whose pods are tried again that a plugin rejected which asked for the column. Any value will do. Error: unknown, if
-  /// nobody has made the column, or the object is gone; wrong_state, for one that reserve hooks count. O(columns).
+  /// Sets a word; any value is allowed. Pods are tried again that were rejected by a plugin which asked for the column. Error: unknown, if
+  /// there is no such column or object; wrong_state, for a column that reserve hooks count. O(columns).
   result<void> set_column(node_id node, std::string_view column, std::int64_t value);
   result<void> set_column(group_id group, std::string_view column, std::int64_t value);
   result<void> set_column(pod_id pod, std::string_view column, std::int64_t value);
@@ -180,13 +180,13 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> bind(pod_id pod);
   /// An assumed pod is pending again.
   result<void> release(pod_id pod);
-  /// The node a pending pod is meant for once victims are gone; a default id clears it.
+  /// Nominates a pending pod to the node that is meant for it once victims are gone; a default id clears that.
   result<void> nominate(pod_id pod, node_id node);
 
-  /// A number that the pod has in common with those that nothing but what is a pod's own tells from it: what `explain` says of one holds
-  /// for them, until the cluster changes. O(1); O(selectors) where these came or went since. Error: unknown, busy.
+  /// A number that is the same for pods which differ only in what is a pod's own: what `explain` says of one of them holds
+  /// for all, until the cluster changes. O(1); O(selectors) where selectors came or went since. Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
-  /// Who is told of each call from now on (model/call_listener.hpp); null: nobody. Error: busy, wrong_state (it is told of another). O(1).
+  /// Sets who is told of each call (model/call_listener.hpp); null: nobody. Error: busy, wrong_state (it is told of another). O(1).
   result<void> tell(call_listener* by);
 
  private:

@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Amounts of all nodes in columns, in the units of `integer_resources`, and their sums. What is free is what is allocatable without what
-/// is requested: below 0 on a node that has too little. Sums stop at the ends of 64 bits.
+/// Amounts of all nodes in columns, in the units of `integer_resources`, and their sums. Free is allocatable minus requested: below 0 on a
+/// node that has too little. Sums stop at the ends of 64 bits.
 struct node_amounts {
   std::vector<std::string> resources;  ///< cpu, memory, ephemeral-storage, pods, then the others by name
   std::vector<node_id> nodes;          ///< by row
@@ -28,8 +28,8 @@ struct listed_group {
   std::vector<group_id> children;                     ///< right below it, in order of arrival
 };
 
-/// What there is in a cluster (`cluster::list`): a handle, as good as the cluster. Orders depend on what the host said, in which order, and
-/// on nothing else.
+/// What there is in a cluster (`cluster::list`): a handle, valid as long as the cluster. Orders depend only on what the host said, and in
+/// which order.
 class GANGSCHED_API cluster_listing {
  public:
   explicit cluster_listing(const model::cluster_state& of) noexcept : state_(&of) {}
@@ -44,8 +44,8 @@ class GANGSCHED_API cluster_listing {
   [[nodiscard]] std::vector<pod_id> pods_on(node_id node) const;
   [[nodiscard]] std::vector<pod_id> nominated_to(node_id node) const;
 
-  /// What add_pod or update_pod said last, with what has become of it: the node where it runs, the one that it is nominated to, and
-  /// whether it is on its way out (`held_devices` as they were said). Nothing for an id that nothing has, and without
+  /// The spec that add_pod or update_pod got last, with what has become of the pod: the node where it runs, its nominated node, and
+  /// whether it is being deleted (`held_devices` as the host gave them). Nothing for an id that nothing has, and without
   /// `cluster_options::keep_specs`. O(size of the spec).
   [[nodiscard]] std::optional<pod_spec> spec_of(pod_id pod) const;
   /// What add_node or update_node said last, with the health of its devices now. As above.

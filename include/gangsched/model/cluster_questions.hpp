@@ -22,7 +22,7 @@ inline const model::cluster_state& inside(const cluster_questions& on) noexcept;
 
 class cluster_listing;
 
-/// What a host may ask a `cluster` about: each is one question about one object, answered by itself. Several threads may ask at once
+/// Questions that a host may ask a `cluster`, each about one object. Several threads may ask at once
 /// while nobody writes.
 class GANGSCHED_API cluster_questions {
  public:
@@ -42,11 +42,11 @@ class GANGSCHED_API cluster_questions {
   /// Where the pod runs or is assumed; a default id if nowhere.
   [[nodiscard]] node_id node_of(pod_id pod) const noexcept;
   [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
-  /// From when on that node is expected to have room for the pod, if it is reserved for it (`scheduler_options::backfill`). O(1).
+  /// When the nominated node is expected to have room, if it is reserved for the pod (`scheduler_options::backfill`). O(1).
   [[nodiscard]] std::optional<instant> reserved_from(pod_id pod) const noexcept;
-  /// The attempt by which the pod has its node; none if it has none, or was added with it. O(1).
+  /// The attempt that gave the pod its node; none if it has no node, or was added with it. O(1).
   [[nodiscard]] bind_attempt attempt_of(pod_id pod) const noexcept;
-  /// The priority that the pod was added with, its priority class's if it said none; 0 for an id that nothing has. O(1).
+  /// The priority that the pod was added with; that of its priority class if the spec had none; 0 for an id that nothing has. O(1).
   [[nodiscard]] std::int32_t priority_of(pod_id pod) const noexcept;
   /// What add_group or update_group said last; null for an id that nothing has, and while the group is only expected. Valid until the
   /// group is updated or removed. O(1).
@@ -76,21 +76,21 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] device_state devices_of(node_id node) const noexcept;
   [[nodiscard]] std::uint64_t cookie_of(node_id node) const;
   [[nodiscard]] std::uint64_t cookie_of(pod_id pod) const;
-  /// What is free, allocatable or requested of a resource on a node, in the units of `integer_resources`; 0 if it has none of it.
+  /// How much of a resource is allocatable on a node, or requested there, in the units of `integer_resources`; 0 if it has none of it.
   [[nodiscard]] std::int64_t allocatable(node_id node, std::string_view resource) const;
   [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
-  /// What its owners have not drawn yet of a room that is held on a node, which `requested` contains, in the same units; 0 if none of it is
+  /// What the owners of a held room have not drawn of it yet on a node, which `requested` contains; same units; 0 if nothing of it is
   /// held there. O(log parts + resources held).
   [[nodiscard]] std::int64_t left_of_room(std::string_view room, node_id node, std::string_view resource) const;
   /// The reservation of that name, in whichever namespace its pod is: the first that came. O(reservations).
   [[nodiscard]] std::optional<pod_id> find_reservation(std::string_view name) const;
   /// The reservation (`pod_spec::reservation`) that a pod on a node draws from; a default id if from none. O(1).
   [[nodiscard]] pod_id reservation_of(pod_id pod) const noexcept;
-  /// What a reservation has left for its owners, in the units of `integer_resources`; 0 if the pod is none, or has no node, or an owner has
-  /// it that it was for once. O(1).
+  /// What a reservation has left for its owners, in the units of `integer_resources`; 0 if the pod is no reservation, has no node, or
+  /// was for one owner only, which has it. O(1).
   [[nodiscard]] std::int64_t left_of(pod_id reservation, std::string_view resource) const;
-  /// A word of a column with a name: of the host's, else of that which reserve hooks count; nothing if there is none, or no such object.
-  /// O(columns).
+  /// A word of a named column: of the host's column, else of the one that reserve hooks count; nothing if there is no such column or
+  /// object. O(columns).
   [[nodiscard]] std::optional<std::int64_t> column_of(node_id node, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(group_id group, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(pod_id pod, std::string_view column) const;

@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What is counted of a queue, with all that are below it. Amounts are in the units of `integer_resources`, those that are not 0.
+/// What is counted of a queue and all queues below it. Amounts are in the units of `integer_resources`, without zeros.
 struct queue_usage {
   integer_resources used = {};       ///< by pods on nodes
   integer_resources requested = {};  ///< by all of its pods, those on nodes included; not counted by flavor
@@ -53,11 +53,11 @@ class GANGSCHED_API queue_questions {
   const model::cluster_state* state_;
 };
 
-/// Queues and flavors of a cluster, and their changes. A call does all it says, or returns an error and changes nothing; of the errors that
-/// `cluster` names these have `unknown`, `duplicate`, `busy`, `overflow` and those of `check` (validate.hpp).
+/// Queues and flavors of a cluster, and their changes. A call does all it says, or returns an error and changes nothing. Of the errors that
+/// `cluster` names, these calls return `unknown`, `duplicate`, `busy`, `overflow` and those of `check` (validate.hpp).
 ///
-/// Whoever changes a queue or flavor wakes whom it may help. Queues can be changed and removed whatever runs in them, and may use more than
-/// their limits then.
+/// A change of a queue or flavor wakes the pods that it may help. Queues can be changed and removed while pods run in them, which may then
+/// use more than the limits.
 class GANGSCHED_API cluster_queues : public queue_questions {
  public:
   explicit cluster_queues(model::cluster_state& of) noexcept : queue_questions(of), state_(&of) {}
@@ -69,8 +69,8 @@ class GANGSCHED_API cluster_queues : public queue_questions {
   result<queue_id> add(const queue_spec& spec);
   /// Replaces the spec; the name must stay (wrong_state). As add; the parent may change, and all that is counted moves along.
   result<void> update(queue_id queue, const queue_spec& spec);
-  /// Pods that are in it by its namespaces are in none. While pods, groups or queues name it, it is one that is only named: they stay, and
-  /// those that wait go on waiting. O(depth · kinds · flavors), and O(pods) if it takes namespaces.
+  /// Pods that are in it by its namespaces are then in no queue. While pods, groups or queues name it, it remains as a name only: they
+  /// stay, and waiting pods go on waiting. O(depth · kinds · flavors), and O(pods) if it takes namespaces.
   result<void> remove(queue_id queue);
   /// Adds a flavor or replaces it. Nodes are of the first flavor by name whose labels they have: of one without labels all are. Plans are
   /// made anew. O(nodes · flavors · labels + pods on nodes that are of another one now).

@@ -10,37 +10,37 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// How much of what pods of prod do not use is lent to those of batch and mid: Koordinator's ColocationStrategy with its defaults.
+/// How much of what prod pods do not use is lent to batch and mid pods: Koordinator's ColocationStrategy with its defaults.
 struct colocation_strategy {
-  /// What is counted of pods of prod and mid for batch: what they use, what they request, or of each pod the larger of the two.
+  /// What prod and mid pods count for when batch is worked out: their usage, their requests, or of each pod the larger of the two.
   enum class policy : std::uint8_t { usage, request, max_usage_request };
   struct of_resource {
-    std::int64_t reclaim_percent;  ///< of the capacity that may be in use; what is above is a safety margin
-    policy by = policy::usage;     ///< (of CPU `request` is taken for `usage`, as in Koordinator)
-    std::optional<std::int64_t> batch_percent = {};  ///< of the capacity, what batch has at most
-    std::int64_t mid_percent = 100;                  ///< the same of mid, without what is unallocated
+    std::int64_t reclaim_percent;  ///< of the capacity: what may be in use; the rest is a safety margin
+    policy by = policy::usage;     ///< (for CPU `request` means `usage`, as in Koordinator)
+    std::optional<std::int64_t> batch_percent = {};  ///< of the capacity: the most that batch has
+    std::int64_t mid_percent = 100;                  ///< the same for mid, without what is unallocated
   };
   of_resource cpu{.reclaim_percent = 60}, memory{.reclaim_percent = 65};
   std::int64_t mid_unallocated_percent =
       0;  ///< of what nobody of prod has requested, what mid has beside what is reclaimed
-  instant degrade_after = std::chrono::minutes{15};  ///< without a measurement nothing is lent
-  instant update_after = std::chrono::minutes{5};    ///< by then also what changed little is said
-  double least_change = 0.1;                         ///< of what is lent: less is not worth to say before
+  instant degrade_after = std::chrono::minutes{15};  ///< nothing is lent if the last measurement is older
+  instant update_after = std::chrono::minutes{5};    ///< after this time small changes are set, too
+  double least_change = 0.1;                         ///< of what is lent: smaller changes wait for `update_after`
 };
 
-/// Of one resource of a node (thousandths of CPUs, bytes): what the amounts are worked out from.
+/// What the amounts of one resource of a node are worked out from (thousandths of CPUs, bytes).
 struct colocation_load {
   std::int64_t capacity = 0, reserved = 0;
-  std::int64_t system_used = 0;  ///< by nobody's pod
+  std::int64_t system_used = 0;  ///< by no pod: by the system itself
   std::int64_t requested = 0, used = 0,
                larger = 0;  ///< of pods of prod and mid: sums of requests, of uses, of the larger of each
   std::int64_t prod_requested = 0;
-  std::int64_t reclaimable = 0;  ///< of prod, as it is forecast
+  std::int64_t reclaimable = 0;  ///< of prod pods, as forecast
   std::int64_t unused = 0;       ///< of the node; may be negative
 };
-/// max(0, capacity − margin − max(system used, reserved) − used), with margin = ⌊capacity · (100 − reclaim percent)/100⌋; by request
-/// max(0, capacity − margin − reserved − requested); at most ⌊capacity · batch percent/100⌋. Products are doubles, as in Koordinator.
-/// Source: CalculateBatchResourceByPolicy, pkg/slo-controller/noderesource/plugins/util, 1.7.0. O(1).
+/// By usage max(0, capacity − margin − max(system used, reserved) − used), by max_usage_request `larger` replaces used; in doubles. By
+/// request max(0, capacity − margin − reserved − requested); at most ⌊capacity · batch percent/100⌋. Margin: ⌊capacity · (100 −
+/// reclaim percent)/100⌋. Source: CalculateBatchResourceByPolicy, pkg/slo-controller/noderesource/plugins/util, 1.7.0. O(1).
 [[nodiscard]] GANGSCHED_API std::int64_t batch_amount(const colocation_strategy::of_resource& by,
                                                       const colocation_load& of) noexcept;
 /// max(0, min(reclaimable, ⌊capacity · mid percent/100⌋, unused)) + ⌊max(0, capacity − max(system used, reserved) − requested by prod) ·
@@ -57,8 +57,8 @@ struct cell_share {
 };
 
 /// Works out, from what the host measured (columns, docs/colocation.md), how much of `resources_of(batch)` and `resources_of(mid)` each
-/// node has, and tells the cluster: Koordinator's controller of node resources. It stands beside a scheduler, which knows nothing of it:
-/// to that they are amounts that nodes have. As long as a pod is not measured it counts by its request. After a restart it tells again.
+/// node has, and sets that in the cluster, as Koordinator's controller of node resources does. Schedulers see just amounts that nodes have.
+/// A pod that is not measured counts by its request; for batch by max_usage_request, not at all. After a restart all is set again.
 class GANGSCHED_API colocation {
  public:
   explicit colocation(const colocation_strategy& strategy = {}) : strategy_(strategy) {}
@@ -80,9 +80,9 @@ class GANGSCHED_API colocation {
   /// O(pods there · what they have + cells).
   [[nodiscard]] std::vector<cell_share> in_cells(const cluster& on, node_id node, instant now) const;
 
-  /// The pods of batch and mid that have to leave a node so that the others have as much of each resource as they request: of the lowest
-  /// priority first, then those that use most, of memory if that is short, else of CPU, the last that came first. The host deletes them;
-  /// Koordinator's agent does so by what they use, and throttles CPU before. Nobody if all fit. O(pods there · log).
+  /// The batch and mid pods that have to leave a node so that the others have as much of each resource as they request: lowest priority
+  /// first, then those that use most (of memory if that is short, else of CPU), then the latest arrivals. The host deletes them;
+  /// Koordinator's agent goes by what they use instead, and throttles CPU before. Empty if all fit. O(pods there · log).
   [[nodiscard]] static std::vector<pod_id> in_excess(const cluster& on, node_id node);
 
  private:

@@ -17,7 +17,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-/// The cache line at @p address will be needed soon. What is far apart comes in the time of one if it is asked for together.
+/// Prefetches the cache line at @p address. Several distant lines that are requested together arrive in the time of one.
 inline void prefetch(const void* address) noexcept {
   asm volatile("");  // gcc drops calls of functions that do nothing else
   __builtin_prefetch(address, 1);
@@ -118,8 +118,8 @@ class GANGSCHED_API matrix_column final : public column_base {
   std::vector<std::int64_t> data_;
 };
 
-/// A column whose words stand beside those of others in @p Member's struct, of which there is one a row: for tables whose rows come and go
-/// one by one, so that each is a cache line and not one a column.
+/// A column whose words are members of a struct, @p Member, with one struct per row: for tables whose rows come and go one by one, so that
+/// a row is one cache line and not one per column.
 template <auto Member>
 class word_column final : public column_base {
   using row_type = typename detail::member_of<decltype(Member)>::row;
@@ -159,7 +159,7 @@ class word_object_column final : public column_base {
     if constexpr (used_again) spares_.reserve(most_spares);
   }
   word_object_column(const word_object_column&) = delete;
-  /// Copies of the objects of @p from. The rows are as many, and have none.
+  /// Copies the objects of @p from. @pre as many rows, without objects
   word_object_column& operator=(const word_object_column& from) {
     for (std::size_t i = 0; i < rows_->size(); ++i) {
       if (const T* const object = (*from.rows_)[i].*Member) (*rows_)[i].*Member = new T(*object);
@@ -181,14 +181,14 @@ class word_object_column final : public column_base {
     }
     there = object.release();
   }
-  /// An empty object for `set`: one that is done with, if there is one.
+  /// An empty object to fill and `set`: a retired one, if there is one.
   [[nodiscard]] std::unique_ptr<T> make() {
     if (spares_.empty()) return std::make_unique<T>();
     std::unique_ptr<T> made{spares_.back()};
     spares_.pop_back();
     return made;
   }
-  /// One that was made and not set.
+  /// Takes back an object of make() that was not set.
   void give_back(std::unique_ptr<T> object) noexcept { retire(object.release()); }
 
   void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {

@@ -47,17 +47,17 @@ class GANGSCHED_API counter_table {
   /// How many have a number; and how many got one since the last sweep.
   [[nodiscard]] std::size_t known() const noexcept { return all_.size() - free_.size(); }
   [[nodiscard]] std::size_t made() const noexcept { return made_; }
-  /// Forgets those that @p used, by number, does not name, with scopes that no other has; marks the names of the scopes that stay. Returns
-  /// whether any went. No transaction is open.
+  /// Forgets counters that @p used, by number, does not name, and scopes that no other counter has; marks the names of the other scopes.
+  /// Returns whether any counter went. @pre no transaction is open
   bool sweep(const std::vector<bool>& used, interner& names);
 
-  /// One class with pods more, or less, names it. True if it came to life, or died, by that.
+  /// One more (or one less) class with pods names it. True if the counter came to life (or died) by that.
   bool add_user(counter_id id);
   bool remove_user(counter_id id);
 
   /// The live counters whose scope has a pod with these labels in it, ascending. O(labels + scopes that name one of them, or none).
   [[nodiscard]] std::vector<counter_id> matching(symbol ns, const label_map& labels, const label_map& ns_labels) const;
-  /// Whether some live counter's namespace selectors say something else of a namespace when its labels change.
+  /// Whether the namespace selectors of some live counter match differently once the namespace has the labels @p after.
   [[nodiscard]] bool minds(symbol ns, const label_map& before, const label_map& after) const;
 
   /// Pods in a domain. O(1).
@@ -111,7 +111,7 @@ class GANGSCHED_API counter_table {
 [[nodiscard]] GANGSCHED_API bool matches(const pod_scope& scope, symbol ns, const label_map& labels,
                                          const label_map& ns_labels);
 
-/// Tuples of words as one word, for keyed hooks with more to say: equal words, equal tuples, until `clear`. Never iterated.
+/// Encodes tuples of words as one word, for keyed hooks that return several: equal words, equal tuples, until `clear`. Never iterated.
 class GANGSCHED_API tuple_table {
  public:
   tuple_table();

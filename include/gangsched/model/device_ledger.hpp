@@ -44,7 +44,7 @@ class GANGSCHED_API device_ledger {
   device_ledger(undo_log& undo, change_log& log, interner& names, node_table& nodes, pod_table& pods,
                 class_table& classes, const resource_kinds& kinds, bool& in_hook);
   device_ledger(const device_ledger&) = delete;
-  /// What the host answers about devices is kept with them: whoever has a matcher has inventories of its own. O(nodes) then.
+  /// Inventories hold what the host's matcher answered, so a ledger with a matcher gets inventories of its own, in O(nodes).
   device_ledger& operator=(const device_ledger& from);
 
   resource_claim_table resource_claims;
@@ -54,12 +54,12 @@ class GANGSCHED_API device_ledger {
     const device_inventory* const inventory = nodes_.inventory[node];
     return inventory != nullptr ? device_state{inventory, nodes_.devices.row(node)} : device_state{};
   }
-  /// What a pod of @p cls asks of the node's devices, with its claims that are not on it; nothing if the node has none that it asks for.
-  /// O(requests).
+  /// What a pod of @p cls asks of the node's devices, with those of its claims that are not allocated there; nothing if the node has none
+  /// of that. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
-  /// That, of a node with devices whose kubelet aligns nothing, if it is one thing only: what most pods ask for. O(requests).
+  /// The same if it is a single want, on a node with devices whose kubelet aligns nothing: the usual case. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
-  /// What a hook sees of a node, asked for pods of @p cls, that changes without a record about that node.
+  /// What hooks see of a node, asked for pods of @p cls, that can change without a log record about that node.
   [[nodiscard]] static reads elsewhere(const pod_class& cls) noexcept {
     return cls.claims.empty() ? reads::nothing : reads::claims;
   }
@@ -71,12 +71,12 @@ class GANGSCHED_API device_ledger {
   // --- pods that come and go
   /// Chooses the devices that the pod is to have on @p node, before it is put there. False if there are none for it.
   bool claim_devices(row_t pod, row_t node, const device_rules& rules = {});
-  /// The same where a scheduler decides: what its claims had there, before their last pod left, binds nobody any more.
+  /// The same for a scheduler's decision: what the pod's claims had there before their last pod left does not bind it.
   bool claim_anew(row_t pod, row_t node, const device_rules& rules);
-  /// Makes the claim of what the host says that a pod on @p node holds already; if that is nothing, leaves it open. Then its shared claims.
+  /// Claims what the host says that a pod on @p node holds; if it says nothing, leaves that open. Then the pod's shared claims.
   void claim_held(row_t pod, row_t node, std::span<const held_device> held);
-  /// Counts what the pod, of class @p cls, has in use there, chosen now if it was not before, and itself among its shared claims' users; or
-  /// takes that back, and the pod keeps what it had, so that it can be put back as it was.
+  /// Counts the devices of the pod, of class @p cls, as in use, chosen now if they were not before, and the pod as a user of its shared
+  /// claims; or takes that back. The pod then keeps its devices, so that it can be put back as it was.
   void pod_came(row_t pod, const pod_class& cls, row_t node) {
     const bool shares = !cls.claims.empty();
     if (nodes_.inventory[node] != nullptr) {
@@ -85,8 +85,8 @@ class GANGSCHED_API device_ledger {
     }
     if (shares) count_users(cls, node, +1);
   }
-  /// The same of one that is made again and has just what it had (`pod_table::claim`), nothing included: nothing is chosen, and its claims
-  /// follow when all of their users are there (`allocate_again`).
+  /// The same for a restored pod, with exactly the devices that it had (`pod_table::claim`), even if none: nothing is chosen. Its
+  /// shared claims follow when all of their users are there (`allocate_again`).
   void pod_came_again(row_t pod, const pod_class& cls, row_t node) {
     count_devices(pod, node, +1);
     for (const resource_claim_id claim : cls.claims)
@@ -96,11 +96,11 @@ class GANGSCHED_API device_ledger {
     count_devices(pod, node, -1);
     if (!cls.claims.empty()) count_users(cls, node, -1);
   }
-  /// The devices of a reservation, which has some on @p node, are to be had as long as it is not closed.
+  /// Makes the devices that a reservation has on @p node available, until it is closed.
   void open_reservation(row_t pod, row_t node) { count_devices(pod, node, -1); }
-  /// It has what @p taken left of @p held there, which is what it has as a whole; null: nothing.
+  /// Lets it hold again what @p taken leaves of @p held, which is all that it has as a whole; null: nothing.
   void close_reservation(row_t pod, row_t node, const device_claim* held, std::span<const device_claim* const> taken);
-  /// Chooses for the pod, before it is put there, among the devices of an open reservation. False if those are not enough for it.
+  /// Chooses devices for the pod, before it is put there, among those of an open reservation. False if they do not suffice.
   bool claim_within(row_t pod, row_t node, const device_claim& held);
   /// Forgets what the pod had on a node that it has left, and its shared claims that nobody has any more.
   void drop_claim(row_t pod) {
@@ -108,7 +108,7 @@ class GANGSCHED_API device_ledger {
     drop_unused(classes_[pods_.cls[pod]].claims);
   }
   void drop_unused(std::span<const resource_claim_id> shared);
-  /// From now on the shared claims of a pod of @p cls last as long as their users.
+  /// The pod, of class @p cls, runs: from now on its shared claims last only as long as their users.
   void pod_runs(const pod_class& cls);
   /// The first pod of a class that names shared claims came, or the last one went.
   void class_came(const pod_class& cls);
@@ -123,12 +123,12 @@ class GANGSCHED_API device_ledger {
     resource_claims.kept.set(claim, kept);
     allocate(claim, node, std::move(devices));
   }
-  /// The inventory that nodes with equal devices share, of which the host @p said that. O(inventories), for a new one also what the host is
-  /// asked.
+  /// The inventory that nodes with equal devices share; @p said is what the host told of them. O(inventories); for a new one also the
+  /// questions to the host.
   [[nodiscard]] std::shared_ptr<const device_inventory> share(device_inventory&& inventory, const node_devices& said);
   /// Marks the unhealthy ones of a new node's devices.
   void mark_devices(row_t node);
-  /// Around a change of a node's devices: what each pod there has, by id; and as much of that as there is now.
+  /// Around a change of a node's devices: takes what each pod has, by device id; gives back what is there now and keeps the rest as absent.
   [[nodiscard]] node_claims take_claims(row_t node);
   void give_claims(row_t node, const node_claims& all);
 
@@ -137,7 +137,7 @@ class GANGSCHED_API device_ledger {
   [[nodiscard]] const device_matcher& matcher() const noexcept { return matcher_; }
   /// Asks the host about the expressions of @p requests what it was not asked before.
   void ask_host(std::span<const device_request> requests);
-  /// Whether there is somebody to ask, if there is something.
+  /// False if @p requests have expressions and there is no matcher to evaluate them.
   [[nodiscard]] bool can_ask(std::span<const device_request> requests) const;
 
   // --- for collections

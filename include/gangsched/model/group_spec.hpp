@@ -47,8 +47,8 @@ struct gang {
   bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
   match_policy match = match_policy::waiting_and_running;
   bool strict = false;  ///< permit mode: a member without a node sends the waiting ones back
-  /// Members are evicted when for so long some ran but fewer than the minimum had a node, here or in a group below (KAI's stale gangs:
-  /// 60 s), and again after so long, at least a second, while they run on. Absent: they stay. A group that is done stays too.
+  /// Evicts the members when for so long some ran but fewer than the minimum had a node, here or in a group below (KAI's stale gangs:
+  /// 60 s), and again after the same time, at least a second, while they run on. Absent: they stay, as do those of a group that is done.
   std::optional<instant> stale_after = {};
 };
 
@@ -74,7 +74,7 @@ struct topology_slice {
   std::int32_t size = 1;
 };
 
-/// What becomes of a group that cannot have its minimum in the domain where some of its members are: one lost its node, say.
+/// What happens to a group that cannot get its minimum in the domain of its placed members, for example after one lost its node.
 enum class full_domain : std::uint8_t {
   wait,  ///< those without a node wait
   move,  ///< its members are evicted together if the whole group finds room then, in another domain or in this one
@@ -133,8 +133,8 @@ struct group_spec {
   std::vector<group_dependency> start_after = {};
   std::vector<group_affinity> affinity = {};
   std::vector<group_ratio> ratios = {};  ///< all of them hold; one to a group that is gone does not
-  /// Of its pods that do not say it themselves (`pod_spec`): by when they should have ended, and how long they should wait at most; 0:
-  /// nobody minds. A group that starts as one has to start when the first of its members that wait has to.
+  /// For its pods that do not say it themselves (`pod_spec`): by when they should have ended, and how long they should wait at most; 0:
+  /// no limit. A group that starts as one has to start when the first of its waiting members has to.
   std::optional<instant> deadline = {};
   instant max_wait{0};
   bool done = false;  ///< nothing of it runs any more and nothing will

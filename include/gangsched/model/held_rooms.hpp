@@ -31,8 +31,8 @@ struct held_room_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-/// Room of nodes that is held for its owners. What is left of it counts as used on the node, to everybody but its owners: who asks for them
-/// has it lifted (`lift`). A pod of an owner's class draws what it requests, as far as there is that much.
+/// Room of nodes that is held for its owners. What is left of it counts as used on the node. Code that asks on behalf of an owner lifts
+/// it first (`lift`). A pod of an owner's class draws what it requests, as far as the room has that much.
 ///
 /// left(kind) = max(0, held − requests of owners on the node), and the node's usage contains left(kind), unless the room is lifted.
 class GANGSCHED_API held_rooms {
@@ -59,7 +59,7 @@ class GANGSCHED_API held_rooms {
   [[nodiscard]] const held_room_record* find(symbol owner) const noexcept;
   /// What is left of it on @p node. O(log parts + kinds held).
   [[nodiscard]] std::int64_t left(const held_room_record& room, row_t node, resource_kind kind) const noexcept;
-  /// What owners have drawn of what the room of that name, if there is one, holds on @p node, also of what scores go by. O(log parts).
+  /// What owners have drawn of the room of that name on @p node; 0 if there is no such room. Also for kinds that scores use. O(log parts).
   [[nodiscard]] std::int64_t drawn(symbol owner, row_t node, resource_kind kind) const noexcept;
   /// Of a room that there is.
   [[nodiscard]] row_t row_of(symbol owner) const noexcept { return by_owner_.find(owner, {}); }
@@ -71,8 +71,8 @@ class GANGSCHED_API held_rooms {
     }
   }
 
-  /// While it lives, what is left of the room of a class counts as free: on @p node, or wherever some is held. Nothing happens if the class
-  /// owns none, or it is lifted already. What pods draw meanwhile is to be taken back before it ends. O(parts · kinds).
+  /// While it lives, what is left of the room of a class counts as free: on @p node, or on all its nodes. It does nothing if the class
+  /// owns no room, or that is lifted already. What pods draw meanwhile must be taken back before it ends. O(parts · kinds).
   class lift {
    public:
     lift(held_rooms& rooms, const pod_class& cls, row_t node = no_row) noexcept {

@@ -19,16 +19,16 @@ enum class quirk : std::uint8_t {
   negative_namespace_selectors,
   /// NodeResourcesFit scores without the pod's own `resources`; its filter honours them (3.4).
   scores_without_pod_level_requests,
-  /// In preemption's trials a port is free once one pod that has it is away, though another has it too.
+  /// In preemption's trials a port is free once one pod that uses it is removed, even if another one uses it too.
   trials_know_ports_once,
-  /// There taking a terminating pod away lowers the counts of PodTopologySpread, which never had it (7.2).
+  /// In these trials, removing a terminating pod lowers the counts of PodTopologySpread, which never included it (7.2).
   trials_count_terminating_pods,
-  /// InterPodAffinity has no eye for the anti-affinity of nominated pods while no placed pod's is against the pod (1.3, 6.2).
+  /// InterPodAffinity ignores the anti-affinity of nominated pods, unless that of some placed pod is against the pod (1.3, 6.2).
   idle_affinity_filter,
 };
 
-/// Whose behaviour is followed: of a release, defects included, unless they are taken out one by one. Upstream's word for word is
-/// the default; whoever wants the documented meaning says so.
+/// Whose behaviour is followed: a release's, with its defects unless they are excluded one by one. The default follows upstream exactly;
+/// for the documented meaning, exclude the quirks in question.
 /// @code
 /// gangsched::cluster cluster{{.semantics = gangsched::kube_semantics{}.without(gangsched::quirk::negative_namespace_selectors)}};
 /// @endcode

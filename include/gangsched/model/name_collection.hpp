@@ -7,11 +7,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Whatever is interned or numbered because somebody named it (names, kinds, counters, …) goes when nobody does any more: classes without
-/// pods when they are many, everything in a collection, which is due when as many of something were made since the last one as it found in
-/// use, and some. It keeps the numbers of what is used, so that whatever hangs on a node, pod, class or group is right as it was; who has
-/// more than that (plans, indexes) makes it anew when `topology_table::plan_epoch` or `freed` moves. It reads every table of the cluster,
-/// and has those that number something swept.
+/// Frees what was interned or numbered because somebody named it (names, kinds, counters, …) once nothing names it: classes without pods
+/// when they are many, everything else in a collection. One is due when as many of something were made since the last one as that found in
+/// use, plus some. Numbers in use never change, so whatever refers to a node, pod, class or group stays valid. Code that keeps
+/// more than that (plans, indexes) makes it anew when `topology_table::plan_epoch` or `freed` moves. A collection reads every table of the
+/// cluster, and sweeps those that give out numbers.
 class GANGSCHED_API name_collection {
  public:
   explicit name_collection(cluster_state& of) noexcept : state_(of) {}

@@ -46,11 +46,11 @@ inline constexpr std::string_view cpu_mean = "load.cpu.mean";
 inline constexpr std::string_view cpu_deviation = "load.cpu.deviation";
 inline constexpr std::string_view memory_mean = "load.memory.mean";
 inline constexpr std::string_view memory_deviation = "load.memory.deviation";
-/// Of nodes, what the shares of CPU are of where it is not what is allocatable, as where kubelet keeps some for itself (a count:
+/// Of nodes: the CPU that the shares are percentages of, if that is not what is allocatable, as where kubelet reserves some (a count:
 /// thousandths).
 inline constexpr std::string_view cpu_capacity = "load.cpu.capacity";
-/// Of nodes: what there is of memory with what kubelet keeps for itself; and what is reserved of both, if that is not the difference to
-/// what is allocatable (counts).
+/// Of nodes: memory including what kubelet reserves; and what is reserved of CPU and of memory, if that is not capacity less what is
+/// allocatable (counts).
 inline constexpr std::string_view memory_capacity = "load.memory.capacity";
 inline constexpr std::string_view cpu_reserved = "load.cpu.reserved";
 inline constexpr std::string_view memory_reserved = "load.memory.reserved";

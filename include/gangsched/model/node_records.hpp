@@ -36,11 +36,11 @@ struct known_node {
 [[nodiscard]] GANGSCHED_API std::int64_t amount_of(const model::node_record& record, resource_kind kind) noexcept;
 /// Sets an amount that its spec does not name; 0: it has none. O(amounts · log amounts).
 GANGSCHED_API void set_beside_spec(const model::resource_kinds& kinds, model::node_record& record, amount has);
-/// As that comes to, of what @p before has and the spec says of what is not the same. @p allocatable and @p devices: unless they are.
+/// The record for a changed spec: equal parts are taken from @p before. @p allocatable and @p devices are used only if they changed.
 [[nodiscard]] GANGSCHED_API std::unique_ptr<const model::node_record> changed_node_record(
     model::cluster_state& state, const model::node_record& before, const node_spec& spec, const known_node& known,
     const integer_resources& allocatable, std::optional<device_inventory> devices);
-/// What plugins may read in which the two differ, beside what is known to be the @p same. O(size of the records).
+/// The facets in which the two records differ; those in @p same are known to be equal. O(size of the records).
 [[nodiscard]] GANGSCHED_API reads difference(const model::node_record& before, const model::node_record& after,
                                              reads same);
 

@@ -22,7 +22,7 @@ struct pod_table;
 struct column_use {
   std::uint32_t column;
   row_t row;
-  std::uint32_t generation;  ///< of the row: what is noted of an object that is gone comes to nothing
+  std::uint32_t generation;  ///< of the row, so that uses of a removed object are ignored
   std::int64_t amount;
 };
 
@@ -57,7 +57,7 @@ class GANGSCHED_API own_columns {
   own_columns& operator=(const own_columns& from);
 
   // --- columns
-  /// Without a name: nobody else's. O(rows).
+  /// An empty name: a column that nobody else can find. O(rows).
   std::uint32_t make(scope_number of, std::string_view name, column_writer writer, reads facet);
   [[nodiscard]] std::optional<std::uint32_t> find(scope_number of, std::string_view name,
                                                   column_writer writer) const noexcept;
@@ -87,21 +87,21 @@ class GANGSCHED_API own_columns {
   [[nodiscard]] const scope_row_record& record(row_t row) const noexcept { return *records_[row]; }
   /// Rows ever used.
   [[nodiscard]] row_t row_count() const noexcept { return rows_.count(); }
-  /// Its words are zeros before.
+  /// @pre all words of the row are zero
   void remove_row(row_t row);
 
   // --- rows of nodes, groups and pods, as they come and go
   void grow(scope_number of, row_t rows);
   /// Zeros the words of a row that goes. What goes says so in the log itself.
   void clear(scope_number of, row_t row);
-  /// Zeros those of the host's, while the object lasts: a change for each.
+  /// Zeros the host's words of a row whose object stays, with a change record for each.
   void clear_host_words(scope_number of, row_t row);
 
   // --- what reserve hooks note
   /// Adds to a column and notes that it is the pod's. O(what is noted for it).
   void note(row_t pod, const column_use& use);
   [[nodiscard]] bool has_notes(row_t pod) const noexcept { return pod < noting_ && noted_[pod] != nullptr; }
-  /// What is noted for the pod counts no more (@p sign −1), or again, while it is away from its node in a trial.
+  /// Stops counting what is noted for the pod (@p sign −1), or counts it again, while a trial has the pod off its node.
   void count(row_t pod, std::int64_t sign) {
     if (has_notes(pod)) count_noted(pod, sign);
   }
@@ -113,7 +113,7 @@ class GANGSCHED_API own_columns {
   /// Words that are 0, and names that nothing has, count for nothing.
   void digest_into(digest& out) const;
 
-  /// How much there is; and back to that, as far as the undo log does not say it. Words made since must be gone.
+  /// How much there is, and a return to it, as far as the undo log does not cover that. Words made since must be gone.
   struct extent {
     std::size_t columns, scopes;
     std::uint32_t makers;

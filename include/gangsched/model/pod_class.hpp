@@ -202,7 +202,7 @@ struct pod_class {
   std::shared_ptr<const reservation_terms> reserves;    ///< null: it is no reservation
   std::shared_ptr<const reservation_affinity> room_in;  ///< null: it need not be in one
   std::vector<std::string> exact_reservation;           ///< resources, in its own order (reservation_table::lets)
-  /// Resources that a part of its spec requests 0 of, which are not absent then. Of reservations, and of pods with `exact_reservation`.
+  /// Resources that a part of its spec requests 0 of, so they count as present. For reservations, and pods with `exact_reservation`.
   std::vector<std::string> requests_none;
   bool ignores_reservations = false;
   /// The sets of owners of reservations that it is in, ascending (reservation_table.hpp).

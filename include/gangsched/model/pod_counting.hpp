@@ -60,12 +60,12 @@ class GANGSCHED_API pod_counting {
   void mark_terminating(row_t pod);
 
   // --- nodes and namespaces
-  /// Around a change of a node: what counts there moves along. `topology_table::settle` ends the change.
+  /// Around a change of a node: the counts of its pods move along. `topology_table::settle` ends the change.
   void node_came(row_t node);
   void node_leaves(row_t node);
   void set_node_record(row_t node, std::unique_ptr<const node_record> record);
-  /// Runs @p change, which gives a namespace the labels @p after, with what that means to counters around it. O(pods) if any
-  /// counter minds.
+  /// Runs @p change, which gives a namespace the labels @p after, and updates the counters around it. O(pods) if any
+  /// counter's namespace selector then matches differently.
   template <class Change>
   void relabel_namespace(symbol ns, const label_map& after, const Change& change) {
     if (!counters_.minds(ns, named_.labels_of(ns), after)) return change();
@@ -83,7 +83,7 @@ class GANGSCHED_API pod_counting {
   /// Fills what @p made names: counters of its affinity terms, its own spread constraints or, without any, the registered default
   /// ones with `default_selector`. New counters get numbers and do not live yet. O(terms).
   void name_counters(pod_class& made);
-  /// Makes @p matched what the class is matched by, with all that follows from it, and completes its key. O(matched).
+  /// Sets the counters that match the class to @p matched, derives what follows from that, and completes its key. O(matched).
   void match_counters(pod_class& made, std::vector<counter_id> matched) const;
   /// The selector of a pod's services and controller (kube-framework 7.1, helper.DefaultSelector): the services' selectors that match
   /// it, and its controller's. Absent if it comes to nothing. O(services).

@@ -12,8 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct pod_details;
 
-/// Pods come in crowds that differ in their names: specs that passed every check, and the classes they came to. A cache of what `check`,
-/// `requests_of` and `make_class` say, of pods without volumes and claims; forgetting it changes nothing.
+/// A cache of what `check`, `requests_of` and `make_class` say of pods without volumes and claims: many pods differ only in their names, so
+/// specs that passed every check are kept with their classes. Forgetting an entry changes nothing.
 class GANGSCHED_API pod_templates {
  public:
   struct known {

@@ -5,8 +5,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Since when pods run that say how long they will, and from when on nodes are reserved for those that wait. By pod row; there are words
-/// for rows up to the last that needed one, so that nothing is paid by clusters where nobody says anything.
+/// When pods with an expected run time started, and from when on nodes are reserved for waiting pods. By pod row, up to the last row that
+/// needed a word, so that clusters which use neither pay nothing.
 class pod_times {
  public:
   explicit pod_times(undo_log& undo) : started_(undo, never.count()), reserved_from_(undo, never.count()) {}
@@ -17,7 +17,7 @@ class pod_times {
   }
 
   static constexpr instant never = instant::max();
-  /// Reserved, but when is being looked for again: until then it keeps nobody out.
+  /// Reserved, but the time is being looked for again: until then the reservation keeps nobody out.
   static constexpr instant unknown_yet = instant::max() - instant{1};
 
   /// Nobody has said anything yet.

@@ -54,7 +54,7 @@ class GANGSCHED_API queue_counting {
   [[nodiscard]] class_id class_in(class_id cls, row_t queue);
   /// The row of that name, which is an expected one if there was none. O(length).
   [[nodiscard]] row_t expect(std::string_view name);
-  /// Somebody names the queue, or does no more: an expected one goes with the last.
+  /// Something names the queue, or stops naming it. An expected queue goes with the last name.
   void name(row_t queue);
   void unname(row_t queue);
 
@@ -64,14 +64,14 @@ class GANGSCHED_API queue_counting {
   /// A pod whose class says a queue is there, or goes. O(depth · kinds).
   void enter(row_t pod);
   void leave(row_t pod);
-  /// The part of the tree with that @p root that is in @p queue, made on first sight. O(parts of the tree).
+  /// The part of the tree under @p root whose pods are in @p queue, made on first sight. O(parts of the tree).
   [[nodiscard]] row_t part_for(row_t root, row_t queue);
   /// It comes on @p node (@p sign +1) or leaves it (−1). Takes memory for the undo log only. O(depth · kinds).
   void count(row_t pod, row_t node, const pod_class& cls, std::int64_t sign) {
     if (cls.queue) count_use(pod, node, cls, sign);
   }
-  /// Moves the pod to the queue that it should be in, with all that is counted of it, and writes that down. False if what is requested
-  /// there would not fit into words: then the call is to be taken back. O(depth · kinds).
+  /// Moves the pod, with all that is counted of it, to the queue that it should be in, and logs that. False if what is requested there
+  /// would not fit into 64 bits: the caller must then undo the call. O(depth · kinds).
   [[nodiscard]] bool settle(row_t pod);
   /// Of a group and all below it; and of the pods of these namespaces that no word of their own or their groups' keeps. O(pods below),
   /// O(pods).

@@ -40,17 +40,17 @@ enum class queue_state : std::uint8_t {
 /// Who may go so that a pod or a group of the same queue fits.
 enum class queue_preemption : std::uint8_t { never, lower_priority, lower_or_newer_equal_priority };
 
-/// Of whom a queue that uses less than it is guaranteed takes its own back.
+/// From whom a queue that uses less than its guarantee takes that back.
 enum class queue_reclaim : std::uint8_t { never, lower_priority, any };
 
-/// Whether whoever comes after may pass by the first one of a queue that does not get in.
+/// Whether later pods may pass the first one of a queue that does not get in.
 enum class head_rule : std::uint8_t { best_effort, strict };
 
 /// Which of its flavors a job gets (Kueue's flavorFungibility). They are looked at in the order of the queue's quotas.
 struct flavor_rules {
-  bool stops_at_borrowing = true;    ///< at the first that has room, though it would be borrowed (whenCanBorrow)
-  bool stops_at_preemption = false;  ///< at the first that has room once others have gone (whenCanPreempt)
-  bool avoids_borrowing = false;  ///< of those looked at: that where it borrows least, not that where nobody has to go
+  bool stops_at_borrowing = true;    ///< stop at the first with room, even if it must be borrowed (whenCanBorrow)
+  bool stops_at_preemption = false;  ///< stop at the first with room after preemption (whenCanPreempt)
+  bool avoids_borrowing = false;  ///< of those looked at, the one that borrows least wins, not one without preemption
 };
 
 struct queue_spec {

@@ -34,7 +34,7 @@ constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(reads set) noexcept { return set != reads::nothing; }
 [[nodiscard]] constexpr bool covers(reads set, reads wanted) noexcept { return (set & wanted) == wanted; }
 
-/// The facet of the @p nth who makes columns, a plugin or the host. There are nineteen: who comes later shares one, and is asked more often
+/// The facet of the @p nth maker of columns, a plugin or the host. There are nineteen: later makers share one, and are asked more often
 /// than need be.
 [[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept {
   return static_cast<reads>(1u << (13 + nth % 19));

@@ -25,7 +25,7 @@ enum class allocate_policy : std::uint8_t {
   restricted  ///< of the resources that are restricted an owner's request has to be left there as a whole
 };
 
-/// Whether a reservation may hold what pods have that run already and are among its owners: they draw from it then, and what they leave
+/// Whether a reservation may hold what running pods among its owners already have: they then draw from it, and what they leave
 /// stays held.
 enum class pre_allocation : std::uint8_t {
   none,
@@ -41,7 +41,7 @@ struct reservation_spec {
   std::vector<std::string> restricted = {};  ///< resources, of policy restricted; none given: all that it requests
   gangsched::pre_allocation pre_allocation = gangsched::pre_allocation::none;
   std::int64_t order = 0;  ///< least first; 0: after those that have one, by how full they would be
-  /// It is placed then, not before: from when it is added on, nodes drain toward it (maintenance, a job that is planned).
+  /// When it is placed, not before: from the time it is added, nodes drain toward it (maintenance, a planned job).
   std::optional<instant> starts = {};
   std::optional<instant> expires = {};  ///< it is to be removed then, whatever is left of it
   bool unschedulable = false;           ///< new owners pass it by, unless they name it

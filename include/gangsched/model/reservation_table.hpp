@@ -66,12 +66,12 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] bool names_pods() const noexcept { return naming_[0] != 0; }
 
   // --- reservations that come and go
-  /// The pod, whose class is one's, is a reservation from now on. True if nobody had these owners: classes are to be made anew.
+  /// The pod, whose class is a reservation's, becomes one. True if its set of owners is new: classes must then be made anew.
   bool add(row_t pod);
-  /// The pod is on no node and is none any more, who draws from it does not. True if no other has its owners. O(pods on @p node).
+  /// The pod, on no node now, stops being one; pods that draw from it stop. True if no other has its owners. O(pods on @p node).
   bool remove(row_t pod, row_t node);
-  /// The pod, which is on no node, is another reservation than it was, by its class. Who draws from it on @p node goes on. True if classes
-  /// are to be made anew. O(pods on the node).
+  /// The pod, on no node now, becomes the reservation that its new class says. Pods on @p node go on drawing from it. True if classes
+  /// must be made anew. O(pods on the node).
   bool renew(row_t pod, row_t node);
   /// The sets that a pod is in, ascending. O(sets · what they ask).
   [[nodiscard]] std::vector<row_t> owned_by(std::string_view ns, std::string_view name, const label_map& labels,
@@ -88,9 +88,9 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] std::int64_t drawn(row_t pod, resource_kind kind) const noexcept {
     return drawn_.at(row_of(pod), kind);
   }
-  /// Whether an owner that came after it has it that it is for once, or had it: it holds nothing then.
+  /// Whether it is for one owner only, and an owner that came after it has it, or has run: then it holds nothing.
   [[nodiscard]] bool spent(row_t pod) const noexcept;
-  /// The same, and the owner runs: it stays so.
+  /// Whether an owner that it was for has run: it stays spent, even after that owner leaves.
   [[nodiscard]] bool used_up(row_t pod) const noexcept;
   [[nodiscard]] std::uint32_t owners(row_t pod) const noexcept;
   /// Calls visit(pod) for the pods of the reservations with that set of owners, in order of arrival.
@@ -133,11 +133,11 @@ class GANGSCHED_API reservation_table {
   }
 
   // --- who draws
-  /// The pod, which has no node, is to draw from the reservation @p from, or from none. @p there: it was on its node before that was.
+  /// The pod, which has no node, is to draw from the reservation @p from, or from none. @p there: it was on its node before that.
   void choose(row_t pod, row_t from, bool there = false);
   [[nodiscard]] bool was_there(row_t pod) const noexcept { return pod < pod_rows_ && was_there_[pod]; }
-  /// Around a pod's stay on its node, after its requests were counted there and before they are taken back: what it is worth as a
-  /// reservation, or draws from one.
+  /// Around a pod's stay on its node, after its requests were counted there and before they are taken back: counts it as a reservation, or
+  /// as drawing from one.
   void came(row_t pod, row_t node) {
     if (!empty()) count(pod, node, +1);
   }

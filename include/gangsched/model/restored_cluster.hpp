@@ -11,16 +11,16 @@
 /// A cluster to plain data and back.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Rows of a table that were saved: they are taken again, each by whoever it was of.
+/// Takes the saved rows of a table again, each for the object that had it.
 class GANGSCHED_API row_restorer {
  public:
-  /// All rows are there and none is to be had but by `offer`. @pre nothing was taken yet
+  /// Makes all rows at once; a row can then be taken only by `offer`. @pre nothing was taken yet
   row_restorer(slots& of, const model::saved_rows& from);
   /// The next row that is taken is this one. False if it is out of bounds, offered already, or the one before was not taken.
   [[nodiscard]] bool offer(row_t row);
   /// Several of them, the first one first.
   [[nodiscard]] bool offer(const std::vector<row_t>& rows);
-  /// What was not taken is free, in that order. False if it is not just that.
+  /// Rows that were not taken become free, in the saved order. False if they are not exactly the saved free rows.
   [[nodiscard]] bool finish();
 
  private:
@@ -86,7 +86,7 @@ class GANGSCHED_API cluster_saver {
 /// Makes a cluster again. What the data says is checked like what a host says, and that it leads to a cluster with the digest that it has.
 class GANGSCHED_API cluster_restorer {
  public:
-  /// @p from is kept elsewhere. @p most_words: of a table of resources by row, so that a few bytes do not ask for all memory.
+  /// Keeps a reference to @p from. @p most_words bounds each table of resources by row, so that a few bad bytes cannot ask for all memory.
   cluster_restorer(const saved_cluster& from, const device_matcher& matcher, std::uint64_t most_words);
 
   /// Names, and columns up to there; nobody is in the cluster yet.

@@ -31,11 +31,11 @@ struct container {
   std::string image = {};
   std::vector<container_port> ports = {};
   bool sidecar = false;  ///< an init container with restartPolicy Always
-  /// What it may use at most: nothing is kept free for that, plugins that go by the load of nodes read it. It may be below the request.
+  /// The most it may use. Scheduling keeps nothing free for that; plugins that go by the load of nodes read it. May be below the request.
   resource_list limits = {};
 };
 
-/// What LoadAwareScheduling is to think that a pod uses, where it lets pods say so, instead of what it thinks of all.
+/// A pod's own estimate of its load, which LoadAwareScheduling uses in place of the general one if it is configured to.
 struct load_estimate {
   std::optional<std::int64_t> cpu_percent = {}, memory_percent = {};    ///< of the larger of request and limit
   std::optional<instant> after_scheduled = {}, after_initialized = {};  ///< so long it counts whatever was measured
@@ -57,7 +57,7 @@ struct attached_volume {
   std::string id;
 };
 
-/// What a pod's volumes mean for where it can run. The library knows no claims: the host resolves them, this came out.
+/// What a pod's volumes mean for where it can run. The library knows no PersistentVolumeClaims: the host resolves them into this.
 struct pod_volumes {
   bool unbound_claims = false;                         ///< a claim has to be bound first: no node will do
   std::optional<std::vector<std::string>> nodes = {};  ///< where the claims are, or can be, bound; absent: everywhere
@@ -71,8 +71,8 @@ struct pod_volumes {
   std::string claim_problem = {};
 };
 
-/// Devices that pods share (Kubernetes' ResourceClaim). They are on one node: where the first pod that names the claim is placed they are
-/// allocated, those after it go there too, and when the last one has left the node they are given back.
+/// Devices that pods share (Kubernetes' ResourceClaim). All are on one node: they are allocated where the first pod that names the claim is
+/// placed, later pods go there too, and when the last pod has left the node they are given back.
 struct resource_claim_spec {
   std::string name;
   std::string ns = "default";
@@ -109,7 +109,7 @@ struct pod_spec {
   std::vector<topology_spread> topology_spread_constraints = {};
   std::optional<std::int32_t> priority = {};  ///< absent: of the priority class, of the default class, else 0
   std::string priority_class = {};
-  /// Without a priority class; with one, its policy counts, and `never` here beside another is an error.
+  /// Used without a priority class; with one, the class's policy counts, and `never` here beside another policy is an error.
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
   std::string scheduler_name = "default-scheduler";  ///< of the profile that is for the pod
   std::vector<std::string> scheduling_gates = {};
@@ -133,8 +133,8 @@ struct pod_spec {
   /// on it (`scheduler_options::backfill`); nothing happens to who runs longer.
   instant expected_run_time{0};
   /// By when it should have ended, so that it has to start by `deadline − expected_run_time`; and how long it should wait at most, from
-  /// when it entered the queue (0: nobody minds). What it does not say the nearest group above it says. For LeastSlackSort and Deadline
-  /// (docs/deadlines.md); nothing happens to who runs beyond it.
+  /// when it entered the queue (0: no limit). If unset, the nearest group above says it. For LeastSlackSort and Deadline
+  /// (docs/deadlines.md); a pod that runs longer is left alone.
   std::optional<instant> deadline = {};
   instant max_wait{0};
   load_estimate load = {};
@@ -184,8 +184,8 @@ struct priority_class_spec {
   std::int32_t value = 0;
   bool global_default = false;
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
-  /// PreemptionToleration: preemptors of at least this priority take its pods at once (absent: of more than `value`), others after so many
-  /// seconds only, or never, if they are negative.
+  /// PreemptionToleration: preemptors of at least this priority (absent: above `value`) take its pods at once, others only after so many
+  /// seconds, or never, if that is negative.
   std::optional<std::int32_t> minimum_preemptable = {};
   std::int64_t toleration_seconds = 0;
 };

@@ -4,10 +4,10 @@
 #include "gangsched/model/call_listener.hpp"
 #include "gangsched/model/state.hpp"
 
-/// How calls of a host's come to whoever is told of them.
+/// How calls of a host are reported to the listener.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// While it lives nobody is told: calls that the call makes are its own.
+/// While it lives nothing is reported: calls made inside the reported call are part of it.
 class untold {
  public:
   explicit untold(model::cluster_state& state) noexcept
@@ -21,7 +21,7 @@ class untold {
   call_listener* listener_;
 };
 
-/// Makes the call that @p again makes, and tells of it.
+/// Makes the call through @p again, and reports it with its answer.
 template <class Again, class... Arguments>
 auto tell(model::cluster_state& state, told what, const void* on, Again&& again, const Arguments&... arguments) {
   const void* const all[]{static_cast<const void*>(&arguments)..., nullptr};
@@ -40,7 +40,7 @@ auto tell(model::cluster_state& state, told what, const void* on, Again&& again,
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
 
-/// First in the body of a call: if somebody is told, @p again makes it once more while nobody is. What hooks call is not told.
+/// First in the body of a call: if there is a listener, @p again makes the call while nothing is reported. Calls by hooks are not reported.
 #define GANGSCHED_TELL_OF(state, what, on, again, ...)                                  \
   if ((state).listener != nullptr && !(state).in_hook) [[unlikely]] {                   \
     return ::gangsched::detail::tell((state), ::gangsched::told::what, on,              \

@@ -54,7 +54,7 @@ class GANGSCHED_API topology_table {
   /// From how many domains on a key can be `local`; half of it is where it stops to be.
   std::uint32_t local_from = 16;
 
-  /// Moves with everything that what a hook made for a class depends on, beside the class. A number that is never used again:
+  /// Moves with everything, beside the class, that data which a hook made for a class depends on. No number is used again:
   /// equal epochs, equal facts, also across roll-backs.
   [[nodiscard]] std::uint64_t plan_epoch() const noexcept { return epoch_[0]; }
   void move_plan_epoch() { epoch_.set(0, ++last_epoch_); }

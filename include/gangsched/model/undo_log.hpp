@@ -28,24 +28,24 @@ class undo_log {
   [[nodiscard]] bool recording() const noexcept { return depth_ != 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// (Apart from its many callers, so that what they have in line is small.)
+  /// (Out of line, so that its many inlined callers stay small.)
   [[gnu::noinline]] void save(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
     if (size_ == room_) return save_in_more_room(column, row, sub, old);
     entries_[size_++] = {&column, old, row, sub};
   }
-  /// The column wants to know when the old value is not needed any more.
+  /// The same; the column is told (`discard`) when the old value is not needed any more.
   void save_owned(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
     make_room();
     owned_.push_back(size_);
     save(column, row, sub, old);
   }
-  /// After this one save, of either kind, cannot fail: for who changes something before he knows what to save.
+  /// After this one save, of either kind, cannot fail: for code that must change something before it knows what to save.
   void make_room() {
     detail::make_room(owned_);
     if (size_ == room_) make_more_room();
   }
 
-  /// While it lives nothing is saved: around changes that an entry of their own undoes.
+  /// While it lives nothing is saved: for changes that another entry of the log undoes as a whole.
   class pause {
    public:
     explicit pause(undo_log& of) noexcept : of_(&of), depth_(of.depth_) { of.depth_ = 0; }
@@ -63,7 +63,7 @@ class undo_log {
     ++depth_;
     return size_;
   }
-  /// The same around a call that is to be done whole or not at all (`call_mark`). Such marks alone are no trial: what is done is meant.
+  /// The same for a call that happens whole or not at all (`call_mark`). Such a mark alone is no trial: its changes are meant.
   std::size_t open_call() noexcept {
     if (!trying()) ++calls_;
     return open();

@@ -12,7 +12,7 @@
 /// is known is `cluster`'s to check.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What of a node's spec was found to be right before: its name, and that.
+/// The parts of a node's spec that an earlier check found right, beside its name.
 struct right_before {
   reads parts = reads::nothing;  ///< of labels, taints, allocatable (amounts that are not 0, volume limits) and images
   std::uint64_t labels = 0;      ///< of the first 64 labels, a bit each
@@ -23,7 +23,7 @@ struct right_before {
 /// The same; @p right is not looked at again.
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec, const right_before& right);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_spec& spec);
-/// The part of it that is about this pod alone; of pods that are otherwise alike the rest says the same.
+/// Only the checks that concern this pod by itself; for pods that are otherwise alike all other checks give the same result.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_own(const pod_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const resource_claim_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const held_room_spec& spec);

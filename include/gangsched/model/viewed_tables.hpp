@@ -12,8 +12,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Those of a cluster's tables that views read in line, because hooks ask for them node by node and pod by pod. Every one of them is a part
-/// of a `cluster_state`: what views ask of the others is compiled once (framework/views.cpp), so that a plugin's header reads none of them.
+/// The tables of a cluster that views read inline, because hooks ask for them node by node and pod by pod. Each is a part of a
+/// `cluster_state`. What views ask of other tables is compiled once (framework/views.cpp), so a plugin's header includes none of those.
 struct viewed_tables {
   viewed_tables(const kube_semantics& whose, queue_table& queues);
   ~viewed_tables();
