@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,12 +16,18 @@ import (
 // finalizer keeps a claim as long as something is allocated to it.
 const finalizer = resourcev1.Finalizer
 
-// Reserve allocates a claim to a pod: the devices if it has none yet, and the pod among those that may use it.
+// Reserve allocates a claim to a pod: the devices if it has none yet, and the pod among those that may use it. Error: it has others by now, or is to go.
 func (w *Writer) Reserve(ctx context.Context, claim *resourcev1.ResourceClaim, what *resourcev1.AllocationResult, pod types.NamespacedName, uid types.UID) error {
 	user := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: uid}
 	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
 		if now.UID != claim.UID {
 			return false, fmt.Errorf("there is another claim called %s", claim.Name)
+		}
+		if now.DeletionTimestamp != nil {
+			return false, fmt.Errorf("claim %s got deleted in the meantime", claim.Name)
+		}
+		if has := now.Status.Allocation; has != nil && !sameAllocation(has, what) {
+			return false, fmt.Errorf("claim %s got allocated elsewhere in the meantime", claim.Name)
 		}
 		if slices.Contains(now.Status.ReservedFor, user) {
 			return false, nil
@@ -31,6 +38,19 @@ func (w *Writer) Reserve(ctx context.Context, claim *resourcev1.ResourceClaim, w
 		now.Status.ReservedFor = append(now.Status.ReservedFor, user)
 		return true, nil
 	})
+}
+
+// sameAllocation says whether two are of the same devices, for the same nodes; what else they say the API server may fill in.
+func sameAllocation(a, b *resourcev1.AllocationResult) bool {
+	return equality.Semantic.DeepEqual(a.NodeSelector, b.NodeSelector) && slices.Equal(resultsOf(a), resultsOf(b))
+}
+
+func resultsOf(of *resourcev1.AllocationResult) (made []string) {
+	for _, one := range of.Devices.Results {
+		made = append(made, fmt.Sprint(one.Request, " ", one.Driver, "/", one.Pool, "/", one.Device))
+	}
+	slices.Sort(made)
+	return made
 }
 
 // Unreserve takes that back; what nobody is to use any more is free.
