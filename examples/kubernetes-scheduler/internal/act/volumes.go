@@ -7,8 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	volumehelpers "k8s.io/component-helpers/storage/volume"
 )
 
 // selectedNode is the annotation by which a provisioner learns where a volume is needed.
@@ -46,21 +48,64 @@ func (w *Writer) MakeVolume(ctx context.Context, claim *corev1.PersistentVolumeC
 	return err
 }
 
-// AwaitVolume returns when a claim has its volume, or an error when that takes too long.
-func (w *Writer) AwaitVolume(ctx context.Context, claim *corev1.PersistentVolumeClaim, most time.Duration) error {
+// AwaitVolume returns when a claim has its volume, or an error when that takes too long or comes to nothing: when the claim is gone, when it is not to
+// get its volume on the node any more, or when the node does not reach the volume. What was taken for it is nil if the volume is made.
+func (w *Writer) AwaitVolume(ctx context.Context, claim *corev1.PersistentVolumeClaim, taken *corev1.PersistentVolume, node *corev1.Node, most time.Duration) error {
 	for until := time.Now().Add(most); ; sleep(ctx, volumePause) {
-		limited, cancel := context.WithTimeout(ctx, w.timeout)
-		now, err := w.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Get(limited, claim.Name, metav1.GetOptions{})
-		cancel()
+		bound, err := w.hasVolume(ctx, claim, taken, node)
 		switch {
-		case err == nil && now.UID != claim.UID:
-			return fmt.Errorf("there is another claim called %s", claim.Name)
-		case err == nil && now.Status.Phase == corev1.ClaimBound:
-			return nil
+		case bound || err != nil:
+			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Now().After(until):
 			return fmt.Errorf("persistentvolumeclaim %q has no volume after %v", claim.Name, most)
 		}
 	}
+}
+
+// hasVolume is what kube-scheduler's checkBindings says. An API server that does not answer says nothing.
+func (w *Writer) hasVolume(ctx context.Context, claim *corev1.PersistentVolumeClaim, taken *corev1.PersistentVolume, node *corev1.Node) (bound bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	now, err := w.client.CoreV1().PersistentVolumeClaims(claim.Namespace).Get(limited, claim.Name, metav1.GetOptions{})
+	if err != nil {
+		return false, onlyGone(err)
+	}
+	if now.UID != claim.UID {
+		return false, fmt.Errorf("there is another claim called %s", claim.Name)
+	}
+	if taken == nil && now.Annotations[selectedNode] != node.Name { // who provisions takes that back if it fails
+		return false, fmt.Errorf("provisioning failed for PVC %q", now.Name)
+	}
+	name := now.Spec.VolumeName
+	if name == "" && taken != nil {
+		name = taken.Name
+	}
+	if name != "" {
+		volume, err := w.client.CoreV1().PersistentVolumes().Get(limited, name, metav1.GetOptions{})
+		if err != nil {
+			if taken != nil {
+				err = onlyGone(err)
+			} else {
+				err = nil // if it is gone its claim will be lost, and if not it comes
+			}
+			return false, err
+		}
+		if err := volumehelpers.CheckNodeAffinity(volume, node.Labels); err != nil {
+			return false, fmt.Errorf("pv %q node affinity doesn't match node %q: %w", volume.Name, node.Name, err)
+		}
+		if taken != nil && (volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID == "") {
+			return false, fmt.Errorf("ClaimRef got reset for pv %q", volume.Name)
+		}
+	}
+	return now.Status.Phase == corev1.ClaimBound, nil
+}
+
+// onlyGone is an error that says that an object is not there; others are nil.
+func onlyGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return err
+	}
+	return nil
 }

@@ -193,7 +193,7 @@ func (l *Loop) prepare(b *act.Bind, p *mirror.Pod, node string, choices []mirror
 	}
 	b.Await = func(ctx context.Context) error {
 		for _, one := range choices {
-			if err := l.writer.AwaitVolume(ctx, one.Claim, l.volumes); err != nil {
+			if err := l.writer.AwaitVolume(ctx, one.Claim, one.Volume, one.Node, l.volumes); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,9 @@ import (
 // noProvisioner is the provisioner of classes whose volumes somebody else makes.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
+// selectedNode is the annotation of a claim that says where its volume is to be made.
+const selectedNode = "volume.kubernetes.io/selected-node"
+
 // Storage is what claims of volumes go by.
 type Storage struct {
 	claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
@@ -172,13 +175,17 @@ func matches(selector *corev1.NodeSelector, node *corev1.Node) bool {
 	return err == nil && parsed.Match(node)
 }
 
-// Bindable: a claim of a class that waits for its first consumer gets a volume that is free and can be reached from the node, or one that is made there.
+// Bindable: a claim of a class that waits for its first consumer gets a volume that is free and can be reached from the node, or one that is made there;
+// one whose volume is being made already, only there.
 func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool) {
 	class := b.classOf(claim)
 	if class == nil || class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		return nil, false
 	}
 	made := b.makes(class, claim)
+	if where, selected := claim.Annotations[selectedNode]; selected {
+		return b.where(func(node *corev1.Node) bool { return node.Name == where && made(node) }), true
+	}
 	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || made(node) }), true
 }
 
@@ -292,6 +299,7 @@ func smaller(a, b *corev1.PersistentVolume) bool {
 type VolumeChoice struct {
 	Claim  *corev1.PersistentVolumeClaim
 	Volume *corev1.PersistentVolume // nil: it is made
+	Node   *corev1.Node
 }
 
 // ChooseVolumes says how the claims of a pod that have no volume get theirs on a node. What is chosen is not chosen for another claim meanwhile.
@@ -304,10 +312,14 @@ func (m *Mirror) ChooseVolumes(p *Pod, name string) (made []VolumeChoice, err er
 		if claim == nil || claim.Spec.VolumeName != "" || n == nil {
 			continue
 		}
-		choice := VolumeChoice{Claim: claim, Volume: m.storage.free(claim, n.object)}
+		choice := VolumeChoice{Claim: claim, Node: n.object}
+		where, selected := claim.Annotations[selectedNode]
+		if !selected {
+			choice.Volume = m.storage.free(claim, n.object)
+		}
 		if choice.Volume != nil {
 			m.storage.promised[choice.Volume.Name] = claimed
-		} else if class := m.storage.classOf(claim); class == nil || !m.storage.makes(class, claim)(n.object) {
+		} else if class := m.storage.classOf(claim); class == nil || selected && where != name || !m.storage.makes(class, claim)(n.object) {
 			m.ReleaseVolumes(made)
 			return nil, fmt.Errorf("no volume is left on %s for persistentvolumeclaim %q", name, claimed.Name)
 		}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,5 +93,45 @@ func TestCapacitiesAreReadOnce(t *testing.T) {
 	}
 	if count := testing.AllocsPerRun(3, func() { asked.Bindable(claim) }); count > 1000 {
 		t.Errorf("%v allocations for a hundred nodes", count)
+	}
+}
+
+// A claim whose volume is being made somewhere gets none elsewhere, though there is one that is free.
+func TestAClaimWithASelectedNodeGetsItsVolumeThere(t *testing.T) {
+	for name, now := range map[string]struct {
+		selected map[string]string
+		where    string
+		taken    bool
+	}{
+		"none":          {nil, "[a b]", true},
+		"one":           {map[string]string{selectedNode: "b"}, "[b]", false},
+		"one not there": {map[string]string{selectedNode: "c"}, "[]", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.SetNode(nodeOf("a", "4"))
+			w.SetNode(nodeOf("b", "4"))
+			waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "fast"
+			w.SetStorageClass(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disks", VolumeBindingMode: &waits}, false)
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+			volume.Spec.StorageClassName, volume.Status.Phase = class, corev1.VolumeAvailable
+			w.SetVolume(volume, false)
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data", Annotations: now.selected}}
+			claim.Spec.StorageClassName = &class
+			w.SetClaimOfVolume(claim, false)
+			where, possible := (&bindable{Storage: &w.storage, nodes: w.nodes}).Bindable(claim)
+			w.want(possible, "true")
+			w.want(where, now.where)
+			pod := podOf("p", "1")
+			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+			w.SetPod(pod)
+			for _, node := range []string{"a", "b"} {
+				choices, err := w.ChooseVolumes(w.Find(nameOf(pod)), node)
+				fits := slices.Contains(where, node)
+				if (err == nil) != fits || fits && (len(choices) != 1 || (choices[0].Volume != nil) != now.taken || choices[0].Node.Name != node) {
+					t.Error(node, choices, err)
+				}
+			}
+		})
 	}
 }
