@@ -248,7 +248,7 @@ func (s *Storage) free(claim *corev1.PersistentVolumeClaim, node *corev1.Node) *
 
 // serves says whether a volume does for a claim wherever that is used.
 func (s *Storage) serves(volume *corev1.PersistentVolume, name types.NamespacedName, claim *corev1.PersistentVolumeClaim) bool {
-	if volume.DeletionTimestamp != nil || volume.Spec.StorageClassName != *claim.Spec.StorageClassName ||
+	if class := claim.Spec.StorageClassName; class == nil || volume.DeletionTimestamp != nil || volume.Spec.StorageClassName != *class ||
 		size(volume.Spec.Capacity).Cmp(*size(claim.Spec.Resources.Requests)) < 0 {
 		return false
 	}

@@ -135,3 +135,20 @@ func TestAClaimWithASelectedNodeGetsItsVolumeThere(t *testing.T) {
 		})
 	}
 }
+
+// Of a claim without a class nothing can be chosen: it has to be bound first.
+func TestAClaimWithoutAClassIsGivenNothing(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "4"))
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+	volume.Status.Phase = corev1.VolumeAvailable
+	w.SetVolume(volume, false)
+	w.SetClaimOfVolume(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}, false)
+	pod := podOf("p", "1")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	w.SetPod(pod)
+	w.want(w.turn(), "[p reject]")
+	if choices, err := w.ChooseVolumes(w.Find(nameOf(pod)), "n"); err == nil {
+		t.Error(choices)
+	}
+}
