@@ -84,11 +84,17 @@ func (l *Loop) bind(d *gangsched.Decision, p *mirror.Pod) {
 		l.fail(p, d.Attempt, err.Error())
 		return
 	}
+	allocations, err := l.mirror.Allocations(p, node)
+	if err != nil {
+		l.mirror.ReleaseVolumes(choices)
+		l.fail(p, d.Attempt, err.Error())
+		return
+	}
 	f := &flight{
 		Bind: act.Bind{Pod: p.Name, UID: p.Object.UID, ResourceVersion: p.Object.ResourceVersion, Node: node},
 		id:   d.Pod, attempt: d.Attempt, choices: choices,
 	}
-	l.prepare(&f.Bind, p, node, choices)
+	l.prepare(&f.Bind, node, choices, allocations)
 	p.Attempt, p.Node, p.Nominated = d.Attempt, node, ""
 	l.flights[d.Attempt] = f
 	if l.sharing != nil {
@@ -167,8 +173,7 @@ func (l *Loop) doubt(decisions []gangsched.Decision) {
 }
 
 // prepare has what the pod claims written before it is bound, and taken back if it is not.
-func (l *Loop) prepare(b *act.Bind, p *mirror.Pod, node string, choices []mirror.VolumeChoice) {
-	allocations := l.mirror.Allocations(p, node)
+func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, allocations []mirror.ClaimAllocation) {
 	if len(choices) == 0 && len(allocations) == 0 {
 		return
 	}

@@ -2,10 +2,13 @@ package mirror
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -18,11 +21,16 @@ type devices struct {
 	slices  map[string]map[string]*resourcev1.ResourceSlice // by node, then by name
 	classes map[string]*resourcev1.DeviceClass
 	claims  map[types.NamespacedName]*claim
+	// late claims are gone, or not as the library has them, which cannot be told while pods use them.
+	late map[*claim]struct{}
 }
 
 type claim struct {
 	object *resourcev1.ResourceClaim
-	id     gangsched.ResourceClaimID // 0 while the library has not been told of it
+	id     gangsched.ResourceClaimID    // 0 while the library has not been told of it
+	told   *resourcev1.AllocationResult // what it had when the library was told of it
+	gone   bool
+	users  []*Pod // that kept it from being taken out of the library
 }
 
 func newDevices() devices {
@@ -30,6 +38,7 @@ func newDevices() devices {
 		slices:  map[string]map[string]*resourcev1.ResourceSlice{},
 		classes: map[string]*resourcev1.DeviceClass{},
 		claims:  map[types.NamespacedName]*claim{},
+		late:    map[*claim]struct{}{},
 	}
 }
 
@@ -96,8 +105,11 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 		if err := m.cluster.Deallocate(c.id); !errors.Is(err, gangsched.ErrWrongState) {
 			report(err, "a claim cannot be deallocated", object)
 		}
-	case object.Status.Allocation != nil && m.cluster.ClaimNode(c.id) == 0:
-		m.retellClaim(c) // somebody else has allocated it
+	case object.Status.Allocation != nil && !m.hasClaim(c):
+		m.settleClaim(c) // somebody else has allocated it
+	case object.Status.Allocation != nil && m.late(c):
+		delete(m.devices.late, c) // what a pod of ours was to get it has
+		m.changed = true
 	}
 }
 
@@ -106,9 +118,78 @@ func (m *Mirror) RemoveClaim(object *resourcev1.ResourceClaim) {
 	name := nameOf(object)
 	c := m.devices.claims[name]
 	delete(m.devices.claims, name)
-	if c != nil && c.id != 0 {
-		m.withoutClaim(c)
+	if c != nil {
+		c.gone = true
+		m.settleClaim(c)
 	}
+}
+
+// hasClaim says whether the library has a claim where it is allocated. Of devices that it was told of it may know only some.
+func (m *Mirror) hasClaim(c *claim) bool {
+	is := c.object.Status.Allocation
+	node := m.cluster.ClaimNode(c.id)
+	if node == 0 || !equality.Semantic.DeepEqual(is.NodeSelector, onlyNode(m.cluster.NodeName(node))) {
+		return false
+	}
+	missing := map[string]bool{}
+	for _, one := range is.Devices.Results {
+		missing[one.Driver+"/"+one.Pool+"/"+one.Device] = true
+	}
+	for _, device := range m.cluster.ClaimDevices(c.id) {
+		if _, known := missing[device.ID]; !known {
+			return false
+		}
+		missing[device.ID] = false
+	}
+	for _, one := range missing {
+		if one && (c.told == nil || !equality.Semantic.DeepEqual(c.told.Devices.Results, is.Devices.Results)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Mirror) late(c *claim) bool {
+	_, late := m.devices.late[c]
+	return late
+}
+
+// settleClaim tells the library of a claim as it is now, and of the pods that name it; if pods use it, when they do not any more.
+func (m *Mirror) settleClaim(c *claim) {
+	if c.id != 0 && !m.withoutClaim(c) {
+		m.devices.late[c] = struct{}{}
+		return
+	}
+	delete(m.devices.late, c)
+	if c.gone {
+		c = m.devices.claims[nameOf(c.object)] // one of that name may have come since
+	}
+	if c != nil && c.id == 0 {
+		m.tellClaim(c)
+	}
+}
+
+// settleClaims tries those that pods used when they went, or changed.
+func (m *Mirror) settleClaims() {
+	for c := range m.devices.late {
+		if !slices.ContainsFunc(c.users, func(p *Pod) bool { return p.ID != 0 && m.byID[p.ID] == p && !p.Waits() }) {
+			m.settleClaim(c)
+		}
+	}
+}
+
+// unsettled says why a pod that waits cannot be told of by what it claims: the library would take another claim for it.
+func (m *Mirror) unsettled(pod *corev1.Pod) error {
+	for _, name := range claimNames(pod) {
+		c := m.devices.claims[types.NamespacedName{Namespace: pod.Namespace, Name: name}]
+		if c == nil || c.id == 0 {
+			return fmt.Errorf("pod %s/%s: there is no claim %q", pod.Namespace, pod.Name, name)
+		}
+		if m.late(c) {
+			return fmt.Errorf("pod %s/%s: claim %q has changed, and a pod uses it as it was", pod.Namespace, pod.Name, name)
+		}
+	}
+	return nil
 }
 
 func (m *Mirror) tellClaim(c *claim) {
@@ -117,6 +198,7 @@ func (m *Mirror) tellClaim(c *claim) {
 	if err == nil {
 		c.id, err = m.cluster.AddResourceClaim(spec)
 	}
+	c.told = c.object.Status.Allocation
 	if err != nil {
 		klog.V(2).InfoS("a claim of devices waits", "claim", klog.KObj(c.object), "reason", err.Error())
 		return
@@ -124,25 +206,24 @@ func (m *Mirror) tellClaim(c *claim) {
 	m.changed = true
 }
 
-// retellClaim tells the library of a claim anew, and of the pods that name it.
-func (m *Mirror) retellClaim(c *claim) {
-	if m.withoutClaim(c) {
-		m.tellClaim(c)
-	}
-}
-
-// withoutClaim takes a claim out of the library; the pods that name it and wait are stuck from then on. False: a pod that runs uses it.
+// withoutClaim takes a claim out of the library; the pods that name it and wait are stuck from then on. False: pods that run, or are being bound, use it.
 func (m *Mirror) withoutClaim(c *claim) bool {
+	c.users = nil
 	for _, p := range m.byID {
-		if p.Waits() && p.Name.Namespace == c.object.Namespace && claims(p.Object, c.object.Name) {
+		if p.Name.Namespace != c.object.Namespace || !claims(p.Object, c.object.Name) {
+			continue
+		}
+		if p.Waits() {
 			m.forget(p)
 			m.stuck[p] = struct{}{}
+		} else {
+			c.users = append(c.users, p)
 		}
 	}
 	m.changed = true
 	err := m.cluster.RemoveResourceClaim(c.id)
 	if err == nil {
-		c.id = 0
+		c.id, c.users = 0, nil
 	}
 	return err == nil
 }
@@ -178,23 +259,32 @@ type ClaimAllocation struct {
 	Allocation *resourcev1.AllocationResult
 }
 
-// Allocations are those of a pod's claims on the node that the library has placed it on.
-func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation) {
+// Allocations are those of a pod's claims on the node that the library has placed it on. Error: a claim is not what it was when that was decided.
+func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation, err error) {
 	for _, name := range claimNames(p.Object) {
 		c := m.devices.claims[types.NamespacedName{Namespace: p.Name.Namespace, Name: name}]
-		if c == nil {
+		if c == nil || c.id == 0 || m.late(c) {
+			return nil, fmt.Errorf("resourceclaim %q has changed", name)
+		}
+		if has := c.object.Status.Allocation; has != nil {
+			if !m.hasClaim(c) || !equality.Semantic.DeepEqual(has.NodeSelector, onlyNode(node)) {
+				return nil, fmt.Errorf("resourceclaim %q is allocated elsewhere", name)
+			}
+			made = append(made, ClaimAllocation{c.object, has})
 			continue
 		}
 		allocation := &resourcev1.AllocationResult{NodeSelector: onlyNode(node)}
 		for _, device := range m.cluster.ClaimDevices(c.id) {
-			if one, ok := deviceResult(c.object, device); ok {
-				allocation.Devices.Results = append(allocation.Devices.Results, one)
+			one, ok := deviceResult(c.object, device)
+			if !ok {
+				return nil, fmt.Errorf("resourceclaim %q cannot have the device %q", name, device.ID)
 			}
+			allocation.Devices.Results = append(allocation.Devices.Results, one)
 		}
 		allocation.Devices.Config = m.devices.configuration(c.object)
 		made = append(made, ClaimAllocation{c.object, allocation})
 	}
-	return made
+	return made, nil
 }
 
 func deviceResult(of *resourcev1.ResourceClaim, device gangsched.Device) (resourcev1.DeviceRequestAllocationResult, bool) {

@@ -73,6 +73,7 @@ func (m *Mirror) Find(name types.NamespacedName) *Pod { return m.pods[name] }
 // Settle does what several changes together lead to, once for all of them: before each turn.
 func (m *Mirror) Settle() {
 	m.settleQueues()
+	m.settleClaims()
 	if !m.changed {
 		return
 	}

@@ -226,6 +226,11 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Waits() {
+		if err := m.unsettled(object); err != nil {
+			return nil, err
+		}
+	}
 	spec, err := kube.Pod(object, m.cluster, kube.Options{Group: groupOf(object), Queue: m.queues.of(object), Volumes: volumes})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,175 @@
+package mirror
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gangsched"
+)
+
+func sliceOf(node string, devices ...string) *resourcev1.ResourceSlice {
+	made := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	made.Spec = resourcev1.ResourceSliceSpec{Driver: "cards", NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1}}
+	for _, name := range devices {
+		model := strings.TrimRight(name, "0123456789")
+		made.Spec.Devices = append(made.Spec.Devices, resourcev1.Device{Name: name, Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &model}}})
+	}
+	return made
+}
+
+func cel(expression string) []resourcev1.DeviceSelector {
+	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
+}
+
+func classOf(name, model string) *resourcev1.DeviceClass {
+	made := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	made.Spec.Selectors = cel(`device.driver == "cards"`)
+	if model != "" {
+		made.Spec.Selectors = append(made.Spec.Selectors, cel(fmt.Sprintf(`device.attributes["cards"].model == %q`, model))...)
+	}
+	return made
+}
+
+// claimOf is a claim of one device; uid tells one of a name from the next.
+func claimOf(name, uid string) *resourcev1.ResourceClaim {
+	made := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(uid)}}
+	made.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "card", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}
+	return made
+}
+
+func allocated(claim *resourcev1.ResourceClaim, node, device string) *resourcev1.ResourceClaim {
+	claim = claim.DeepCopy()
+	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: onlyNode(node)}
+	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "cards", Pool: node, Device: device}}
+	return claim
+}
+
+func claiming(name string, claims ...string) *corev1.Pod {
+	made := podOf(name, "1")
+	for _, one := range claims {
+		made.Spec.ResourceClaims = append(made.Spec.ResourceClaims, corev1.PodResourceClaim{Name: one, ResourceClaimName: &one})
+	}
+	return made
+}
+
+// devices are what the claims of a pod get where it was placed.
+func (w *world) devices(pod *corev1.Pod) (made []string) {
+	w.Helper()
+	p := w.Find(nameOf(pod))
+	allocations, err := w.Allocations(p, p.Node)
+	if err != nil {
+		w.Error(err)
+	}
+	for _, one := range allocations {
+		for _, result := range one.Allocation.Devices.Results {
+			made = append(made, result.Pool+"/"+result.Device)
+		}
+	}
+	return made
+}
+
+// fail says that a bind came to nothing.
+func (w *world) fail(pod *corev1.Pod) {
+	w.Helper()
+	p := w.Find(nameOf(pod))
+	attempt := p.Attempt
+	p.Attempt, p.Node = 0, ""
+	if err := w.scheduler.Fail(p.ID, attempt, "it failed"); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func cards(t *testing.T) *world {
+	w := newWorld(t)
+	w.SetDeviceClass(classOf("card", ""), false)
+	for _, name := range []string{"a", "b"} {
+		w.SetNode(nodeOf(name, "4"))
+	}
+	return w
+}
+
+// A claim that is deleted while a pod of ours is being bound to it leaves the library when the pod does not use it any more, and one of its name that
+// came since takes its place.
+func TestAClaimThatGoesWhileAPodUsesItIsTakenOutLater(t *testing.T) {
+	for name, renewed := range map[string]bool{"gone": false, "renewed": true} {
+		t.Run(name, func(t *testing.T) {
+			w := cards(t)
+			w.SetSlice(sliceOf("a", "small0"), false)
+			claim, pod := claimOf("c", "1"), claiming("p", "c")
+			w.SetClaim(claim)
+			w.SetPod(pod)
+			w.want(w.turn(), "[p bind]")
+			w.want(w.devices(pod), "[a/small0]")
+			w.RemoveClaim(claim)
+			if renewed {
+				w.SetClaim(claimOf("c", "2"))
+			}
+			other := claiming("q", "c")
+			w.SetPod(other) // it cannot use what is gone
+			w.want(w.turn(), "[]")
+			if made, err := w.Allocations(w.Find(nameOf(pod)), "a"); err == nil {
+				t.Error("allocated: ", made)
+			}
+			w.fail(pod)
+			w.RemovePod(other)
+			if !renewed {
+				w.want(w.turn(), "[]")
+				w.want(w.cluster.FindResourceClaim("default", "c"), "0")
+				return
+			}
+			w.want(w.turn(), "[p bind]")
+			w.want(w.devices(pod), "[a/small0]")
+			w.want(w.uidOf("c"), "2")
+		})
+	}
+}
+
+// uidOf is the uid of the claim that the library has by a name.
+func (w *world) uidOf(name string) types.UID {
+	c := w.Mirror.devices.claims[types.NamespacedName{Namespace: "default", Name: name}]
+	if c.id == 0 || c.id != w.cluster.FindResourceClaim("default", name) {
+		w.Error("the library has another one")
+	}
+	return c.object.UID
+}
+
+// A claim that somebody else allocates while a pod of ours is being bound to it is where they have it.
+func TestAClaimThatOthersAllocateIsWhereTheyHaveIt(t *testing.T) {
+	w := cards(t)
+	w.SetSlice(sliceOf("a", "small0"), false)
+	claim, pod := claimOf("c", "1"), claiming("p", "c")
+	w.SetClaim(claim)
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	w.SetSlice(sliceOf("b", "small0", "small1"), false)
+	w.SetClaim(allocated(claim, "b", "small1"))
+	w.want(w.turn(), "[]")
+	w.fail(pod)
+	w.want(w.turn(), "[p bind]")
+	w.want(w.Find(nameOf(pod)).Node, "b")
+	w.want(w.devices(pod), "[b/small1]")
+	w.Confirm(w.Find(nameOf(pod)))
+	w.SetClaim(allocated(claim, "b", "small1"))
+	w.want(len(w.Mirror.devices.late), "0")
+}
+
+func TestDevicesThatNoRequestIsForAreNotAllocated(t *testing.T) {
+	claim := claimOf("c", "1")
+	for name, device := range map[string]gangsched.Device{
+		"no such request": {ID: "cards/a/small0", Request: 1},
+		"none":            {ID: "cards/a/small0", Request: -1},
+		"no pool":         {ID: "cards/small0"},
+		"no driver":       {ID: "small0"},
+	} {
+		if made, ok := deviceResult(claim, device); ok {
+			t.Error(name, made)
+		}
+	}
+}
