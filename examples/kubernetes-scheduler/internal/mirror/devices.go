@@ -70,18 +70,27 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 	m.changed = true
 }
 
-// SetDeviceClass says the same of a class.
+// SetDeviceClass says the same of a class. What is allocated stays as it is; who asks for devices of the class does so by what it says now.
 func (m *Mirror) SetDeviceClass(object *resourcev1.DeviceClass, gone bool) {
+	before := m.devices.classes[object.Name]
 	keep(m.devices.classes, object.Name, object, gone)
-	if gone {
+	if before != nil && !gone && equality.Semantic.DeepEqual(before.Spec.Selectors, object.Spec.Selectors) {
 		return
 	}
 	for _, c := range m.devices.claims {
-		if c.id == 0 {
-			m.tellClaim(c)
+		if c.object.Status.Allocation == nil && asksFor(c.object, object.Name) || c.id == 0 {
+			m.settleClaim(c)
 		}
 	}
 	m.changed = true
+}
+
+// asksFor says whether a claim names a class.
+func asksFor(claim *resourcev1.ResourceClaim, class string) bool {
+	return slices.ContainsFunc(claim.Spec.Devices.Requests, func(one resourcev1.DeviceRequest) bool {
+		return one.Exactly != nil && one.Exactly.DeviceClassName == class ||
+			slices.ContainsFunc(one.FirstAvailable, func(each resourcev1.DeviceSubRequest) bool { return each.DeviceClassName == class })
+	})
 }
 
 // SetClaim says that a claim came or changed. Its spec never changes; what is allocated to it does.

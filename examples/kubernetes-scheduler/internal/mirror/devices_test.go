@@ -173,3 +173,56 @@ func TestDevicesThatNoRequestIsForAreNotAllocated(t *testing.T) {
 		}
 	}
 }
+
+// Claims that have nothing yet ask for what their class says now; those that have something keep it.
+func TestAClassThatChangesCountsForWhatIsNotAllocated(t *testing.T) {
+	for name, now := range map[string]struct {
+		class *resourcev1.DeviceClass
+		gone  bool
+		want  string
+	}{
+		"as it was": {class: classOf("card", "small"), want: "[a/small0]"},
+		"changed":   {class: classOf("card", "large"), want: "[b/large0]"},
+		"another":   {class: classOf("other", "large"), want: "[a/small0]"},
+		"gone":      {class: classOf("card", ""), gone: true, want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := cards(t)
+			w.SetDeviceClass(classOf("card", "small"), false)
+			w.SetSlice(sliceOf("a", "small0", "small1"), false)
+			w.SetSlice(sliceOf("b", "large0"), false)
+			w.SetClaim(allocated(claimOf("has", "1"), "a", "small1"))
+			w.SetClaim(claimOf("c", "2"))
+			pod := claiming("p", "c")
+			w.SetPod(pod)
+			w.SetDeviceClass(now.class, now.gone)
+			if now.want == "" {
+				w.want(w.turn(), "[]")
+			} else {
+				w.want(w.turn(), "[p bind]")
+				w.want(w.devices(pod), now.want)
+			}
+			user := claiming("q", "has")
+			w.SetPod(user)
+			w.want(w.turn(), "[q bind]")
+			w.want(w.devices(user), "[a/small1]")
+		})
+	}
+}
+
+// A pod that is being bound meanwhile gets what was decided; if that comes to nothing, what the class says now.
+func TestAClassThatChangesCountsForWhatIsNotBound(t *testing.T) {
+	w := cards(t)
+	w.SetDeviceClass(classOf("card", "small"), false)
+	w.SetSlice(sliceOf("a", "small0", "large0"), false)
+	w.SetClaim(claimOf("c", "1"))
+	pod := claiming("p", "c")
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	w.want(w.devices(pod), "[a/small0]")
+	w.SetDeviceClass(classOf("card", "large"), false)
+	w.want(w.turn(), "[]")
+	w.fail(pod)
+	w.want(w.turn(), "[p bind]")
+	w.want(w.devices(pod), "[a/large0]")
+}
