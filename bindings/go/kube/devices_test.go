@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"gangsched"
 	"gangsched/kube"
@@ -308,6 +309,7 @@ func TestVolumesSayWhereAPodCanBe(t *testing.T) {
 	for _, name := range []string{"local", "also", "zonal", "lost", "unbound", "late", "odd"} {
 		in.claims[name], in.volumes[name] = &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 		in.claims[name].Spec.VolumeName = name
+		in.claims[name].Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
 		in.volumes[name].Name = name
 	}
 	delete(in.volumes, "lost")
@@ -387,5 +389,65 @@ func TestVolumesSayWhereAPodCanBe(t *testing.T) {
 	decisions, err := scheduler.Run(0)
 	if err != nil || len(decisions) != 1 || cluster.NodeName(decisions[0].Node) != "b" {
 		t.Error(decisions, err)
+	}
+}
+
+// Claims that kube-scheduler places nobody with, in its words; a pod that runs has its volumes all the same.
+func TestClaimsOfVolumesWithWhichNobodyIsPlaced(t *testing.T) {
+	at, yes := metav1.Now(), true
+	type change = func(*corev1.PersistentVolumeClaim)
+	owned := func(uid string) change {
+		return func(c *corev1.PersistentVolumeClaim) {
+			c.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: "p", UID: types.UID(uid), Controller: &yes}}
+		}
+	}
+	for name, now := range map[string]struct {
+		ephemeral bool
+		change    change
+		unbound   bool
+		problem   string
+	}{
+		"bound":         {change: func(*corev1.PersistentVolumeClaim) {}},
+		"lost":          {change: func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost }, problem: `persistentvolumeclaim "p-v" bound to non-existent persistentvolume "pv"`},
+		"deleted":       {change: func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &at }, problem: `persistentvolumeclaim "p-v" is being deleted`},
+		"not owned":     {ephemeral: true, change: func(*corev1.PersistentVolumeClaim) {}, problem: "PVC team/p-v was not created for pod team/p (pod is not owner)"},
+		"another's":     {ephemeral: true, change: owned("other"), problem: "PVC team/p-v was not created for pod team/p (pod is not owner)"},
+		"its own":       {ephemeral: true, change: owned("u")},
+		"not yet bound": {change: func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil }, unbound: true},
+		"not to be bound": {change: func(c *corev1.PersistentVolumeClaim) {
+			c.Annotations, c.Labels = nil, map[string]string{"waits": "yes"}
+		}, unbound: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "p-v", Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}}
+			claim.Spec.VolumeName = "pv"
+			now.change(claim)
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
+			volume.Spec.NodeAffinity = onHosts("a")
+			in := storage{map[string]*corev1.PersistentVolumeClaim{"p-v": claim}, map[string]*corev1.PersistentVolume{"pv": volume}}
+			pod := claimingPod("p")
+			pod.UID = "u"
+			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "p-v"}}
+			if now.ephemeral {
+				source = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}
+			}
+			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: source}}
+			said, err := kube.Volumes(pod, in)
+			if err != nil || said.ClaimProblem != now.problem || said.UnboundClaims != now.unbound {
+				t.Error(said, err)
+			}
+			pod.Spec.NodeName = "b"
+			if said, err := kube.Volumes(pod, in); err != nil || said.ClaimProblem != "" || said.UnboundClaims || fmt.Sprint(said.Nodes) != "[a]" {
+				t.Error("it runs: ", said, err)
+			}
+			delete(in.claims, "p-v")
+			wanted := `persistentvolumeclaim "p-v" not found`
+			if now.ephemeral {
+				wanted = `waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`
+			}
+			if _, err := kube.Volumes(pod, in); err == nil || err.Error() != wanted {
+				t.Error(err)
+			}
+		})
 	}
 }

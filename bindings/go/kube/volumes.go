@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gangsched"
 )
@@ -23,6 +24,9 @@ type Storage interface {
 
 var volumeZones = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion}
 
+// bindCompleted is the annotation of claims that have the volume which they name; before, it may still become another's.
+const bindCompleted = "pv.kubernetes.io/bind-completed"
+
 // ClaimOf is the name of the claim that a volume of a pod is; "": it is none.
 func ClaimOf(pod *corev1.Pod, volume *corev1.Volume) string {
 	switch {
@@ -35,11 +39,11 @@ func ClaimOf(pod *corev1.Pod, volume *corev1.Volume) string {
 }
 
 // Volumes is what a pod's volumes mean for where it can run: disks that pods cannot share; bound claims, by the nodes, zones and drivers of their
-// volumes; claims that are bound when the pod has a node. If a claim has to be bound before that, no node will do. Nil: no restrictions. Error: a claim
-// or volume does not exist.
+// volumes; claims that are bound when the pod has a node. If a claim has to be bound before that, is lost, is being deleted or is another pod's, no
+// node will do; a pod that runs has its volumes all the same. Nil: no restrictions. Error: a claim or volume does not exist.
 func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
 	made := &gangsched.PodVolumes{}
-	said := false
+	said, runs := false, of.Spec.NodeName != ""
 	for i := range of.Spec.Volumes {
 		if disk := disk(&of.Spec.Volumes[i]); disk != nil {
 			made.Disks, said = append(made.Disks, *disk), true
@@ -51,10 +55,23 @@ func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
 		said = true
 		claim := in.Claim(of.Namespace, name)
 		if claim == nil {
+			if of.Spec.Volumes[i].Ephemeral != nil {
+				return nil, fmt.Errorf("waiting for ephemeral volume controller to create the persistentvolumeclaim %q", name)
+			}
 			return nil, fmt.Errorf("persistentvolumeclaim %q not found", name)
 		}
 		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
 			made.ExclusiveClaims = append(made.ExclusiveClaims, name)
+		}
+		if wrong := claimProblem(of, &of.Spec.Volumes[i], claim); wrong != "" && !runs {
+			if made.ClaimProblem == "" {
+				made.ClaimProblem = wrong
+			}
+			continue
+		}
+		if _, completed := claim.Annotations[bindCompleted]; claim.Spec.VolumeName != "" && !completed && !runs {
+			made.UnboundClaims = true // whatever its class says
+			continue
 		}
 		if claim.Spec.VolumeName == "" {
 			nodes, possible := in.Bindable(claim)
@@ -74,6 +91,19 @@ func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
 		return nil, nil
 	}
 	return made, nil
+}
+
+// claimProblem is why no node will do for a pod with the claim, in kube-scheduler's words; "": nothing.
+func claimProblem(of *corev1.Pod, volume *corev1.Volume, claim *corev1.PersistentVolumeClaim) string {
+	switch {
+	case claim.Status.Phase == corev1.ClaimLost:
+		return fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", claim.Name, claim.Spec.VolumeName)
+	case claim.DeletionTimestamp != nil:
+		return fmt.Sprintf("persistentvolumeclaim %q is being deleted", claim.Name)
+	case volume.Ephemeral != nil && !metav1.IsControlledBy(claim, of):
+		return fmt.Sprintf("PVC %s/%s was not created for pod %s/%s (pod is not owner)", claim.Namespace, claim.Name, of.Namespace, of.Name)
+	}
+	return ""
 }
 
 // bound says what a volume that is there asks of the node.
