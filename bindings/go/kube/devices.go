@@ -109,15 +109,11 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 		}
 		made.Constraints = append(made.Constraints, one)
 	}
-	for _, user := range from.Status.ReservedFor {
-		if user.Resource == "podgroups" {
-			any := int32(0)
-			made.MostPods = &any
-		}
-	}
+	made.MostPods = mostPods(from)
 	if from.Status.Allocation != nil {
-		for _, result := range from.Status.Allocation.Devices.Results {
-			held := gangsched.HeldDevice{ID: result.Driver + "/" + result.Pool + "/" + result.Device}
+		for i := range from.Status.Allocation.Devices.Results {
+			result := &from.Status.Allocation.Devices.Results[i]
+			held := gangsched.HeldDevice{ID: idOf(result)}
 			if number, known := numbers[result.Request]; known {
 				held.Request = &number
 			}
@@ -128,6 +124,39 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 		}
 	}
 	return made, nil
+}
+
+// AllocatedClaim is a ResourceClaim by nothing but what is allocated to it, for one that Claim or the cluster does not take: so its devices are in use.
+// Nobody may be placed with it that it is not allocated for. Nil: nothing is allocated.
+func AllocatedClaim(from *resourcev1.ResourceClaim, in Names) *gangsched.ResourceClaimSpec {
+	if from.Status.Allocation == nil {
+		return nil
+	}
+	made := &gangsched.ResourceClaimSpec{Name: from.Name, Namespace: from.Namespace, MostPods: mostPods(from)}
+	for i := range from.Status.Allocation.Devices.Results {
+		result := &from.Status.Allocation.Devices.Results[i]
+		number := int32(i)
+		made.Devices = append(made.Devices, gangsched.DeviceRequest{Name: result.Request, Class: result.Driver, Admin: result.AdminAccess != nil && *result.AdminAccess})
+		made.HeldDevices = append(made.HeldDevices, gangsched.HeldDevice{ID: idOf(result), Request: &number})
+	}
+	if node := nodeOf(from.Status.Allocation.NodeSelector); node != "" {
+		made.Node = in.FindNode(node)
+	}
+	return made
+}
+
+// mostPods: a pod group reserves a claim once, however many members it has.
+func mostPods(of *resourcev1.ResourceClaim) *int32 {
+	for _, user := range of.Status.ReservedFor {
+		if user.Resource == "podgroups" {
+			return new(int32)
+		}
+	}
+	return nil
+}
+
+func idOf(result *resourcev1.DeviceRequestAllocationResult) string {
+	return result.Driver + "/" + result.Pool + "/" + result.Device
 }
 
 func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.DeviceRequest, error) {

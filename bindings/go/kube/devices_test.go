@@ -245,6 +245,42 @@ func TestAllocatedClaimsAreWhereTheirDevicesAre(t *testing.T) {
 	}
 }
 
+// What is allocated can be told of though nothing else of the claim can.
+func TestAllocatedClaimsAreKnownByTheirDevices(t *testing.T) {
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	devices, err := kube.Devices(slices()[1:2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := cluster.AddNode(&gangsched.NodeSpec{Name: "node-1", Allocatable: gangsched.Resources("cpu", "8", "pods", "9"), Devices: devices})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := claim("odd")
+	made.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "any", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "a", DeviceClassName: "gone"}}}, {Name: "look"}}
+	if spec := kube.AllocatedClaim(made, cluster); spec != nil {
+		t.Error("nothing is allocated: ", spec)
+	}
+	admin := true
+	made.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "podgroups", Name: "train"}}
+	made.Status.Allocation = &resourcev1.AllocationResult{
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+			{Request: "any/a", Driver: driver, Pool: "pool-1", Device: "card-2"}, {Request: "look", Driver: driver, Pool: "pool-1", Device: "card-1", AdminAccess: &admin},
+		}},
+		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+			{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"node-1"}}}}}},
+	}
+	spec := kube.AllocatedClaim(made, cluster)
+	id, err := cluster.AddResourceClaim(spec)
+	if err != nil || cluster.ClaimNode(id) != node || *spec.MostPods != 0 || !spec.Devices[1].Admin {
+		t.Fatal(spec, err)
+	}
+	if has := cluster.ClaimDevices(id); len(has) != 2 || has[0].ID != driver+"/pool-1/card-2" || has[1].ID != driver+"/pool-1/card-1" || has[1].Amount != 0 {
+		t.Error(has)
+	}
+}
+
 func TestWhatIsWrongWithClaimsIsSaid(t *testing.T) {
 	cluster := gangsched.NewCluster()
 	defer cluster.Close()

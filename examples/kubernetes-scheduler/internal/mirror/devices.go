@@ -29,6 +29,7 @@ type claim struct {
 	object *resourcev1.ResourceClaim
 	id     gangsched.ResourceClaimID    // 0 while the library has not been told of it
 	told   *resourcev1.AllocationResult // what it had when the library was told of it
+	bare   bool                         // the library knows nothing of it but that: the rest is not as the library takes it
 	gone   bool
 	users  []*Pod // that kept it from being taken out of the library
 }
@@ -109,6 +110,8 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 	switch {
 	case c.id == 0:
 		m.tellClaim(c)
+	case object.Status.Allocation == nil && c.bare:
+		m.settleClaim(c)
 	case object.Status.Allocation == nil && m.cluster.ClaimNode(c.id) != 0:
 		// Nobody uses it any more; if a pod of ours is about to, the allocation is only not written yet.
 		if err := m.cluster.Deallocate(c.id); !errors.Is(err, gangsched.ErrWrongState) {
@@ -201,16 +204,23 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 	return nil
 }
 
+// tellClaim tells the library of a claim. One that it does not take is told of by what it has: who asks for what is allocated need not be known.
 func (m *Mirror) tellClaim(c *claim) {
 	classes := func(name string) *resourcev1.DeviceClass { return m.devices.classes[name] }
 	spec, err := kube.Claim(c.object, classes, m.cluster)
 	if err == nil {
 		c.id, err = m.cluster.AddResourceClaim(spec)
 	}
-	c.told = c.object.Status.Allocation
+	c.told, c.bare = c.object.Status.Allocation, err != nil
 	if err != nil {
-		klog.V(2).InfoS("a claim of devices waits", "claim", klog.KObj(c.object), "reason", err.Error())
-		return
+		klog.V(2).InfoS("a claim of devices is not as the library takes it", "claim", klog.KObj(c.object), "reason", err.Error())
+		if spec = kube.AllocatedClaim(c.object, m.cluster); spec == nil || spec.Node == 0 {
+			return
+		}
+		if c.id, err = m.cluster.AddResourceClaim(spec); err != nil {
+			klog.ErrorS(err, "devices of a claim are not counted", "claim", klog.KObj(c.object))
+			return
+		}
 	}
 	m.changed = true
 }

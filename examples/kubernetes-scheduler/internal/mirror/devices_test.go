@@ -226,3 +226,55 @@ func TestAClassThatChangesCountsForWhatIsNotBound(t *testing.T) {
 	w.want(w.turn(), "[p bind]")
 	w.want(w.devices(pod), "[a/large0]")
 }
+
+// What is allocated is in use, whoever asked for it and in whatever words.
+func TestDevicesOfClaimsThatCannotBeReadAreInUse(t *testing.T) {
+	for name, change := range map[string]func(*resourcev1.ResourceClaim){
+		"as the library takes it": func(*resourcev1.ResourceClaim) {},
+		"alternatives": func(c *resourcev1.ResourceClaim) {
+			c.Spec.Devices.Requests[0] = resourcev1.DeviceRequest{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "one", DeviceClassName: "card", Count: 1}}}
+			c.Status.Allocation.Devices.Results[0].Request = "r/one"
+		},
+		"a class that is gone": func(c *resourcev1.ResourceClaim) { c.Spec.Devices.Requests[0].Exactly.DeviceClassName = "gone" },
+		"unknown words": func(c *resourcev1.ResourceClaim) {
+			c.Spec.Devices.Requests[0].Exactly.Selectors = cel(`device.attributes["cards"].model.matches("s.*")`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := cards(t)
+			w.SetSlice(sliceOf("a", "small0", "small1"), false)
+			claim := allocated(claimOf("has", "1"), "a", "small0")
+			change(claim)
+			w.SetClaim(claim)
+			w.SetClaim(claimOf("c", "2"))
+			w.SetClaim(claimOf("d", "3"))
+			w.SetPod(on("a", claiming("running", "has")))
+			if p := w.Find(types.NamespacedName{Namespace: "default", Name: "running"}); p.ID == 0 || p.Refused != "" {
+				t.Error(p.Refused)
+			}
+			first, second := claiming("p", "c"), claiming("q", "d")
+			w.SetPod(first)
+			w.want(w.turn(), "[p bind]")
+			w.want(w.devices(first), "[a/small1]")
+			w.SetPod(second)
+			w.want(w.turn(), "[q reject]")
+			user := claiming("user", "has")
+			w.SetPod(user)
+			w.want(w.turn(), "[user bind]")
+			w.want(w.devices(user), "[a/small0]")
+			// Who is not allocated any more, and cannot be read, nobody can use.
+			w.RemovePod(user)
+			w.RemovePod(on("a", claiming("running", "has")))
+			claim = claim.DeepCopy()
+			claim.Status.Allocation = nil
+			w.SetClaim(claim)
+			w.want(w.turn(), "[q bind]")
+			w.RemovePod(first)
+			last := claiming("last", "has")
+			w.SetPod(last)
+			readable := name == "as the library takes it"
+			w.want(len(w.turn()) == 1, fmt.Sprint(readable))
+			w.want(w.Find(nameOf(last)).Refused == "", fmt.Sprint(readable))
+		})
+	}
+}
