@@ -61,10 +61,12 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 		return
 	}
 	node := *object.Spec.NodeName
-	if m.devices.slices[node] == nil {
-		m.devices.slices[node] = map[string]*resourcev1.ResourceSlice{}
+	there := m.devices.slices[node]
+	if there == nil {
+		there = map[string]*resourcev1.ResourceSlice{}
 	}
-	keep(m.devices.slices[node], object.Name, object, gone)
+	keep(there, object.Name, object, gone)
+	keep(m.devices.slices, node, there, len(there) == 0)
 	if n := m.nodes[node]; n != nil {
 		m.tellNode(n)
 	}

@@ -278,3 +278,24 @@ func TestDevicesOfClaimsThatCannotBeReadAreInUse(t *testing.T) {
 		})
 	}
 }
+
+// Of nodes that come and go nothing is kept when their slices are gone.
+func TestNothingIsKeptOfNodesWithoutSlices(t *testing.T) {
+	w := cards(t)
+	second := sliceOf("a", "small1")
+	second.Name = "second"
+	for _, step := range []struct {
+		slice *resourcev1.ResourceSlice
+		gone  bool
+		nodes int
+	}{
+		{sliceOf("unknown"), true, 0},
+		{sliceOf("a", "small0"), false, 1},
+		{second, false, 1},
+		{sliceOf("a", "small0"), true, 1},
+		{second, true, 0},
+	} {
+		w.SetSlice(step.slice, step.gone)
+		w.want(len(w.Mirror.devices.slices), fmt.Sprint(step.nodes))
+	}
+}
