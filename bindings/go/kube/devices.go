@@ -3,18 +3,23 @@ package kube
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"gangsched"
 )
 
 // Devices is what the ResourceSlices of one node say is inside it: those of the newest generation of each pool. A device is called
-// driver/pool/name, and its class is its driver. Error: a slice of devices that several nodes reach, a capacity that is no whole number.
-func Devices(slices []*resourcev1.ResourceSlice) (*gangsched.NodeDevices, error) {
+// driver/pool/name, and its class is its driver. One with taints is kept from requests that do not tolerate them, if their tolerations are among
+// those that are given here (TolerationsOf): before a claim with others is added, Devices has to be asked again. Error: a slice of devices that
+// several nodes reach, an amount that is no whole number, a device that is shared and uses counters, or counters that no slice of its pool has.
+func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.DeviceToleration) (*gangsched.NodeDevices, error) {
 	newest := map[[2]string]int64{}
 	for _, slice := range slices {
 		pool := [2]string{slice.Spec.Driver, slice.Spec.Pool.Name}
@@ -23,9 +28,30 @@ func Devices(slices []*resourcev1.ResourceSlice) (*gangsched.NodeDevices, error)
 		}
 	}
 	made := &gangsched.NodeDevices{}
+	counters := map[string]bool{}
+	current := func(slice *resourcev1.ResourceSlice) bool {
+		return slice.Spec.Pool.Generation == newest[[2]string{slice.Spec.Driver, slice.Spec.Pool.Name}]
+	}
+	for _, slice := range slices {
+		if !current(slice) {
+			continue
+		}
+		for _, set := range slice.Spec.SharedCounters {
+			all, err := countersOf(&slice.Spec, set.Name, set.Counters)
+			if err != nil {
+				return nil, fmt.Errorf("resource slice %s: %w", slice.Name, err)
+			}
+			for _, one := range all {
+				if !counters[one.Name] {
+					made.Counters = append(made.Counters, one)
+				}
+				counters[one.Name] = true
+			}
+		}
+	}
 	for _, slice := range slices {
 		spec := &slice.Spec
-		if spec.Pool.Generation != newest[[2]string{spec.Driver, spec.Pool.Name}] {
+		if !current(slice) {
 			continue
 		}
 		if spec.NodeName == nil {
@@ -33,9 +59,15 @@ func Devices(slices []*resourcev1.ResourceSlice) (*gangsched.NodeDevices, error)
 		}
 		for i := range spec.Devices {
 			device, err := device(spec, &spec.Devices[i])
+			for _, one := range device.Consumes {
+				if err == nil && !counters[one.Name] {
+					err = fmt.Errorf("no slice of its pool has the counter %s", one.Name)
+				}
+			}
 			if err != nil {
 				return nil, fmt.Errorf("resource slice %s: device %s: %w", slice.Name, spec.Devices[i].Name, err)
 			}
+			device.Attributes = append(device.Attributes, refusals(spec.Devices[i].Taints, tolerated)...)
 			made.Others = append(made.Others, device)
 		}
 	}
@@ -44,8 +76,9 @@ func Devices(slices []*resourcev1.ResourceSlice) (*gangsched.NodeDevices, error)
 
 func device(in *resourcev1.ResourceSliceSpec, from *resourcev1.Device) (gangsched.OtherDevice, error) {
 	made := gangsched.OtherDevice{ID: in.Driver + "/" + in.Pool.Name + "/" + from.Name, Class: in.Driver}
+	made.Shared = from.AllowMultipleAllocations != nil && *from.AllowMultipleAllocations
 	for name, attribute := range from.Attributes {
-		one := gangsched.Attribute{Name: qualified(in.Driver, string(name))}
+		one := gangsched.Attribute{Name: Qualified(in.Driver, string(name))}
 		switch {
 		case attribute.IntValue != nil:
 			one.Value = gangsched.NumberValue(*attribute.IntValue)
@@ -59,19 +92,131 @@ func device(in *resourcev1.ResourceSliceSpec, from *resourcev1.Device) (gangsche
 		made.Attributes = append(made.Attributes, one)
 	}
 	for name, capacity := range from.Capacity {
-		amount, whole := capacity.Value.AsInt64()
-		if !whole || amount < 0 {
-			return made, fmt.Errorf("capacity %s: %s is too much, or no whole number", name, capacity.Value.String())
+		amount, err := whole(&capacity.Value)
+		one := gangsched.Capacity{Name: Qualified(in.Driver, string(name)), Amount: amount}
+		if err == nil && capacity.RequestPolicy != nil {
+			one.Policy, err = policy(capacity.RequestPolicy)
 		}
-		made.Capacities = append(made.Capacities, gangsched.Capacity{Name: qualified(in.Driver, string(name)), Amount: amount})
+		if err != nil {
+			return made, fmt.Errorf("capacity %s: %w", name, err)
+		}
+		made.Capacities = append(made.Capacities, one)
+	}
+	for i := range from.ConsumesCounters {
+		all, err := countersOf(in, from.ConsumesCounters[i].CounterSet, from.ConsumesCounters[i].Counters)
+		if err != nil {
+			return made, err
+		}
+		made.Consumes = append(made.Consumes, all...)
+	}
+	if made.Shared && len(made.Consumes) != 0 {
+		return made, fmt.Errorf("counters of a device that is shared are not modelled")
 	}
 	sort.Slice(made.Attributes, func(i, k int) bool { return made.Attributes[i].Name < made.Attributes[k].Name })
 	sort.Slice(made.Capacities, func(i, k int) bool { return made.Capacities[i].Name < made.Capacities[k].Name })
 	return made, nil
 }
 
-// qualified: "model" of the driver gpu.example.com is gpu.example.com/model.
-func qualified(driver, name string) string {
+// whole is an amount as the cluster counts it.
+func whole(amount *resource.Quantity) (int64, error) {
+	made, fine := amount.AsInt64()
+	if !fine || made < 0 {
+		return 0, fmt.Errorf("%s is too much, or no whole number", amount)
+	}
+	return made, nil
+}
+
+// countersOf are those of a set, by their names in the node.
+func countersOf(in *resourcev1.ResourceSliceSpec, set string, from map[string]resourcev1.Counter) (made []gangsched.NamedCount, err error) {
+	for name, counter := range from {
+		amount, err := whole(&counter.Value)
+		if err != nil {
+			return nil, fmt.Errorf("counter %s of %s: %w", name, set, err)
+		}
+		made = append(made, gangsched.NamedCount{Name: in.Driver + "/" + in.Pool.Name + "/" + set + "/" + name, Amount: amount})
+	}
+	sort.Slice(made, func(i, k int) bool { return made[i].Name < made[k].Name })
+	return made, nil
+}
+
+func policy(from *resourcev1.CapacityRequestPolicy) (*gangsched.CapacityPolicy, error) {
+	made := &gangsched.CapacityPolicy{}
+	var wrong error
+	read := func(amount *resource.Quantity) *int64 {
+		if amount == nil {
+			return nil
+		}
+		made, err := whole(amount)
+		if err != nil {
+			wrong = err
+		}
+		return &made
+	}
+	made.Standard = read(from.Default)
+	for i := range from.ValidValues {
+		made.Values = append(made.Values, *read(&from.ValidValues[i]))
+	}
+	sort.Slice(made.Values, func(i, k int) bool { return made.Values[i] < made.Values[k] })
+	if valid := from.ValidRange; valid != nil {
+		made.Least, made.Most, made.Step = read(valid.Min), read(valid.Max), read(valid.Step)
+	}
+	return made, wrong
+}
+
+// TolerationsOf are the lists of tolerations that a claim's requests have.
+func TolerationsOf(claim *resourcev1.ResourceClaim) (made [][]resourcev1.DeviceToleration) {
+	for i := range claim.Spec.Devices.Requests {
+		if one := claim.Spec.Devices.Requests[i].Exactly; one != nil && len(one.Tolerations) != 0 {
+			made = append(made, one.Tolerations)
+		}
+	}
+	return made
+}
+
+// Tolerating is a name for a list of tolerations, by which lists can be told apart: the attribute of devices that a request with it may not have.
+func Tolerating(all []resourcev1.DeviceToleration) string {
+	made := "gangsched.dev/not-tolerated-by"
+	for i := range all {
+		made += fmt.Sprintf(" %s %s %s:%s", all[i].Key, all[i].Operator, all[i].Value, all[i].Effect)
+	}
+	return made
+}
+
+// refusals are such attributes, for each of these lists and for none.
+func refusals(taints []resourcev1.DeviceTaint, lists [][]resourcev1.DeviceToleration) (made []gangsched.Attribute) {
+	said := map[string]bool{}
+	for _, list := range append(lists[:len(lists):len(lists)], nil) {
+		name := Tolerating(list)
+		if !said[name] && !toleratesAll(list, taints) {
+			made = append(made, gangsched.Attribute{Name: name, Value: gangsched.TruthValue(true)})
+		}
+		said[name] = true
+	}
+	sort.Slice(made, func(i, k int) bool { return made[i].Name < made[k].Name })
+	return made
+}
+
+func toleratesAll(list []resourcev1.DeviceToleration, taints []resourcev1.DeviceTaint) bool {
+	for i := range taints {
+		taint := &taints[i]
+		if taint.Effect != resourcev1.DeviceTaintEffectNoSchedule && taint.Effect != resourcev1.DeviceTaintEffectNoExecute {
+			continue
+		}
+		if !slices.ContainsFunc(list, func(one resourcev1.DeviceToleration) bool { return tolerates(&one, taint) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func tolerates(one *resourcev1.DeviceToleration, taint *resourcev1.DeviceTaint) bool {
+	return (one.Effect == "" || one.Effect == taint.Effect) && (one.Key == "" || one.Key == taint.Key) &&
+		(one.Operator == resourcev1.DeviceTolerationOpExists ||
+			(one.Operator == "" || one.Operator == resourcev1.DeviceTolerationOpEqual) && one.Value == taint.Value)
+}
+
+// Qualified: "model" of the driver gpu.example.com is gpu.example.com/model.
+func Qualified(driver, name string) string {
 	if strings.Contains(name, "/") {
 		return name
 	}
@@ -113,7 +258,7 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 	if from.Status.Allocation != nil {
 		for i := range from.Status.Allocation.Devices.Results {
 			result := &from.Status.Allocation.Devices.Results[i]
-			held := gangsched.HeldDevice{ID: idOf(result)}
+			held := gangsched.HeldDevice{ID: idOf(result), Capacities: consumed(result)}
 			if number, known := numbers[result.Request]; known {
 				held.Request = &number
 			}
@@ -137,7 +282,7 @@ func AllocatedClaim(from *resourcev1.ResourceClaim, in Names) *gangsched.Resourc
 		result := &from.Status.Allocation.Devices.Results[i]
 		number := int32(i)
 		made.Devices = append(made.Devices, gangsched.DeviceRequest{Name: result.Request, Class: result.Driver, Admin: result.AdminAccess != nil && *result.AdminAccess})
-		made.HeldDevices = append(made.HeldDevices, gangsched.HeldDevice{ID: idOf(result), Request: &number})
+		made.HeldDevices = append(made.HeldDevices, gangsched.HeldDevice{ID: idOf(result), Request: &number, Capacities: consumed(result)})
 	}
 	if node := nodeOf(from.Status.Allocation.NodeSelector); node != "" {
 		made.Node = in.FindNode(node)
@@ -153,6 +298,15 @@ func mostPods(of *resourcev1.ResourceClaim) *int32 {
 		}
 	}
 	return nil
+}
+
+// consumed is what a device that is shared has for a claim. What is no whole number counts as the next one.
+func consumed(of *resourcev1.DeviceRequestAllocationResult) (made []gangsched.NamedCount) {
+	for name, amount := range of.ConsumedCapacity {
+		made = append(made, gangsched.NamedCount{Name: Qualified(of.Driver, string(name)), Amount: amount.Value()})
+	}
+	sort.Slice(made, func(i, k int) bool { return made[i].Name < made[k].Name })
+	return made
 }
 
 func idOf(result *resourcev1.DeviceRequestAllocationResult) string {
@@ -176,7 +330,41 @@ func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.D
 		return made, fmt.Errorf("there is no device class %q", exactly.DeviceClassName)
 	}
 	made.CEL = append(expressions(class.Spec.Selectors), expressions(exactly.Selectors)...)
+	made.Selectors = []gangsched.AttributeSelector{{Attribute: Tolerating(exactly.Tolerations), Op: gangsched.HasNot}}
+	if exactly.Capacity != nil {
+		for name, amount := range exactly.Capacity.Requests {
+			asked, err := whole(&amount)
+			full := string(name)
+			if driver := driverOf(made.CEL); driver != "" {
+				full = Qualified(driver, full)
+			}
+			if err == nil && !strings.Contains(full, "/") {
+				err = fmt.Errorf("it is not known whose it is")
+			}
+			if err != nil {
+				return made, fmt.Errorf("capacity %s: %w", name, err)
+			}
+			made.Capacities = append(made.Capacities, gangsched.NamedCount{Name: full, Amount: asked})
+		}
+		sort.Slice(made.Capacities, func(i, k int) bool { return made.Capacities[i].Name < made.Capacities[k].Name })
+	}
 	return made, nil
+}
+
+var namesDriver = regexp.MustCompile(`device\.driver\s*==\s*(?:"([^"]+)"|'([^']+)')`)
+
+// driverOf is the driver that expressions name; "": none, or one of several.
+func driverOf(expressions []string) (made string) {
+	for _, one := range expressions {
+		for _, found := range namesDriver.FindAllStringSubmatch(one, -1) {
+			if name := found[1] + found[2]; made == "" || made == name {
+				made = name
+			} else {
+				return ""
+			}
+		}
+	}
+	return made
 }
 
 func expressions(all []resourcev1.DeviceSelector) (made []string) {

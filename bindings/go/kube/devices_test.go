@@ -487,3 +487,155 @@ func TestClaimsOfVolumesWithWhichNobodyIsPlaced(t *testing.T) {
 		})
 	}
 }
+
+// placed is who is placed, and where on one node with these slices each claim has its devices.
+func placed(t *testing.T, its []*resourcev1.ResourceSlice, claims ...*resourcev1.ResourceClaim) string {
+	t.Helper()
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	var tolerated [][]resourcev1.DeviceToleration
+	for _, one := range claims {
+		tolerated = append(tolerated, kube.TolerationsOf(one)...)
+	}
+	devices, err := kube.Devices(its, tolerated...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.AddNode(&gangsched.NodeSpec{Name: "node-0", Allocatable: gangsched.Resources("cpu", "8", "pods", "9"), Devices: devices}); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range claims {
+		spec, err := kube.Claim(one, func(string) *resourcev1.DeviceClass { return class() }, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cluster.AddResourceClaim(spec); err != nil {
+			t.Fatal(err)
+		}
+		pod, err := kube.Pod(claimingPod("p-"+one.Name, one.Name), cluster, kube.Options{})
+		if err == nil && one.Status.Allocation == nil {
+			_, err = cluster.AddPod(pod)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{LowestRowTies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scheduler.Close()
+	if _, err := scheduler.Run(0); err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, one := range claims {
+		has := []string{}
+		for _, device := range cluster.ClaimDevices(cluster.FindResourceClaim("team", one.Name)) {
+			if name := strings.TrimPrefix(device.ID, driver+"/pool-0/"); len(has) == 0 || has[len(has)-1] != name { // what is shared is there by each capacity, too
+				has = append(has, name)
+			}
+		}
+		made = append(made, fmt.Sprint(one.Name, has))
+	}
+	return strings.Join(made, " ")
+}
+
+// sliceOf is a slice of the pool of node-0.
+func sliceOf(devices ...resourcev1.Device) *resourcev1.ResourceSlice {
+	node, made := "node-0", &resourcev1.ResourceSlice{}
+	made.TypeMeta, made.ObjectMeta = meta("ResourceSlice", "slice-0", "")
+	made.Spec = resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node, Devices: devices, Pool: resourcev1.ResourcePool{Name: "pool-0", Generation: 1, ResourceSliceCount: 1}}
+	return made
+}
+
+func counters(amount string) map[string]resourcev1.Counter {
+	return map[string]resourcev1.Counter{"memory": {Value: resource.MustParse(amount)}}
+}
+
+// Devices that use the same counters are given only as long as there is some left.
+func TestCountersOfDevicesCount(t *testing.T) {
+	part := func(name, amount string) resourcev1.Device {
+		return resourcev1.Device{Name: name, ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: "gpu-0", Counters: counters(amount)}}}
+	}
+	devices := sliceOf(part("half-0", "20Gi"), part("half-1", "20Gi"), part("whole", "40Gi"))
+	sets := sliceOf()
+	sets.Name = "sets"
+	sets.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "gpu-0", Counters: counters("40Gi")}}
+	three := []*resourcev1.ResourceClaim{claim("a", resourcev1.DeviceRequest{Name: "r"}), claim("b", resourcev1.DeviceRequest{Name: "r"}), claim("c", resourcev1.DeviceRequest{Name: "r"})}
+	if said := placed(t, []*resourcev1.ResourceSlice{devices, sets}, three...); said != "a[half-0] b[half-1] c[]" {
+		t.Error(said)
+	}
+	if _, err := kube.Devices([]*resourcev1.ResourceSlice{devices}); err == nil || !strings.Contains(err.Error(), "slice-0") || !strings.Contains(err.Error(), "counter") {
+		t.Error("counters that nobody has: ", err)
+	}
+}
+
+// Tainted devices are for requests that tolerate all their taints, and stay with the claims that have them.
+func TestTaintedDevicesAreForThoseThatTolerateThem(t *testing.T) {
+	taint := func(key, value string, effect resourcev1.DeviceTaintEffect) resourcev1.DeviceTaint {
+		return resourcev1.DeviceTaint{Key: key, Value: value, Effect: effect}
+	}
+	broken, leased := taint("broken", "fan", resourcev1.DeviceTaintEffectNoSchedule), taint("leased", "", resourcev1.DeviceTaintEffectNoExecute)
+	for name, now := range map[string]struct {
+		taints    []resourcev1.DeviceTaint
+		tolerates []resourcev1.DeviceToleration
+		given     bool
+	}{
+		"no taint":      {given: true},
+		"no effect":     {taints: []resourcev1.DeviceTaint{taint("old", "", "None")}, given: true},
+		"NoSchedule":    {taints: []resourcev1.DeviceTaint{broken}},
+		"NoExecute":     {taints: []resourcev1.DeviceTaint{leased}},
+		"by its value":  {[]resourcev1.DeviceTaint{broken}, []resourcev1.DeviceToleration{{Key: "broken", Operator: "Equal", Value: "fan"}}, true},
+		"another value": {[]resourcev1.DeviceTaint{broken}, []resourcev1.DeviceToleration{{Key: "broken", Operator: "Equal", Value: "memory"}}, false},
+		"by its key":    {[]resourcev1.DeviceTaint{broken}, []resourcev1.DeviceToleration{{Key: "broken", Operator: "Exists", Effect: "NoSchedule"}}, true},
+		"other effect":  {[]resourcev1.DeviceTaint{broken}, []resourcev1.DeviceToleration{{Key: "broken", Operator: "Exists", Effect: "NoExecute"}}, false},
+		"one of two":    {[]resourcev1.DeviceTaint{broken, leased}, []resourcev1.DeviceToleration{{Key: "broken", Operator: "Exists"}}, false},
+		"anything":      {[]resourcev1.DeviceTaint{broken, leased}, []resourcev1.DeviceToleration{{Operator: "Exists"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			its := []*resourcev1.ResourceSlice{sliceOf(resourcev1.Device{Name: "card", Taints: now.taints})}
+			asks := claim("c", resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{Tolerations: now.tolerates}})
+			wanted := "c[]"
+			if now.given {
+				wanted = "c[card]"
+			}
+			if said := placed(t, its, asks); said != wanted {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// Devices that are shared are given as long as their capacities last, by their rules.
+func TestCapacitiesOfSharedDevicesCount(t *testing.T) {
+	yes, some, step := true, resource.MustParse("10Gi"), resource.MustParse("4Gi")
+	card := resourcev1.Device{Name: "card", AllowMultipleAllocations: &yes, Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {
+		Value: resource.MustParse("40Gi"), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: &some, ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: &some, Step: &step}}}}}
+	asks := func(name, amount string) *resourcev1.ResourceClaim {
+		request := &resourcev1.ExactDeviceRequest{}
+		if amount != "" {
+			request.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse(amount)}}
+		}
+		return claim(name, resourcev1.DeviceRequest{Name: "r", Exactly: request})
+	}
+	has := asks("has", "30Gi")
+	has.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+		{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"node-0"}}}}}}}
+	has.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: driver, Pool: "pool-0", Device: "card",
+		ConsumedCapacity: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("30Gi")}}}
+	for wanted, claims := range map[string][]*resourcev1.ResourceClaim{
+		"a[card] b[card] c[]":     {asks("a", "20Gi"), asks("b", "11Gi"), asks("c", "")}, // 22 and 14
+		"a[card] b[card] c[card]": {asks("a", "14Gi"), asks("b", "11Gi"), asks("c", "")},
+		"a[]":                     {asks("a", "41Gi")},
+		"has[card] a[card] b[]":   {has, asks("a", ""), asks("b", "")},
+	} {
+		if said := placed(t, []*resourcev1.ResourceSlice{sliceOf(card)}, claims...); said != wanted {
+			t.Errorf("%s, not %s", said, wanted)
+		}
+	}
+	card.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "s", Counters: counters("1")}}
+	if _, err := kube.Devices([]*resourcev1.ResourceSlice{sliceOf(card)}); err == nil || !strings.Contains(err.Error(), "slice-0") {
+		t.Error(err)
+	}
+}

@@ -3,13 +3,16 @@ package mirror
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -21,6 +24,8 @@ type devices struct {
 	slices  map[string]map[string]*resourcev1.ResourceSlice // by node, then by name
 	classes map[string]*resourcev1.DeviceClass
 	claims  map[types.NamespacedName]*claim
+	// tolerated are the lists of tolerations that claims have, by what devices say of each.
+	tolerated map[string][]resourcev1.DeviceToleration
 	// late claims are gone, or not as the library has them, which cannot be told while pods use them.
 	late map[*claim]struct{}
 }
@@ -40,6 +45,8 @@ func newDevices() devices {
 		classes: map[string]*resourcev1.DeviceClass{},
 		claims:  map[types.NamespacedName]*claim{},
 		late:    map[*claim]struct{}{},
+
+		tolerated: map[string][]resourcev1.DeviceToleration{},
 	}
 }
 
@@ -49,10 +56,10 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 		return nil, nil
 	}
 	var all []*resourcev1.ResourceSlice
-	for _, slice := range d.slices[node] {
-		all = append(all, slice)
+	for _, name := range slices.Sorted(maps.Keys(d.slices[node])) { // in one order, so that what is the same is not told again
+		all = append(all, d.slices[node][name])
 	}
-	return kube.Devices(all)
+	return kube.Devices(all, slices.Collect(maps.Values(d.tolerated))...)
 }
 
 // SetSlice says that a slice came or changed, or with gone that it is no more. Those of devices that several nodes reach are left out.
@@ -109,6 +116,7 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 		m.devices.claims[name] = c
 	}
 	c.object = object
+	m.tolerate(object)
 	switch {
 	case c.id == 0:
 		m.tellClaim(c)
@@ -124,6 +132,41 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 	case object.Status.Allocation != nil && m.late(c):
 		delete(m.devices.late, c) // what a pod of ours was to get it has
 		m.changed = true
+	}
+}
+
+// mostTolerated lists of tolerations are kept without a look at which claims have them still.
+const mostTolerated = 64
+
+// tolerate has tainted devices say whether they are for the requests of a claim, if its tolerations are new.
+func (m *Mirror) tolerate(claim *resourcev1.ResourceClaim) {
+	fresh := false
+	for _, list := range kube.TolerationsOf(claim) {
+		name := kube.Tolerating(list)
+		if _, known := m.devices.tolerated[name]; !known {
+			m.devices.tolerated[name], fresh = list, true
+		}
+	}
+	if !fresh {
+		return
+	}
+	if len(m.devices.tolerated) > mostTolerated { // of claims that are gone nobody asks any more
+		clear(m.devices.tolerated)
+		for _, c := range m.devices.claims {
+			for _, list := range kube.TolerationsOf(c.object) {
+				m.devices.tolerated[kube.Tolerating(list)] = list
+			}
+		}
+	}
+	tainted := func(one resourcev1.Device) bool { return len(one.Taints) != 0 }
+	for node, all := range m.devices.slices {
+		n := m.nodes[node]
+		for _, slice := range all {
+			if n != nil && slices.ContainsFunc(slice.Spec.Devices, tainted) {
+				m.tellNode(n)
+				break
+			}
+		}
 	}
 }
 
@@ -295,17 +338,67 @@ func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation, err e
 			continue
 		}
 		allocation := &resourcev1.AllocationResult{NodeSelector: onlyNode(node)}
-		for _, device := range m.cluster.ClaimDevices(c.id) {
-			one, ok := deviceResult(c.object, device)
-			if !ok {
-				return nil, fmt.Errorf("resourceclaim %q cannot have the device %q", name, device.ID)
-			}
-			allocation.Devices.Results = append(allocation.Devices.Results, one)
+		if allocation.Devices.Results, err = m.devices.results(c.object, node, m.cluster.ClaimDevices(c.id)); err != nil {
+			return nil, fmt.Errorf("resourceclaim %q: %w", name, err)
 		}
 		allocation.Devices.Config = m.devices.configuration(c.object)
 		made = append(made, ClaimAllocation{c.object, allocation})
 	}
 	return made, nil
+}
+
+// results are the devices as they are written. After one that is shared the library says how much the claim has of each of its capacities.
+func (d *devices) results(of *resourcev1.ResourceClaim, node string, chosen []gangsched.Device) (made []resourcev1.DeviceRequestAllocationResult, err error) {
+	for len(chosen) != 0 {
+		device, parts := chosen[0], 1
+		for parts < len(chosen) && chosen[parts].ID == device.ID && chosen[parts].Request == device.Request {
+			parts++
+		}
+		one, ok := deviceResult(of, device)
+		if !ok {
+			return nil, fmt.Errorf("it cannot have the device %q", device.ID)
+		}
+		is := d.find(node, &one)
+		if is != nil && is.AllowMultipleAllocations != nil && *is.AllowMultipleAllocations && (one.AdminAccess == nil || !*one.AdminAccess) {
+			names := capacities(one.Driver, is)
+			if len(names) != parts-1 {
+				return nil, fmt.Errorf("the device %q has changed", device.ID)
+			}
+			share := uuid.NewUUID()
+			one.ShareID, one.ConsumedCapacity = &share, map[resourcev1.QualifiedName]resource.Quantity{}
+			for i, name := range names {
+				one.ConsumedCapacity[name] = *resource.NewQuantity(chosen[1+i].Amount, is.Capacity[name].Value.Format)
+			}
+		} else if parts != 1 {
+			return nil, fmt.Errorf("the device %q has changed", device.ID)
+		}
+		made, chosen = append(made, one), chosen[parts:]
+	}
+	return made, nil
+}
+
+// capacities of a device, in the library's order.
+func capacities(driver string, of *resourcev1.Device) []resourcev1.QualifiedName {
+	return slices.SortedFunc(maps.Keys(of.Capacity), func(a, b resourcev1.QualifiedName) int {
+		return strings.Compare(kube.Qualified(driver, string(a)), kube.Qualified(driver, string(b)))
+	})
+}
+
+// find is a device as its slice has it; nil: it is gone.
+func (d *devices) find(node string, of *resourcev1.DeviceRequestAllocationResult) (made *resourcev1.Device) {
+	newest := int64(-1)
+	for _, slice := range d.slices[node] {
+		if slice.Spec.Driver != of.Driver || slice.Spec.Pool.Name != of.Pool || slice.Spec.Pool.Generation < newest {
+			continue
+		}
+		newest = slice.Spec.Pool.Generation
+		for i := range slice.Spec.Devices {
+			if slice.Spec.Devices[i].Name == of.Device {
+				made = &slice.Spec.Devices[i]
+			}
+		}
+	}
+	return made
 }
 
 func deviceResult(of *resourcev1.ResourceClaim, device gangsched.Device) (resourcev1.DeviceRequestAllocationResult, bool) {

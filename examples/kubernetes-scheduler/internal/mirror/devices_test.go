@@ -2,15 +2,18 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"gangsched"
+	"gangsched/kube"
 )
 
 func sliceOf(node string, devices ...string) *resourcev1.ResourceSlice {
@@ -277,6 +280,93 @@ func TestDevicesOfClaimsThatCannotBeReadAreInUse(t *testing.T) {
 			w.want(w.Find(nameOf(last)).Refused == "", fmt.Sprint(readable))
 		})
 	}
+}
+
+// Devices that are shared are allocated as shares, with what each has of their capacities.
+func TestSharesOfDevicesAreAllocated(t *testing.T) {
+	w := cards(t)
+	yes := true
+	slice := sliceOf("a", "card0")
+	slice.Spec.Devices[0].AllowMultipleAllocations = &yes
+	slice.Spec.Devices[0].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
+	for name, amount := range map[resourcev1.QualifiedName]string{"memory": "40Gi", "cores": "8", "a.b/links": "4"} {
+		value, one := resource.MustParse(amount), resource.MustParse("1")
+		policy := &resourcev1.CapacityRequestPolicy{Default: &one, ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: &one}}
+		slice.Spec.Devices[0].Capacity[name] = resourcev1.DeviceCapacity{Value: value, RequestPolicy: policy}
+	}
+	w.SetSlice(slice, false)
+	for i, wanted := range []string{"a.b/links=1 cores=3 memory=24Gi", ""} {
+		name := fmt.Sprint("c", i)
+		claim := claimOf(name, name)
+		claim.Spec.Devices.Requests[0].Exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{
+			"memory": resource.MustParse("24Gi"), "cores": resource.MustParse("3")}}
+		w.SetClaim(claim)
+		pod := claiming("p-"+name, name)
+		w.SetPod(pod)
+		if wanted == "" {
+			w.want(w.turn(), "[p-c1 reject]")
+			continue
+		}
+		w.want(w.turn(), "[p-c0 bind]")
+		made, err := w.Allocations(w.Find(nameOf(pod)), "a")
+		if err != nil || len(made) != 1 || len(made[0].Allocation.Devices.Results) != 1 {
+			t.Fatal(made, err)
+		}
+		result := made[0].Allocation.Devices.Results[0]
+		var said []string
+		for name, amount := range result.ConsumedCapacity {
+			said = append(said, fmt.Sprint(name, "=", amount.String()))
+		}
+		slices.Sort(said)
+		w.want(strings.Join(said, " "), wanted)
+		if result.ShareID == nil || *result.ShareID == "" {
+			t.Error("no share")
+		}
+	}
+}
+
+// A claim with tolerations that nobody had before gets the devices that it tolerates, and none of the others.
+func TestTaintedDevicesAreForClaimsThatTolerateThem(t *testing.T) {
+	w := cards(t)
+	slice := sliceOf("a", "small0", "small1")
+	slice.Spec.Devices[0].Taints = []resourcev1.DeviceTaint{{Key: "broken", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+	slice.Spec.Devices[1].Taints = []resourcev1.DeviceTaint{{Key: "leased", Effect: resourcev1.DeviceTaintEffectNoExecute}}
+	w.SetSlice(slice, false)
+	for i, step := range []struct{ tolerates, want string }{{"", ""}, {"leased", "[a/small1]"}, {"broken", "[a/small0]"}} {
+		name := fmt.Sprint("c", i)
+		claim := claimOf(name, name)
+		if step.tolerates != "" {
+			claim.Spec.Devices.Requests[0].Exactly.Tolerations = []resourcev1.DeviceToleration{{Key: step.tolerates, Operator: resourcev1.DeviceTolerationOpExists}}
+		}
+		w.SetClaim(claim)
+		pod := claiming("p-"+name, name)
+		w.SetPod(pod)
+		if step.want == "" {
+			w.want(w.turn(), "[p-c0 reject]")
+			continue
+		}
+		w.want(slices.Contains(w.turn(), "p-"+name+" bind"), "true")
+		w.want(w.devices(pod), step.want)
+	}
+}
+
+func TestTolerationsOfClaimsThatAreGoneAreForgotten(t *testing.T) {
+	w := cards(t)
+	for i := range 10 * mostTolerated {
+		name := fmt.Sprint("c", i)
+		claim := claimOf(name, name)
+		claim.Spec.Devices.Requests[0].Exactly.Tolerations = []resourcev1.DeviceToleration{{Key: name, Operator: resourcev1.DeviceTolerationOpExists}}
+		w.SetClaim(claim)
+		if _, known := w.Mirror.devices.tolerated[kube.Tolerating(claim.Spec.Devices.Requests[0].Exactly.Tolerations)]; !known {
+			t.Fatal(name)
+		}
+		if i != 0 {
+			w.RemoveClaim(claim)
+		}
+	}
+	w.want(len(w.Mirror.devices.tolerated) <= mostTolerated+1, "true")
+	first := w.Mirror.devices.claims[types.NamespacedName{Namespace: "default", Name: "c0"}].object
+	w.want(len(w.Mirror.devices.tolerated[kube.Tolerating(first.Spec.Devices.Requests[0].Exactly.Tolerations)]), "1")
 }
 
 // Of nodes that come and go nothing is kept when their slices are gone.
