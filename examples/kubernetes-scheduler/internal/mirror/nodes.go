@@ -30,6 +30,9 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 	}
 	relabelled := n.object == nil || !maps.Equal(n.object.Labels, object.Labels)
 	n.object = object
+	if relabelled {
+		m.storage.setNode(object.Name, object)
+	}
 	m.tellNode(n)
 	m.changed = m.changed || relabelled // where volumes can be bound goes by labels
 }
@@ -70,6 +73,7 @@ func (m *Mirror) tellNode(n *node) {
 func (m *Mirror) RemoveNode(name string) {
 	n := m.nodes[name]
 	delete(m.nodes, name)
+	m.storage.setNode(name, nil)
 	if n == nil || n.id == 0 {
 		return
 	}

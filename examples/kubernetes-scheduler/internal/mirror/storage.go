@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,14 +26,30 @@ const selectedNode = "volume.kubernetes.io/selected-node"
 // Storage is what claims of volumes go by.
 type Storage struct {
 	claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
-	volumes map[string]*corev1.PersistentVolume
-	classes map[string]*storagev1.StorageClass
-	drivers map[string]*storagev1.CSINode
+	volumes map[string]*volume
+	// free are the volumes that name no claim, by class; reserved those that do, by claim.
+	free     map[string]map[string]*volume
+	reserved map[types.NamespacedName]map[string]*volume
+	reaches  map[string]*reach // by what their selectors are as text
+	classes  map[string]*storagev1.StorageClass
+	drivers  map[string]*storagev1.CSINode
 	// limited drivers make volumes only where a capacity says that there is room.
 	limited    map[string]bool
 	capacities map[types.NamespacedName]capacity
 	// promised volumes were chosen for a claim, and nothing on the API server says so yet.
 	promised map[string]types.NamespacedName
+}
+
+type volume struct {
+	*corev1.PersistentVolume
+	reach *reach // nil: everywhere
+}
+
+// reach is from which nodes volumes can be reached that have the same selector.
+type reach struct {
+	selector *nodeaffinity.NodeSelector // nil: it cannot be read, and is for no node
+	nodes    map[string]bool            // nil: nobody has asked yet
+	volumes  int                        // that have it
 }
 
 // capacity is what a CSIStorageCapacity says.
@@ -58,7 +75,9 @@ func capacityOf(object *storagev1.CSIStorageCapacity) (made capacity, says bool)
 func newStorage() Storage {
 	return Storage{
 		claims:  map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
-		volumes: map[string]*corev1.PersistentVolume{},
+		volumes: map[string]*volume{},
+		free:    map[string]map[string]*volume{}, reserved: map[types.NamespacedName]map[string]*volume{},
+		reaches: map[string]*reach{},
 		classes: map[string]*storagev1.StorageClass{},
 		drivers: map[string]*storagev1.CSINode{},
 		limited: map[string]bool{}, capacities: map[types.NamespacedName]capacity{},
@@ -73,11 +92,81 @@ func (m *Mirror) SetClaimOfVolume(object *corev1.PersistentVolumeClaim, gone boo
 }
 
 func (m *Mirror) SetVolume(object *corev1.PersistentVolume, gone bool) {
-	keep(m.storage.volumes, object.Name, object, gone)
+	m.storage.setVolume(object, gone)
 	if gone || object.Spec.ClaimRef != nil {
 		delete(m.storage.promised, object.Name)
 	}
 	m.changed = true
+}
+
+func (s *Storage) setVolume(object *corev1.PersistentVolume, gone bool) {
+	if before := s.volumes[object.Name]; before != nil {
+		s.index(before, true)
+		delete(s.volumes, object.Name)
+	}
+	if !gone {
+		made := &volume{PersistentVolume: object}
+		s.volumes[object.Name] = made
+		s.index(made, false)
+	}
+}
+
+func (s *Storage) index(v *volume, gone bool) {
+	if ref := v.Spec.ClaimRef; ref != nil {
+		keepIn(s.reserved, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, v.Name, v, gone)
+	} else {
+		keepIn(s.free, v.Spec.StorageClassName, v.Name, v, gone)
+	}
+	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
+		return
+	}
+	name := v.Spec.NodeAffinity.Required.String()
+	if gone {
+		if v.reach.volumes--; v.reach.volumes == 0 {
+			delete(s.reaches, name)
+		}
+		return
+	}
+	if v.reach = s.reaches[name]; v.reach == nil {
+		v.reach = &reach{}
+		v.reach.selector, _ = nodeaffinity.NewNodeSelector(v.Spec.NodeAffinity.Required)
+		s.reaches[name] = v.reach
+	}
+	v.reach.volumes++
+}
+
+// keepIn keeps an object among others, and nothing of those when they are all gone.
+func keepIn[A, B comparable, T any](all map[A]map[B]T, of A, name B, object T, gone bool) {
+	there := all[of]
+	if there == nil {
+		there = map[B]T{}
+	}
+	keep(there, name, object, gone)
+	keep(all, of, there, len(there) == 0)
+}
+
+// from are the nodes from which it can be reached.
+func (r *reach) from(nodes map[string]*node) map[string]bool {
+	if r.nodes == nil {
+		r.nodes = map[string]bool{}
+		for name, n := range nodes {
+			r.look(name, n.object)
+		}
+	}
+	return r.nodes
+}
+
+func (r *reach) look(name string, node *corev1.Node) {
+	keep(r.nodes, name, true, node == nil || r.selector == nil || !r.selector.Match(node))
+}
+
+// setNode says that a node came, or has other labels; with nil that it is gone.
+func (s *Storage) setNode(name string, node *corev1.Node) {
+	for _, one := range s.reaches {
+		if one.nodes != nil {
+			one.look(name, node)
+		}
+	}
 }
 
 func (m *Mirror) SetStorageClass(object *storagev1.StorageClass, gone bool) {
@@ -153,10 +242,19 @@ func (b *bindable) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
 	return b.claims[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-func (b *bindable) Volume(name string) *corev1.PersistentVolume { return b.Storage.volumes[name] }
+func (b *bindable) Volume(name string) *corev1.PersistentVolume {
+	if v := b.Storage.volumes[name]; v != nil {
+		return v.PersistentVolume
+	}
+	return nil
+}
 
 func (b *bindable) Matching(selector *corev1.NodeSelector) []string {
-	return b.where(func(node *corev1.Node) bool { return matches(selector, node) })
+	if known := b.reaches[selector.String()]; known != nil { // it is a volume's
+		return append([]string{}, slices.Sorted(maps.Keys(known.from(b.nodes)))...)
+	}
+	parsed, err := nodeaffinity.NewNodeSelector(selector)
+	return b.where(func(node *corev1.Node) bool { return err == nil && parsed.Match(node) })
 }
 
 func (b *bindable) where(fits func(*corev1.Node) bool) []string {
@@ -170,11 +268,6 @@ func (b *bindable) where(fits func(*corev1.Node) bool) []string {
 	return made
 }
 
-func matches(selector *corev1.NodeSelector, node *corev1.Node) bool {
-	parsed, err := nodeaffinity.NewNodeSelector(selector)
-	return err == nil && parsed.Match(node)
-}
-
 // Bindable: a claim of a class that waits for its first consumer gets a volume that is free and can be reached from the node, or one that is made there;
 // one whose volume is being made already, only there.
 func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool) {
@@ -186,7 +279,16 @@ func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool
 	if where, selected := claim.Annotations[selectedNode]; selected {
 		return b.where(func(node *corev1.Node) bool { return node.Name == where && made(node) }), true
 	}
-	return b.where(func(node *corev1.Node) bool { return b.free(claim, node) != nil || made(node) }), true
+	var taken func(*corev1.Node) bool // asked for only if there is a node where none is made
+	return b.where(func(node *corev1.Node) bool {
+		if made(node) {
+			return true
+		}
+		if taken == nil {
+			taken = b.takes(claim, b.nodes)
+		}
+		return taken(node)
+	}), true
 }
 
 func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
@@ -231,49 +333,66 @@ func provisions(class *storagev1.StorageClass, node *corev1.Node) bool {
 	return len(class.AllowedTopologies) == 0
 }
 
-// free is the smallest volume that nobody has and that does for a claim on a node; nil if there is none.
-func (s *Storage) free(claim *corev1.PersistentVolumeClaim, node *corev1.Node) *corev1.PersistentVolume {
-	var best *corev1.PersistentVolume
-	name := nameOf(claim)
-	for _, volume := range s.volumes {
-		if !s.serves(volume, name, claim) || volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !matches(volume.Spec.NodeAffinity.Required, node) {
-			continue
+// takes says where a volume can be reached that does for a claim.
+func (s *Storage) takes(claim *corev1.PersistentVolumeClaim, nodes map[string]*node) func(*corev1.Node) bool {
+	reached, seen := map[string]bool{}, map[*reach]bool{}
+	for _, v := range s.candidates(claim) {
+		if v.reach == nil {
+			return func(*corev1.Node) bool { return true }
 		}
-		if best == nil || smaller(volume, best) {
-			best = volume
+		if !seen[v.reach] {
+			seen[v.reach] = true
+			maps.Copy(reached, v.reach.from(nodes))
+		}
+	}
+	return func(node *corev1.Node) bool { return reached[node.Name] }
+}
+
+// choose is the smallest volume that nobody has and that does for a claim on a node; nil if there is none.
+func (s *Storage) choose(claim *corev1.PersistentVolumeClaim, node string, nodes map[string]*node) *corev1.PersistentVolume {
+	var best *corev1.PersistentVolume
+	for _, v := range s.candidates(claim) {
+		if (v.reach == nil || v.reach.from(nodes)[node]) && (best == nil || smaller(v.PersistentVolume, best)) {
+			best = v.PersistentVolume
 		}
 	}
 	return best
 }
 
-// serves says whether a volume does for a claim wherever that is used.
-func (s *Storage) serves(volume *corev1.PersistentVolume, name types.NamespacedName, claim *corev1.PersistentVolumeClaim) bool {
-	if class := claim.Spec.StorageClassName; class == nil || volume.DeletionTimestamp != nil || volume.Spec.StorageClassName != *class ||
-		size(volume.Spec.Capacity).Cmp(*size(claim.Spec.Resources.Requests)) < 0 {
-		return false
+// candidates are the volumes that do for a claim wherever that is used.
+func (s *Storage) candidates(claim *corev1.PersistentVolumeClaim) (made []*volume) {
+	class := claim.Spec.StorageClassName
+	if class == nil {
+		return nil
 	}
-	if ref := volume.Spec.ClaimRef; ref != nil {
-		return ref.Namespace == name.Namespace && ref.Name == name.Name && (ref.UID == "" || ref.UID == claim.UID)
+	selector, err := labels.Everything(), error(nil)
+	if claim.Spec.Selector != nil {
+		selector, err = metav1.LabelSelectorAsSelector(claim.Spec.Selector)
 	}
-	if holder, promised := s.promised[volume.Name]; promised && holder != name {
-		return false
+	name, asked := nameOf(claim), size(claim.Spec.Resources.Requests)
+	large := func(v *volume) bool {
+		return v.DeletionTimestamp == nil && v.Spec.StorageClassName == *class && size(v.Spec.Capacity).Cmp(*asked) >= 0
 	}
-	if volume.Status.Phase != corev1.VolumeAvailable {
-		return false
-	}
-	for _, mode := range claim.Spec.AccessModes {
-		if !slices.Contains(volume.Spec.AccessModes, mode) {
-			return false
+	for _, v := range s.reserved[name] {
+		if ref := v.Spec.ClaimRef; large(v) && (ref.UID == "" || ref.UID == claim.UID) {
+			made = append(made, v)
 		}
 	}
-	if modeOf(volume.Spec.VolumeMode) != modeOf(claim.Spec.VolumeMode) {
-		return false
+	for _, v := range s.free[*class] {
+		if holder, promised := s.promised[v.Name]; promised && holder != name {
+			continue
+		}
+		if err == nil && large(v) && v.Status.Phase == corev1.VolumeAvailable && hasModes(v, claim) && selector.Matches(labels.Set(v.Labels)) {
+			made = append(made, v)
+		}
 	}
-	if claim.Spec.Selector == nil {
-		return true
-	}
-	selector, err := metav1.LabelSelectorAsSelector(claim.Spec.Selector)
-	return err == nil && selector.Matches(labels.Set(volume.Labels))
+	return made
+}
+
+func hasModes(v *volume, claim *corev1.PersistentVolumeClaim) bool {
+	return modeOf(v.Spec.VolumeMode) == modeOf(claim.Spec.VolumeMode) && !slices.ContainsFunc(claim.Spec.AccessModes, func(mode corev1.PersistentVolumeAccessMode) bool {
+		return !slices.Contains(v.Spec.AccessModes, mode)
+	})
 }
 
 func modeOf(mode *corev1.PersistentVolumeMode) corev1.PersistentVolumeMode {
@@ -315,7 +434,7 @@ func (m *Mirror) ChooseVolumes(p *Pod, name string) (made []VolumeChoice, err er
 		choice := VolumeChoice{Claim: claim, Node: n.object}
 		where, selected := claim.Annotations[selectedNode]
 		if !selected {
-			choice.Volume = m.storage.free(claim, n.object)
+			choice.Volume = m.storage.choose(claim, name, m.nodes)
 		}
 		if choice.Volume != nil {
 			m.storage.promised[choice.Volume.Name] = claimed

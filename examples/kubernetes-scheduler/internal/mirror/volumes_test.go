@@ -152,3 +152,87 @@ func TestAClaimWithoutAClassIsGivenNothing(t *testing.T) {
 		t.Error(choices)
 	}
 }
+
+// What selectors of volumes say of nodes is found out once, not for each claim that waits, and follows volumes and nodes.
+func TestWhereVolumesAreIsKnown(t *testing.T) {
+	w := newWorld(t)
+	waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "local"
+	w.SetStorageClass(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: noProvisioner, VolumeBindingMode: &waits}, false)
+	volume := func(name, host, large string) *corev1.PersistentVolume {
+		made := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		made.Spec.StorageClassName, made.Status.Phase = class, corev1.VolumeAvailable
+		made.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(large)}
+		made.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "host", Operator: corev1.NodeSelectorOpIn, Values: []string{host}}}}}}}
+		return made
+	}
+	node := func(name, host string) *corev1.Node {
+		made := nodeOf(name, "4")
+		made.Labels = map[string]string{"host": host}
+		return made
+	}
+	const many = 200
+	for i := range many {
+		w.SetNode(node(fmt.Sprintf("n%03d", i), fmt.Sprint(i)))
+		w.SetVolume(volume(fmt.Sprint("v", i), fmt.Sprint(i), "5Gi"), i%2 == 1)
+	}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data", UID: "data"}}
+	claim.Spec.StorageClassName = &class
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("5Gi")}
+	asked := &bindable{Storage: &w.storage, nodes: w.nodes}
+	where := func() []string {
+		made, _ := asked.Bindable(claim)
+		return made
+	}
+	w.want(len(where()), fmt.Sprint(many/2))
+	if count := testing.AllocsPerRun(3, func() { where() }); count > 5*many {
+		t.Errorf("%v allocations", count)
+	}
+	for i := range many {
+		w.SetVolume(volume(fmt.Sprint("v", i), "", "1"), true)
+	}
+	w.want(where(), "[]")
+	w.want(len(w.storage.free)+len(w.storage.reaches), "0")
+	taken := volume("taken", "3", "5Gi")
+	taken.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "other"}
+	ours := volume("ours", "4", "5Gi")
+	ours.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "data"}
+	for _, step := range []struct {
+		what func()
+		want string
+	}{
+		{func() { w.SetVolume(volume("small", "1", "4Gi"), false) }, "[]"},
+		{func() { w.SetVolume(volume("v", "1", "6Gi"), false) }, "[n001]"},
+		{func() { w.SetVolume(volume("u", "1", "5Gi"), false) }, "[n001]"},
+		{func() { w.want(w.storage.choose(claim, "n001", w.nodes).Name, "u") }, "[n001]"},
+		{func() { w.SetVolume(taken, false) }, "[n001]"},
+		{func() { w.SetVolume(ours, false) }, "[n001 n004]"},
+		{func() { w.SetNode(node("n005", "1")) }, "[n001 n004 n005]"},
+		{func() { w.SetNode(node("n005", "5")) }, "[n001 n004]"},
+		{func() { w.RemoveNode("n004") }, "[n001]"},
+		{func() { w.SetNode(node("n004", "4")) }, "[n001 n004]"},
+		{func() { w.SetVolume(volume("v", "2", "6Gi"), false) }, "[n001 n002 n004]"},
+		{func() { w.SetVolume(volume("u", "1", "5Gi"), true) }, "[n002 n004]"},
+		{func() {
+			w.SetVolume(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: ours.Spec, Status: ours.Status}, false)
+		}, "[n004]"},
+	} {
+		step.what()
+		w.want(where(), step.want)
+		for _, one := range []*corev1.PersistentVolume{ours, taken} {
+			w.want(asked.Matching(one.Spec.NodeAffinity.Required), asList(w, one.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Values[0]))
+		}
+	}
+}
+
+// asList are the nodes of a host, as they are now.
+func asList(w *world, host string) string {
+	made := []string{}
+	for name, n := range w.nodes {
+		if n.object.Labels["host"] == host {
+			made = append(made, name)
+		}
+	}
+	slices.Sort(made)
+	return fmt.Sprint(made)
+}
