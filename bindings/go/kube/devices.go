@@ -264,7 +264,7 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 			}
 			made.HeldDevices = append(made.HeldDevices, held)
 		}
-		if node := nodeOf(from.Status.Allocation.NodeSelector); node != "" {
+		if node := NodeOf(from.Status.Allocation.NodeSelector); node != "" {
 			made.Node = in.FindNode(node)
 		}
 	}
@@ -284,7 +284,7 @@ func AllocatedClaim(from *resourcev1.ResourceClaim, in Names) *gangsched.Resourc
 		made.Devices = append(made.Devices, gangsched.DeviceRequest{Name: result.Request, Class: result.Driver, Admin: result.AdminAccess != nil && *result.AdminAccess})
 		made.HeldDevices = append(made.HeldDevices, gangsched.HeldDevice{ID: idOf(result), Request: &number, Capacities: consumed(result)})
 	}
-	if node := nodeOf(from.Status.Allocation.NodeSelector); node != "" {
+	if node := NodeOf(from.Status.Allocation.NodeSelector); node != "" {
 		made.Node = in.FindNode(node)
 	}
 	return made
@@ -376,8 +376,8 @@ func expressions(all []resourcev1.DeviceSelector) (made []string) {
 	return made
 }
 
-// nodeOf is the only node that a selector selects, "" if it is another selector: allocations of devices inside a node have one like that.
-func nodeOf(selector *corev1.NodeSelector) string {
+// NodeOf is the only node that a selector selects, "" if it is another selector: allocations of devices inside a node have one like that.
+func NodeOf(selector *corev1.NodeSelector) string {
 	if selector == nil || len(selector.NodeSelectorTerms) != 1 {
 		return ""
 	}

@@ -28,6 +28,9 @@ type devices struct {
 	tolerated map[string][]resourcev1.DeviceToleration
 	// late claims are gone, or not as the library has them, which cannot be told while pods use them.
 	late map[*claim]struct{}
+	// on are those that are allocated, by node; those of nodes whose devices came or changed may not have what they should.
+	on     map[string]map[*claim]struct{}
+	looked map[string]struct{}
 }
 
 type claim struct {
@@ -36,6 +39,7 @@ type claim struct {
 	told   *resourcev1.AllocationResult // what it had when the library was told of it
 	bare   bool                         // the library knows nothing of it but that: the rest is not as the library takes it
 	gone   bool
+	node   string // where it is allocated
 	users  []*Pod // that kept it from being taken out of the library
 }
 
@@ -46,6 +50,7 @@ func newDevices() devices {
 		claims:  map[types.NamespacedName]*claim{},
 		late:    map[*claim]struct{}{},
 
+		on: map[string]map[*claim]struct{}{}, looked: map[string]struct{}{},
 		tolerated: map[string][]resourcev1.DeviceToleration{},
 	}
 }
@@ -77,6 +82,7 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 	if n := m.nodes[node]; n != nil {
 		m.tellNode(n)
 	}
+	m.devices.looked[node] = struct{}{}
 	m.changed = true
 }
 
@@ -117,6 +123,7 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 	}
 	c.object = object
 	m.tolerate(object)
+	m.devices.locate(c)
 	switch {
 	case c.id == 0:
 		m.tellClaim(c)
@@ -177,7 +184,58 @@ func (m *Mirror) RemoveClaim(object *resourcev1.ResourceClaim) {
 	delete(m.devices.claims, name)
 	if c != nil {
 		c.gone = true
+		m.devices.locate(c)
 		m.settleClaim(c)
+	}
+}
+
+// locate notes where a claim is allocated.
+func (d *devices) locate(c *claim) {
+	if c.node != "" {
+		keepIn(d.on, c.node, c, struct{}{}, true)
+	}
+	c.node = ""
+	if has := c.object.Status.Allocation; has != nil && !c.gone {
+		c.node = kube.NodeOf(has.NodeSelector)
+	}
+	if c.node != "" {
+		keepIn(d.on, c.node, c, struct{}{}, false)
+	}
+}
+
+// lacks says whether a claim has not got what it is allocated of what its node has: it was told of first. The library does not come back to that.
+func (m *Mirror) lacks(c *claim) bool {
+	if c.id == 0 || m.cluster.ClaimNode(c.id) == 0 {
+		return true
+	}
+	has := map[string]bool{}
+	for _, device := range m.cluster.ClaimDevices(c.id) {
+		has[device.ID] = true
+	}
+	return slices.ContainsFunc(c.object.Status.Allocation.Devices.Results, func(one resourcev1.DeviceRequestAllocationResult) bool {
+		return !has[one.Driver+"/"+one.Pool+"/"+one.Device] && m.devices.find(c.node, &one) != nil
+	})
+}
+
+// settleNodes tells the library of claims again that lack something, with the pods that run there and use them.
+func (m *Mirror) settleNodes() {
+	for node := range m.devices.looked {
+		delete(m.devices.looked, node)
+		if n := m.nodes[node]; n == nil || n.id == 0 {
+			continue
+		}
+		for c := range m.devices.on[node] {
+			if !m.lacks(c) {
+				continue
+			}
+			for _, p := range m.byID {
+				if p.Object.Spec.NodeName != "" && p.Attempt == 0 && p.Name.Namespace == c.object.Namespace && claims(p.Object, c.object.Name) {
+					m.forget(p)
+					m.stuck[p] = struct{}{}
+				}
+			}
+			m.settleClaim(c)
+		}
 	}
 }
 
@@ -228,6 +286,7 @@ func (m *Mirror) settleClaim(c *claim) {
 
 // settleClaims tries those that pods used when they went, or changed.
 func (m *Mirror) settleClaims() {
+	m.settleNodes()
 	for c := range m.devices.late {
 		if !slices.ContainsFunc(c.users, func(p *Pod) bool { return p.ID != 0 && m.byID[p.ID] == p && !p.Waits() }) {
 			m.settleClaim(c)

@@ -389,3 +389,46 @@ func TestNothingIsKeptOfNodesWithoutSlices(t *testing.T) {
 		w.want(len(w.Mirror.devices.slices), fmt.Sprint(step.nodes))
 	}
 }
+
+// Objects come in any order: what is allocated counts when the last of them is there.
+func TestAllocatedDevicesAreInUseInWhateverOrderObjectsCome(t *testing.T) {
+	claim := allocated(claimOf("has", "1"), "a", "small0")
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "running", UID: "running"}}
+	steps := map[string]func(*world){
+		"node":  func(w *world) { w.SetNode(nodeOf("a", "4")) },
+		"slice": func(w *world) { w.SetSlice(sliceOf("a", "small0", "small1"), false) },
+		"claim": func(w *world) { w.SetClaim(claim) },
+		"pod":   func(w *world) { w.SetPod(on("a", claiming("running", "has"))) },
+		"class": func(w *world) { w.SetDeviceClass(classOf("card", ""), false) },
+	}
+	var try func(done []string)
+	try = func(done []string) {
+		for _, name := range []string{"node", "slice", "claim", "pod", "class"} {
+			if !slices.Contains(done, name) {
+				try(append(done[:len(done):len(done)], name))
+			}
+		}
+		if len(done) < len(steps)-1 || len(done) == len(steps)-1 && slices.Index(done, "pod") >= 0 {
+			return // without the pod the claim is allocated all the same
+		}
+		t.Run(strings.Join(done, " "), func(t *testing.T) {
+			w := newWorld(t)
+			for _, name := range done {
+				steps[name](w)
+				if len(done)%2 == 0 {
+					w.Settle()
+				}
+			}
+			w.SetClaim(claimOf("c", "2"))
+			w.SetClaim(claimOf("d", "3"))
+			w.SetPod(claiming("p", "c"))
+			w.turn()
+			w.SetPod(claiming("q", "d"))
+			w.turn()
+			p, q := w.Find(types.NamespacedName{Namespace: "default", Name: "p"}), w.Find(types.NamespacedName{Namespace: "default", Name: "q"})
+			w.want(p.Node, "a")
+			w.want(q.Node, "")
+		})
+	}
+	try(nil)
+}
