@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -412,5 +413,40 @@ func TestTheLoopStaysOnOneThread(t *testing.T) {
 	others.Wait()
 	if len(threads) != 1 {
 		t.Errorf("it has run on %d threads", len(threads))
+	}
+}
+
+// Why a bind came to nothing is said as an error of the scheduler, once: it is not that the pod finds no node.
+func TestABindThatFailsIsNotSaidToFindNoNode(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	var patches []string
+	var events []string
+	w.client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		patches = append(patches, string(action.(clienttesting.PatchAction).GetPatch()))
+		return false, nil, nil
+	})
+	w.client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		said := action.(clienttesting.CreateAction).GetObject().(*eventsv1.Event)
+		events = append(events, said.Reason+" "+said.Action)
+		return false, nil, nil
+	})
+	w.answers(func(pod, _ string) error { return apierrors.NewForbidden(corev1.Resource("pods"), pod, nil) })
+	w.pod("p", "1")
+	w.node("n", "1")
+	both := func() (written, said string) {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(patches, "\n"), strings.Join(events, ", ")
+	}
+	w.eventually("it is said", func() bool { _, said := both(); return strings.Contains(said, "FailedScheduling") })
+	w.eventually("it is written", func() bool { written, _ := both(); return strings.Contains(written, corev1.PodReasonSchedulerError) })
+	w.turns()
+	if written, said := both(); strings.Contains(written, corev1.PodReasonUnschedulable) || strings.Contains(said, "Binding") {
+		t.Errorf("written is %s\nsaid is %s", written, said)
 	}
 }

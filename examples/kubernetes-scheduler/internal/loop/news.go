@@ -33,7 +33,8 @@ func (l *Loop) listen() *news {
 	return said
 }
 
-// publish writes events, and for who found no node the condition that says so, with the node that is meant for it.
+// publish writes events, and for who found no node the condition that says so, with the node that is meant for it. That a bind came to nothing says who
+// took it back, if it is to be said: another replica that was faster is no news.
 func (l *Loop) publish(said *news) {
 	for i := range said.all {
 		one := &said.all[i]
@@ -43,6 +44,9 @@ func (l *Loop) publish(said *news) {
 		p := l.mirror.Pod(one.About)
 		if p == nil {
 			l.publishReservation(one)
+			continue
+		}
+		if one.Reason == "FailedScheduling" && one.Action != "Scheduling" {
 			continue
 		}
 		if one.Reason == "FailedScheduling" && p.Waits() {
