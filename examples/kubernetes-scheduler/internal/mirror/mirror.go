@@ -33,6 +33,7 @@ type Mirror struct {
 	gangs   map[types.NamespacedName]*labelledGang
 	groups  map[types.NamespacedName]*PodGroup
 	queues  queues
+	classes map[string]priorityClass
 
 	reservations map[string]*Reservation
 	reserved     map[gangsched.PodID]*Reservation
@@ -58,6 +59,7 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 		gangs:   map[types.NamespacedName]*labelledGang{},
 		groups:  map[types.NamespacedName]*PodGroup{},
 		queues:  newQueues(),
+		classes: map[string]priorityClass{},
 
 		reservations: map[string]*Reservation{},
 		reserved:     map[gangsched.PodID]*Reservation{},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -258,4 +259,46 @@ func TestWhatWasWrittenOfAPodGroupCountsUntilTheWatchKnowsBetter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the API server has written into a pod counts, whatever has become of the class since.
+func TestAPodCountsWithItsPriorityThoughItsClassIsGoneOrAnotherOne(t *testing.T) {
+	class := func(value int32, never bool) *schedulingv1.PriorityClass {
+		made := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Value: value}
+		if policy := corev1.PreemptNever; never {
+			made.PreemptionPolicy = &policy
+		}
+		return made
+	}
+	for name, change := range map[string]func(*world){
+		"never there":       func(*world) {},
+		"gone":              func(w *world) { w.SetPriorityClass(class(5, false), false); w.SetPriorityClass(class(5, false), true) },
+		"the same":          func(w *world) { w.SetPriorityClass(class(5, false), false) },
+		"of another value":  func(w *world) { w.SetPriorityClass(class(7, false), false) },
+		"of another policy": func(w *world) { w.SetPriorityClass(class(5, true), false) },
+		"refused":           func(w *world) { w.SetPriorityClass(class(2_000_000_000, false), false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			change(w)
+			five := int32(5)
+			of := func(pod *corev1.Pod) *corev1.Pod {
+				pod.Spec.PriorityClassName, pod.Spec.Priority = "c", &five
+				return pod
+			}
+			w.SetNode(nodeOf("n", "4"))
+			w.SetPod(on("n", of(podOf("running", "3"))))
+			w.SetPod(podOf("low", "2"))
+			w.want(w.turn(), "[low reject]")
+			w.SetPod(of(podOf("p", "1")))
+			w.want(w.turn(), "[p bind]")
+		})
+	}
+}
+
+func TestWhoIsRefusedIsTriedAgainWhenAPriorityClassComes(t *testing.T) {
+	w := newWorld(t)
+	w.Settle()
+	w.SetPriorityClass(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Value: 5}, false)
+	w.want(w.changed, "true")
 }

@@ -41,14 +41,34 @@ func (m *Mirror) SetNamespace(object *corev1.Namespace, gone bool) {
 	report(m.cluster.SetNamespace(object.Name, object.Labels), "a namespace is not as the library takes it", object)
 }
 
-// SetPriorityClass says the same of a class. Pods that the API server has taken have their priority already; PodGroups name classes.
+// priorityClass is what a class says of its pods.
+type priorityClass struct {
+	value int32
+	never bool // they preempt nobody
+}
+
+// SetPriorityClass says the same of a class. Pods that the API server has taken have their priority already; PodGroups name classes, and so may pods that
+// it has not given one.
 func (m *Mirror) SetPriorityClass(object *schedulingv1.PriorityClass, gone bool) {
+	m.changed = true
 	if gone {
+		delete(m.classes, object.Name)
 		report(m.cluster.RemovePriorityClass(object.Name), "a priority class cannot be removed", object)
 		return
 	}
-	report(m.cluster.SetPriorityClass(gangsched.PriorityClass{
-		Name: object.Name, Value: object.Value, GlobalDefault: object.GlobalDefault,
-		NeverPreempts: object.PreemptionPolicy != nil && *object.PreemptionPolicy == corev1.PreemptNever,
-	}), "a priority class is not as the library takes it", object)
+	never := object.PreemptionPolicy != nil && *object.PreemptionPolicy == corev1.PreemptNever
+	err := m.cluster.SetPriorityClass(gangsched.PriorityClass{
+		Name: object.Name, Value: object.Value, GlobalDefault: object.GlobalDefault, NeverPreempts: never,
+	})
+	report(err, "a priority class is not as the library takes it", object)
+	if err == nil {
+		m.classes[object.Name] = priorityClass{object.Value, never}
+	}
+}
+
+// named says whether a pod's class is there, and says what the pod says itself, if that does. What the API server has written into the pod counts,
+// whatever has become of the class since.
+func (m *Mirror) named(spec *gangsched.PodSpec) bool {
+	class, known := m.classes[spec.PriorityClass]
+	return known && (spec.Priority == nil || *spec.Priority == class.value && spec.NeverPreempts == class.never)
 }

@@ -235,6 +235,9 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !m.named(spec) {
+		spec.PriorityClass = ""
+	}
 	if spec.Node == 0 && p.Bound != "" {
 		spec.Node = m.cluster.FindNode(p.Bound)
 	}
