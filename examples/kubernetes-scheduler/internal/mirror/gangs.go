@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"gangsched"
@@ -73,21 +75,21 @@ func (m *Mirror) SetPodGroup(group *schedulingv1alpha2.PodGroup) {
 	known := m.groups[name]
 	if known == nil || known.Object.UID != group.UID {
 		m.groups[name] = &PodGroup{Object: group}
-		m.SetObject(group)
+		m.SetGroup(group)
 		return
 	}
 	before := known.Object
 	known.read(group)
 	// (The API server counts no generations of it.)
 	if !equality.Semantic.DeepEqual(before.Spec, group.Spec) || !maps.Equal(before.Labels, group.Labels) || !maps.Equal(before.Annotations, group.Annotations) {
-		m.SetObject(group)
+		m.SetGroup(group)
 	}
 }
 
 // RemovePodGroup says that it is gone.
 func (m *Mirror) RemovePodGroup(group *schedulingv1alpha2.PodGroup) {
 	delete(m.groups, types.NamespacedName{Namespace: group.Namespace, Name: group.Name})
-	m.RemoveObject(group)
+	m.RemoveGroup(group)
 }
 
 // HasPodGroups says whether there are any of Kubernetes.
@@ -117,11 +119,11 @@ func minimumOf(pod *corev1.Pod) int32 {
 	return int32(count)
 }
 
-// labelledGang is a group that only its pods describe: it is there as long as one of them is.
+// labelledGang is a group that its pods describe themselves: it is there as long as one of them is. While an object describes it that counts.
 type labelledGang struct {
 	name    types.NamespacedName
-	id      gangsched.GroupID
-	members int
+	id      gangsched.GroupID // 0: an object describes it
+	members map[*Pod]struct{}
 }
 
 // join makes the group of a pod that describes its group itself.
@@ -133,24 +135,71 @@ func (m *Mirror) join(p *Pod) {
 	name := types.NamespacedName{Namespace: p.Name.Namespace, Name: group}
 	gang := m.gangs[name]
 	if gang == nil {
-		id, err := m.cluster.AddGroup(&gangsched.GroupSpec{Namespace: name.Namespace, Name: group, MinCount: minimum})
-		if err != nil { // an object describes it, which counts
-			return
-		}
-		gang = &labelledGang{name: name, id: id}
+		gang = &labelledGang{name: name, members: map[*Pod]struct{}{}}
 		m.gangs[name] = gang
 	}
-	gang.members++
+	if gang.id == 0 {
+		m.describe(gang, minimum)
+	}
+	gang.members[p] = struct{}{}
 	p.gang = gang
 }
 
+// describe has the library make a group as its pods describe it.
+func (m *Mirror) describe(gang *labelledGang, minimum int32) {
+	id, err := m.cluster.AddGroup(&gangsched.GroupSpec{Namespace: gang.name.Namespace, Name: gang.name.Name, MinCount: minimum})
+	if err == nil { // otherwise an object describes it
+		gang.id = id
+	}
+}
+
 func (m *Mirror) leave(p *Pod) {
-	if p.gang == nil {
+	gang := p.gang
+	if gang == nil {
 		return
 	}
-	if p.gang.members--; p.gang.members == 0 {
-		report(m.cluster.RemoveGroup(p.gang.id), "a group cannot be removed", p.Object)
-		delete(m.gangs, p.gang.name)
-	}
 	p.gang = nil
+	if delete(gang.members, p); len(gang.members) != 0 {
+		return
+	}
+	if gang.id != 0 {
+		report(m.cluster.RemoveGroup(gang.id), "a group cannot be removed", p.Object)
+	}
+	delete(m.gangs, gang.name)
+}
+
+// rejoin has a pod that names its group otherwise than before be in that one.
+func (m *Mirror) rejoin(p *Pod) {
+	m.leave(p)
+	m.join(p)
+}
+
+// described is an object that describes a group, as clients hand it over.
+type described interface {
+	runtime.Object
+	metav1.Object
+}
+
+// SetGroup is SetObject for objects that describe groups, whichever system's they are. What the pods of such a group say themselves does not count then.
+func (m *Mirror) SetGroup(object described) {
+	if gang := m.gangs[nameOf(object)]; m.SetObject(object) && gang != nil {
+		gang.id = 0
+	}
+}
+
+// RemoveGroup says that such an object is gone: what the pods say themselves counts again.
+func (m *Mirror) RemoveGroup(object described) {
+	gang := m.gangs[nameOf(object)]
+	if gang != nil && gang.id != 0 {
+		return // it was refused when it came
+	}
+	m.RemoveObject(object)
+	if gang == nil {
+		return
+	}
+	minimum := int32(math.MaxInt32)
+	for p := range gang.members {
+		minimum = min(minimum, minimumOf(p.Object))
+	}
+	m.describe(gang, minimum)
 }

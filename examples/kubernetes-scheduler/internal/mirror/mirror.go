@@ -102,13 +102,14 @@ func (m *Mirror) Stuck(each func(*Pod)) {
 	}
 }
 
-// SetObject hands over an object that the library reads as Kubernetes writes it: budgets, groups, Services, controllers, namespaces.
-func (m *Mirror) SetObject(object runtime.Object) {
+// SetObject hands over an object that the library reads as Kubernetes writes it: budgets, groups, Services, controllers, namespaces. False: it is refused.
+func (m *Mirror) SetObject(object runtime.Object) bool {
 	text, err := json.Marshal(object)
 	if err == nil {
 		_, err = m.cluster.SetObject(text, 0)
 	}
 	report(err, "an object is not as the library takes it", object)
+	return err == nil
 }
 
 // RemoveObject says that such an object is gone.

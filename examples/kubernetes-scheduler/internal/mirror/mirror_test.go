@@ -302,3 +302,66 @@ func TestWhoIsRefusedIsTriedAgainWhenAPriorityClassComes(t *testing.T) {
 	w.SetPriorityClass(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Value: 5}, false)
 	w.want(w.changed, "true")
 }
+
+// Controllers of other schedulers say which group and queue a pod is in when it is there already.
+func TestAnnotationsThatAreAddedLaterAreRead(t *testing.T) {
+	w := newWorld(t)
+	pod := podOf("p", "1")
+	w.SetPod(pod)
+	for _, one := range []struct {
+		key, value string
+		read       bool
+	}{
+		{"other", "a", false}, {queueAnnotations[0], "a", true}, {groupAnnotations[1], "g", true}, {minimumAnnotations[0], "2", true}, {"other", "b", false},
+	} {
+		before := w.cluster.Digest()
+		pod = pod.DeepCopy()
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, one.key, one.value)
+		w.SetPod(pod)
+		if read := w.cluster.Digest() != before; read != one.read {
+			t.Errorf("%s: read is %v", one.key, read)
+		}
+	}
+	w.SetNode(nodeOf("n", "4"))
+	w.want(w.turn(), "[]") // one of two
+	pod = pod.DeepCopy()
+	pod.Annotations = nil
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	w.want(len(w.gangs), "0")
+}
+
+// A group that its pods describe and an object, too, is there as long as either is: while the object is that counts.
+func TestAGroupThatAnObjectDescribesTooOutlivesEither(t *testing.T) {
+	object := &schedulingv1alpha2.PodGroup{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1alpha2", Kind: "PodGroup"},
+		ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "u"},
+	}
+	object.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}
+	labelled := podOf("labelled", "1")
+	labelled.Labels = map[string]string{groupLabels[2]: "g", minimumLabels[0]: "1"}
+	named := podOf("named", "1")
+	named.Labels = map[string]string{groupLabels[0]: "g"}
+	for _, first := range []string{"pods", "object"} {
+		t.Run("first come the "+first, func(t *testing.T) {
+			w := newWorld(t)
+			if first == "object" {
+				w.SetPodGroup(object)
+			}
+			w.SetPod(labelled)
+			w.SetPodGroup(object)
+			w.SetNode(nodeOf("n", "4"))
+			w.want(w.turn(), "[]") // one of two
+			w.RemovePodGroup(object)
+			w.want(w.turn(), "[labelled bind]") // one of one
+			w.SetPodGroup(object)
+			w.RemovePod(labelled)
+			w.SetPod(named)
+			w.want(w.turn(), "[]")
+			w.SetPod(podOf("other", "1"))
+			w.RemovePodGroup(object)
+			w.want(len(w.gangs), "0")
+			w.want(w.turn(), "[other bind]") // its group is not there
+		})
+	}
+}

@@ -3,6 +3,7 @@ package mirror
 import (
 	"errors"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,6 +74,9 @@ func (m *Mirror) SetPod(object *corev1.Pod) {
 	if object.Spec.NodeName != "" {
 		p.Bound, p.held = object.Spec.NodeName, false
 	}
+	if groupOf(before) != groupOf(object) || minimumOf(before) != minimumOf(object) {
+		m.rejoin(p)
+	}
 	if p.ID == 0 || !samePod(before, object) {
 		m.tell(p)
 	}
@@ -141,14 +145,21 @@ func (m *Mirror) Release(p *Pod, node string) {
 // Waits says whether a pod has no node, as far as we know.
 func (p *Pod) Waits() bool { return p.Object.Spec.NodeName == "" && p.Attempt == 0 && p.Bound == "" }
 
-// samePod says whether two versions of a pod are one for scheduling. Its generation changes with its spec, but not by what the system sets.
+// samePod says whether two versions of a pod are one for scheduling. Its generation changes with its spec, but not by what the system sets, nor by labels
+// and annotations, which controllers of other schedulers add when it is there.
 func samePod(a, b *corev1.Pod) bool {
 	return a.Generation == b.Generation && b.Generation != 0 &&
 		a.Spec.NodeName == b.Spec.NodeName && len(a.Spec.SchedulingGates) == len(b.Spec.SchedulingGates) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
 		a.Status.StartTime.Equal(b.Status.StartTime) && a.Status.QOSClass == b.Status.QOSClass &&
 		len(a.Status.ResourceClaimStatuses) == len(b.Status.ResourceClaimStatuses) &&
-		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels)
+		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels) &&
+		sameOf(a.Annotations, b.Annotations, groupAnnotations, minimumAnnotations, queueAnnotations)
+}
+
+// sameOf says whether the first of each of these keys says the same in both.
+func sameOf(a, b map[string]string, all ...[]string) bool {
+	return !slices.ContainsFunc(all, func(keys []string) bool { return firstOf(a, keys) != firstOf(b, keys) })
 }
 
 func preempted(pod *corev1.Pod) bool {

@@ -256,7 +256,7 @@ func (w *Watcher) optional(queues bool) {
 	}
 	custom(act.Reservations, m.SetReservation, m.RemoveReservation)
 	for _, kind := range groupKinds {
-		custom(kind, func(one *unstructured.Unstructured) { m.SetObject(one) }, func(one *unstructured.Unstructured) { m.RemoveObject(one) })
+		custom(kind, func(one *unstructured.Unstructured) { m.SetGroup(one) }, func(one *unstructured.Unstructured) { m.RemoveGroup(one) })
 	}
 	if queues {
 		for _, kind := range queueKinds {
