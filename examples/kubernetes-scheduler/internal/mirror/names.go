@@ -34,6 +34,7 @@ func firstOf(said map[string]string, keys []string) string {
 
 // SetNamespace says that a namespace came or changed, or with gone that it is no more.
 func (m *Mirror) SetNamespace(object *corev1.Namespace, gone bool) {
+	m.queues.setNamespace(object.Name, object.Labels, gone)
 	if gone {
 		report(m.cluster.RemoveNamespace(object.Name), "a namespace cannot be removed", object)
 		return

@@ -3,11 +3,17 @@ package mirror
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"gangsched"
 )
 
 const localQueueLabel = "kueue.x-k8s.io/queue-name"
@@ -15,27 +21,56 @@ const localQueueLabel = "kueue.x-k8s.io/queue-name"
 var queueLabels = []string{"kai.scheduler/queue", "volcano.sh/queue-name", "quota.scheduling.koordinator.sh/name"}
 var queueAnnotations = []string{"gangsched.dev/queue", "scheduling.volcano.sh/queue-name"}
 
-// queues are the objects that describe queues, whichever system's they are. What a queue is depends on several of them.
+// queues are the objects that describe queues, whichever system's they are. What a queue is depends on several of them, and on namespaces: which of them
+// may use it.
 type queues struct {
-	objects map[types.UID]*unstructured.Unstructured
-	local   map[types.NamespacedName]string // the ClusterQueue of a LocalQueue
-	changed bool
+	objects    map[queueKey]*unstructured.Unstructured
+	local      map[types.NamespacedName]string // the ClusterQueue of a LocalQueue
+	own        map[types.NamespacedName]bool   // LocalQueues that are queues of the library
+	namespaces map[string]map[string]string    // their labels
+	changed    bool
+}
+
+// queueKey is what an object is known by: one that is deleted and made anew has another uid, and the watch may say of it that it changed.
+type queueKey struct {
+	group, kind string
+	name        types.NamespacedName
 }
 
 func newQueues() queues {
-	return queues{objects: map[types.UID]*unstructured.Unstructured{}, local: map[types.NamespacedName]string{}}
+	return queues{
+		objects: map[queueKey]*unstructured.Unstructured{}, local: map[types.NamespacedName]string{}, own: map[types.NamespacedName]bool{},
+		namespaces: map[string]map[string]string{},
+	}
+}
+
+func queueKeyOf(object *unstructured.Unstructured) queueKey {
+	kind := object.GroupVersionKind()
+	return queueKey{kind.Group, kind.Kind, nameOf(object)}
 }
 
 func localQueue(object *unstructured.Unstructured) (types.NamespacedName, bool) {
 	return nameOf(object), object.GetKind() == "LocalQueue"
 }
 
+// sameQueue says whether two versions of an object describe the same. Neither labels and annotations raise its generation, nor does Volcano's state.
+func sameQueue(a, b *unstructured.Unstructured) bool {
+	state := func(of *unstructured.Unstructured) any {
+		said, _, _ := unstructured.NestedFieldNoCopy(of.Object, "status", "state")
+		return said
+	}
+	return a.GetUID() == b.GetUID() && a.GetGeneration() == b.GetGeneration() && b.GetGeneration() != 0 &&
+		maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
+		equality.Semantic.DeepEqual(state(a), state(b))
+}
+
 // SetQueue says that an object which describes queues came or changed.
 func (m *Mirror) SetQueue(object *unstructured.Unstructured) {
-	if before := m.queues.objects[object.GetUID()]; before != nil && before.GetGeneration() == object.GetGeneration() && object.GetGeneration() != 0 {
+	key := queueKeyOf(object)
+	if before := m.queues.objects[key]; before != nil && sameQueue(before, object) {
 		return // its status
 	}
-	m.queues.objects[object.GetUID()] = object
+	m.queues.objects[key] = object
 	if name, local := localQueue(object); local {
 		m.queues.local[name], _, _ = unstructured.NestedString(object.Object, "spec", "clusterQueue")
 	}
@@ -44,11 +79,39 @@ func (m *Mirror) SetQueue(object *unstructured.Unstructured) {
 
 // RemoveQueue says that such an object is gone.
 func (m *Mirror) RemoveQueue(object *unstructured.Unstructured) {
-	delete(m.queues.objects, object.GetUID())
+	delete(m.queues.objects, queueKeyOf(object))
 	if name, local := localQueue(object); local {
 		delete(m.queues.local, name)
 	}
 	m.queues.changed = true
+}
+
+// setNamespace notes the labels of a namespace, which queues may select; with gone there is none.
+func (q *queues) setNamespace(name string, labels map[string]string, gone bool) {
+	before, known := q.namespaces[name]
+	if known && !gone && maps.Equal(before, labels) {
+		return
+	}
+	keep(q.namespaces, name, labels, gone)
+	q.changed = q.changed || len(q.objects) != 0
+}
+
+// list is all that describes queues, in one order.
+func (q *queues) list() *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for _, name := range slices.Sorted(maps.Keys(q.namespaces)) {
+		object := unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+		object.SetName(name)
+		object.SetLabels(q.namespaces[name])
+		list.Items = append(list.Items, object)
+	}
+	inOrder := func(a, b queueKey) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name.String(), b.name.String()))
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(q.objects), inOrder) {
+		list.Items = append(list.Items, *q.objects[key])
+	}
+	return list
 }
 
 func (m *Mirror) settleQueues() {
@@ -56,16 +119,18 @@ func (m *Mirror) settleQueues() {
 		return
 	}
 	m.queues.changed = false
-	list := unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
-	for _, object := range m.queues.objects {
-		list.Items = append(list.Items, *object)
-	}
-	text, err := json.Marshal(&list)
+	text, err := json.Marshal(m.queues.list())
 	if err == nil {
 		err = m.cluster.SetQueues("queues.json", text)
 	}
 	if err != nil {
 		klog.ErrorS(err, "the queues of the cluster are not as the library takes them: they stay as they were")
+	}
+	clear(m.queues.own)
+	for name := range m.queues.local {
+		if m.isQueue(name.String()) {
+			m.queues.own[name] = true
+		}
 	}
 	for _, p := range m.pods { // which queue a pod is in may have changed
 		if p.ID != 0 && p.Object.Labels[localQueueLabel] != "" {
@@ -74,9 +139,25 @@ func (m *Mirror) settleQueues() {
 	}
 }
 
+// isQueue says whether the library has a queue of that name, which is more than that somebody names it.
+func (m *Mirror) isQueue(name string) bool {
+	if m.cluster.FindQueue(name) == 0 {
+		return false
+	}
+	made, err := m.cluster.AddQueue(&gangsched.QueueSpec{Name: name})
+	if err == nil {
+		report(m.cluster.RemoveQueue(made), "a queue that is only named cannot be left so", &unstructured.Unstructured{})
+	}
+	return errors.Is(err, gangsched.ErrDuplicate)
+}
+
 func (q *queues) of(pod *corev1.Pod) string {
 	if local := pod.Labels[localQueueLabel]; local != "" {
-		if queue := q.local[types.NamespacedName{Namespace: pod.Namespace, Name: local}]; queue != "" {
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: local}
+		if q.own[name] {
+			return name.String()
+		}
+		if queue := q.local[name]; queue != "" {
 			return queue
 		}
 		if len(q.local) != 0 {
