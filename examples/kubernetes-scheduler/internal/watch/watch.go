@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -181,26 +182,41 @@ func (w *Watcher) core() {
 
 // spreadBy follows what pods are spread by that say nothing of it themselves: only selectors count, and statuses change all the time.
 func spreadBy(w *Watcher, from cache.SharedIndexInformer) {
-	told := map[string]int64{} // of the mirror's goroutine: the generation that it was told last
-	key := func(object runtime.Object) (string, int64) {
-		of, err := meta.Accessor(object)
-		if err != nil {
-			return "", 0
-		}
-		return string(of.GetUID()), of.GetGeneration()
-	}
+	told := versions{} // of the mirror's goroutine
 	follow(w, from, func(one runtime.Object) {
-		uid, generation := key(one)
-		if known, ok := told[uid]; ok && known == generation && generation != 0 {
-			return
+		if told.news(one) {
+			w.mirror.SetObject(selectorOf(one))
 		}
-		told[uid] = generation
-		w.mirror.SetObject(selectorOf(one))
 	}, func(one runtime.Object) {
-		uid, _ := key(one)
-		delete(told, uid)
+		told.forget(one)
 		w.mirror.RemoveObject(selectorOf(one))
 	})
+}
+
+// versions are those that the mirror was told last, by the objects' names: one that is deleted and made anew may come as a change, with another uid.
+type versions map[types.NamespacedName]version
+
+type version struct {
+	uid        types.UID
+	generation int64
+}
+
+// news notes a version, and says whether it is another one.
+func (v versions) news(object runtime.Object) bool {
+	of, err := meta.Accessor(object)
+	if err != nil {
+		return true
+	}
+	name, now := types.NamespacedName{Namespace: of.GetNamespace(), Name: of.GetName()}, version{of.GetUID(), of.GetGeneration()}
+	before, known := v[name]
+	v[name] = now
+	return !known || before != now || now.generation == 0
+}
+
+func (v versions) forget(object runtime.Object) {
+	if of, err := meta.Accessor(object); err == nil {
+		delete(v, types.NamespacedName{Namespace: of.GetNamespace(), Name: of.GetName()})
+	}
 }
 
 func (w *Watcher) storage() {

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -67,5 +69,24 @@ func TestWhatCannotBeFollowedIsSaidOnce(t *testing.T) {
 	}
 	if _, err := w.ask(t.Context()); err != nil {
 		t.Errorf("said again is %v", err)
+	}
+}
+
+// One that is deleted and made anew while a watch is lost comes as a change: nothing of the one before is remembered.
+func TestWhatIsMadeAnewIsNewsAndLeavesNothingBehind(t *testing.T) {
+	told := versions{}
+	one := func(uid types.UID, generation int64) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "default", UID: uid, Generation: generation}}
+	}
+	for i, step := range []struct {
+		object *appsv1.ReplicaSet
+		news   bool
+	}{{one("a", 1), true}, {one("a", 1), false}, {one("a", 2), true}, {one("b", 2), true}, {one("b", 2), false}, {one("c", 0), true}, {one("c", 0), true}} {
+		if news := told.news(step.object); news != step.news {
+			t.Errorf("step %d: news is %v", i, news)
+		}
+	}
+	if told.forget(one("c", 0)); len(told) != 0 {
+		t.Errorf("left is %v", told)
 	}
 }
