@@ -25,6 +25,7 @@ type Writer struct {
 
 	mu       sync.Mutex
 	claiming map[types.UID]chan struct{} // pods that claims are written for; closed when those are undone, or the pod is bound
+	evicting map[types.UID][]func(error) // victims that are not gone yet, and who hears if that is given up
 }
 
 // NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions of pods, as many deletions, and
@@ -32,7 +33,7 @@ type Writer struct {
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
 	w := &Writer{
 		client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8)),
-		claiming: map[types.UID]chan struct{}{},
+		claiming: map[types.UID]chan struct{}{}, evicting: map[types.UID][]func(error){},
 	}
 	w.status = newLatest(max(1, parallel/4), func(ctx context.Context, pod types.NamespacedName, what Status) error {
 		_, err := w.writeStatus(ctx, pod, what)
@@ -80,6 +81,11 @@ func (c *crew) add(task func(context.Context)) {
 	c.tasks = append(c.tasks, task)
 	c.mu.Unlock()
 	c.some.Signal()
+}
+
+// later is add after a pause, in which nobody is busy with the task.
+func (c *crew) later(pause time.Duration, task func(context.Context)) {
+	time.AfterFunc(pause, func() { c.add(task) })
 }
 
 // waiting is how many tasks nobody has begun.

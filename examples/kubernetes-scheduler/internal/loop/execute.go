@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -280,5 +281,20 @@ func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
 	l.writer.Evict(act.Victim{Pod: victim.Name, UID: victim.Object.UID, Condition: corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
 		ObservedGeneration: victim.Object.Generation, LastTransitionTime: metav1.NewTime(l.clock.Wall()),
-	}})
+	}}, func(err error) { l.box.Put(func() { l.stays(victim, by, err) }) })
+}
+
+// stays hears that a victim may not be evicted: its room is nobody's to wait for. Whoever it was meant for is tried again as the library sees fit.
+func (l *Loop) stays(victim, by *mirror.Pod, why error) {
+	reason := fmt.Sprintf("pod %s cannot be preempted: %v", victim.Name, why)
+	if l.mirror.Find(victim.Name) == victim {
+		l.recorder.Eventf(victim.Object, nil, corev1.EventTypeWarning, "FailedPreemption", "Preempting", reason)
+	}
+	if by == nil || l.mirror.Find(by.Name) != by {
+		return
+	}
+	none := ""
+	for _, p := range l.mirror.Unnominate(by, cmp.Or(victim.Object.Spec.NodeName, victim.Bound)) {
+		l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, reason), &none)
+	}
 }

@@ -450,3 +450,35 @@ func TestABindThatFailsIsNotSaidToFindNoNode(t *testing.T) {
 		t.Errorf("written is %s\nsaid is %s", written, said)
 	}
 }
+
+// A victim that may not be evicted stays, and nobody waits for its room.
+func TestNobodyWaitsForTheRoomOfAVictimThatMayNotBeEvicted(t *testing.T) {
+	w := newWorld(t)
+	w.client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), action.(clienttesting.DeleteAction).GetName(), nil)
+	})
+	w.node("n", "2")
+	w.pod("victim", "2", func(pod *corev1.Pod) { pod.Spec.NodeName = "n" })
+	w.pod("urgent", "2", priority(100))
+	condition := func(pod string, kind corev1.PodConditionType, status corev1.ConditionStatus, part string) func() bool {
+		return func() bool {
+			now, err := w.client.CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{})
+			must(t, err)
+			for _, one := range now.Status.Conditions {
+				if one.Type == kind && one.Status == status && strings.Contains(one.Message, part) && now.Status.NominatedNodeName == "" {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	w.eventually("it is said", condition("urgent", corev1.PodScheduled, corev1.ConditionFalse, "cannot be preempted"))
+	w.eventually("the victim is one no more", condition("victim", corev1.DisruptionTarget, corev1.ConditionFalse, "forbidden"))
+	nominated, err := Ask(t.Context(), w.Loop, func(cluster *gangsched.Cluster, _ *gangsched.Scheduler, m *mirror.Mirror) (gangsched.NodeID, error) {
+		return cluster.NominatedNode(m.Find(types.NamespacedName{Namespace: "default", Name: "urgent"}).ID), nil
+	})
+	must(t, err)
+	if nominated != 0 {
+		t.Error("the node is meant for it still")
+	}
+}

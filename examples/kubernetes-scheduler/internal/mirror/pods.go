@@ -142,6 +142,21 @@ func (m *Mirror) Release(p *Pod, node string) {
 	}
 }
 
+// Unnominate says that a node is not meant for a pod any more, nor for others of its group, and returns whom it was meant for.
+func (m *Mirror) Unnominate(p *Pod, node string) (lost []*Pod) {
+	for _, one := range m.pods {
+		if one.Nominated != node || node == "" || !one.Waits() || one.Together() != p.Together() {
+			continue
+		}
+		one.Nominated = ""
+		if one.ID != 0 {
+			report(m.cluster.Nominate(one.ID, 0), "a pod cannot lose its nomination", one.Object)
+		}
+		lost = append(lost, one)
+	}
+	return lost
+}
+
 // Waits says whether a pod has no node, as far as we know.
 func (p *Pod) Waits() bool { return p.Object.Spec.NodeName == "" && p.Attempt == 0 && p.Bound == "" }
 
