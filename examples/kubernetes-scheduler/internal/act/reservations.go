@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -147,15 +148,31 @@ func (w *Writer) writeRefusal(ctx context.Context, name types.NamespacedName, wh
 
 // Expire says of a reservation that it is over.
 func (w *Writer) Expire(of *unstructured.Unstructured) {
-	w.evicted.add(func(ctx context.Context) {
-		status := map[string]any{"phase": "Failed", "conditions": []any{reservationCondition("Ready", "False", "Expired")}}
-		pause := firstPause
-		for err := w.setReservation(ctx, of, "", status); err != nil && passing(err) && ctx.Err() == nil; err = w.setReservation(ctx, of, "", status) {
-			klog.ErrorS(err, "a reservation cannot be ended yet", "reservation", of.GetName())
-			sleep(ctx, pause)
-			pause = min(2*pause, longestPause)
-		}
-	})
+	w.evicted.add(func(ctx context.Context) { w.tryExpire(ctx, of, firstPause) })
+}
+
+func (w *Writer) tryExpire(ctx context.Context, of *unstructured.Unstructured, pause time.Duration) {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return w.expire(ctx, of) })
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err) || passing(err): // conflict: others write all the time
+		klog.ErrorS(err, "a reservation cannot be ended yet", "reservation", of.GetName())
+		w.evicted.later(pause, func(ctx context.Context) { w.tryExpire(ctx, of, min(2*pause, longestPause)) })
+	default:
+		klog.ErrorS(err, "a reservation cannot be ended", "reservation", of.GetName())
+	}
+}
+
+// expire writes over the version that is there now: a merge patch has all conditions, those of others, too.
+func (w *Writer) expire(ctx context.Context, of *unstructured.Unstructured) error {
+	limited, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	now, err := w.custom.Resource(Reservations).Get(limited, of.GetName(), metav1.GetOptions{})
+	if err != nil || now.GetUID() != of.GetUID() {
+		return err
+	}
+	conditions := withConditions(now, reservationCondition("Ready", "False", "Expired"))
+	return w.setReservation(ctx, now, now.GetResourceVersion(), map[string]any{"phase": "Failed", "conditions": conditions})
 }
 
 func (w *Writer) setReservation(ctx context.Context, of *unstructured.Unstructured, version string, status map[string]any) error {

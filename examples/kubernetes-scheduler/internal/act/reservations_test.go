@@ -209,3 +209,46 @@ func TestAReservationThatFindsNoNodeSaysWhy(t *testing.T) {
 	say("0/3 nodes", "r")
 	scheduled(8)
 }
+
+// What others say of a reservation stays when it ends.
+func TestAReservationThatEndsKeepsItsOtherConditions(t *testing.T) {
+	of := &unstructured.Unstructured{Object: map[string]any{"apiVersion": Reservations.GroupVersion().String(), "kind": "Reservation"}}
+	of.SetName("r")
+	of.SetUID("r")
+	now := of.DeepCopy()
+	now.SetResourceVersion("2") // it has changed since
+	_ = unstructured.SetNestedSlice(now.Object, []any{
+		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Other", "status": "True"},
+	}, "status", "conditions")
+	custom := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{Reservations: "ReservationList"}, now)
+	patches := 0
+	custom.PrependReactor("patch", "reservations", func(clienttesting.Action) (bool, runtime.Object, error) {
+		patches++
+		switch patches {
+		case 1:
+			return true, nil, apierrors.NewConflict(Reservations.GroupResource(), "r", nil)
+		case 2:
+			return true, nil, apierrors.NewTimeoutError("no answer", 1)
+		}
+		return false, nil, nil
+	})
+	w := NewWriter(fake.NewClientset(), 1, time.Second)
+	w.Custom(custom)
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { w.Run(ctx); close(over) }()
+	defer func() { end(); <-over }()
+	w.Expire(of)
+	eventually(t, "it has ended", func() bool {
+		object, err := custom.Resource(Reservations).Get(t.Context(), "r", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = object
+		phase, _, _ := unstructured.NestedString(now.Object, "status", "phase")
+		return phase == "Failed"
+	})
+	if ready, other := conditionOf(now, "Ready"), conditionOf(now, "Other"); ready["status"] != "False" || other["status"] != "True" {
+		t.Errorf("it says %v and %v", ready, other)
+	}
+}
