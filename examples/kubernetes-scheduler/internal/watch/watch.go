@@ -38,17 +38,19 @@ import (
 
 // Watcher is the informers and how far they are.
 type Watcher struct {
-	client  kubernetes.Interface
-	typed   informers.SharedInformerFactory
-	pods    *stream
-	shared  informers.SharedInformerFactory // nil: no other replica is active
-	dynamic dynamicinformer.DynamicSharedInformerFactory
-	box     *inbox.Inbox
-	mirror  *mirror.Mirror
-	wrong   error // see failure
-	synced  []cache.InformerSynced
-	absent  map[schema.GroupVersionResource]func() // what the server had not when it was asked last, and how it is followed
-	pause   time.Duration                          // until it is asked again
+	client   kubernetes.Interface
+	typed    informers.SharedInformerFactory
+	pods     *stream
+	shared   informers.SharedInformerFactory // nil: no other replica is active
+	dynamic  dynamicinformer.DynamicSharedInformerFactory
+	box      *inbox.Inbox
+	mirror   *mirror.Mirror
+	wrong    error // see failure
+	synced   []cache.InformerSynced
+	others   map[schema.GroupVersionResource][]cache.InformerSynced // the same of kinds that a server need not have
+	absent   map[schema.GroupVersionResource]func()                 // what the server had not when it was asked last, and how it is followed
+	pause    time.Duration                                          // until it is asked again
+	patience time.Duration                                          // with kinds that it has and does not list
 
 	mu     sync.Mutex
 	stores []cache.Store
@@ -57,15 +59,21 @@ type Watcher struct {
 // askAgain is how long it is between questions which kinds the server has. What it does not have any more is not noticed.
 const askAgain = 15 * time.Second
 
+// longestWait is how long the start waits for kinds that a server need not have: one whose objects cannot be read as they are stored, or may not be, would
+// hold up all scheduling.
+const longestWait = 30 * time.Second
+
 // New prepares informers for all kinds that the server has. With queues also for the queue objects that are installed.
 func New(ctx context.Context, client kubernetes.Interface, others dynamic.Interface, queues bool, box *inbox.Inbox, m *mirror.Mirror) (*Watcher, error) {
 	w := &Watcher{
-		client:  client,
-		typed:   informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
-		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(others, 0),
-		box:     box,
-		mirror:  m,
-		pause:   askAgain,
+		client:   client,
+		typed:    informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
+		dynamic:  dynamicinformer.NewDynamicSharedInformerFactory(others, 0),
+		box:      box,
+		mirror:   m,
+		pause:    askAgain,
+		patience: longestWait,
+		others:   map[schema.GroupVersionResource][]cache.InformerSynced{},
 	}
 	w.core()
 	w.storage()
@@ -85,7 +93,7 @@ func (w *Watcher) Replicas(namespace, name string, hear func(*corev1.ConfigMap))
 	return w.failure()
 }
 
-// Start begins; it returns when everything that there is has been put into the inbox, or the context ends.
+// Start begins; it returns when everything that there is has been put into the inbox, or the context ends. What a server need not have may come later.
 func (w *Watcher) Start(ctx context.Context) error {
 	w.typed.Start(ctx.Done())
 	w.dynamic.Start(ctx.Done())
@@ -96,8 +104,20 @@ func (w *Watcher) Start(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), w.synced...) {
 		return errors.New("the API server has not said yet what there is")
 	}
+	w.awaitOthers(ctx)
 	go w.askOn(ctx)
 	return nil
+}
+
+// awaitOthers waits for kinds that a server need not have, and not for ever.
+func (w *Watcher) awaitOthers(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, w.patience)
+	defer cancel()
+	for kind, synced := range w.others {
+		if !cache.WaitForCacheSync(limited.Done(), synced...) && ctx.Err() == nil {
+			klog.ErrorS(nil, "the API server has a kind and does not say what there is of it: it counts when it does", "kind", kind.String())
+		}
+	}
 }
 
 // trim drops what scheduling never reads and what takes most of an object's memory.
@@ -290,7 +310,10 @@ func (w *Watcher) ask(ctx context.Context) (news bool, err error) {
 	inOrder := func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) } // so that snapshots have one
 	for _, kind := range slices.SortedFunc(maps.Keys(w.absent), inOrder) {
 		if served[kind] {
+			core := len(w.synced)
 			w.absent[kind]()
+			w.others[kind] = slices.Clone(w.synced[core:])
+			w.synced = w.synced[:core]
 			delete(w.absent, kind)
 			news = true
 		}

@@ -90,3 +90,26 @@ func TestWhatIsMadeAnewIsNewsAndLeavesNothingBehind(t *testing.T) {
 		t.Errorf("left is %v", told)
 	}
 }
+
+// A kind that a server need not have and that cannot be listed holds nothing up for ever.
+func TestAKindThatCannotBeListedDoesNotHoldUpTheStart(t *testing.T) {
+	client := fake.NewClientset()
+	client.Resources = []*metav1.APIResourceList{{GroupVersion: act.Reservations.GroupVersion().String(), APIResources: []metav1.APIResource{{Name: "reservations"}}}}
+	custom := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{act.Reservations: "ReservationList"})
+	custom.PrependReactor("list", "reservations", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("conversion webhook failed")
+	})
+	w, err := New(t.Context(), client, custom, false, inbox.New(), mirror.New(nil, nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.patience = 50 * time.Millisecond
+	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+	defer end()
+	if err := w.Start(ctx); err != nil {
+		t.Error(err)
+	}
+	if len(w.others) != 1 {
+		t.Errorf("%d kinds may come later", len(w.others))
+	}
+}
