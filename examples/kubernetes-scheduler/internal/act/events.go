@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,7 @@ type Recorder struct {
 	writer   *Writer
 	instance string
 	repeated events.EventRecorder // finds out what is said again and again, and counts it
+	sink     *sink
 	end      func()
 }
 
@@ -40,7 +42,8 @@ func NewRecorder(ctx context.Context, w *Writer) (*Recorder, error) {
 		return nil, err
 	}
 	made := &Recorder{writer: w, instance: reporter + "-" + host}
-	broadcaster := events.NewBroadcaster(&sink{events.EventSinkImpl{Interface: w.client.EventsV1()}, w, make(chan struct{}, w.events.size)})
+	made.sink = &sink{EventSinkImpl: events.EventSinkImpl{Interface: w.client.EventsV1()}, writer: w, first: make(chan struct{}, w.events.size), again: make(chan struct{}, w.events.size)}
+	broadcaster := events.NewBroadcaster(made.sink)
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return nil, err
 	}
@@ -53,6 +56,9 @@ func (r *Recorder) Close() { r.end() }
 
 // Eventf says something about an object that may be said again, as that a pod finds no node; related may be nil.
 func (r *Recorder) Eventf(about, related runtime.Object, kind, reason, action, note string) {
+	if r.sink.waiting.Load() >= mostEvents {
+		return
+	}
 	r.repeated.Eventf(about, related, kind, reason, action, "%s", cut(note))
 }
 
@@ -89,34 +95,59 @@ func (w *Writer) standBack(ctx context.Context, since time.Time) {
 	}
 }
 
-// sink is the events client with few requests under way at once; the broadcaster would send any number.
+// sink is the events client with few requests under way at once; the broadcaster would send any number, each from a goroutine of its own.
 type sink struct {
 	events.EventSinkImpl
-	writer *Writer
-	slots  chan struct{}
+	writer       *Writer
+	first, again chan struct{} // slots for what is said for the first time, and for the rest
+	waiting      atomic.Int64  // events that are to be sent
 }
 
-func (s *sink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	defer s.slot(ctx)()
-	return s.EventSinkImpl.Create(ctx, event)
-}
-
-func (s *sink) Update(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	defer s.slot(ctx)()
-	return s.EventSinkImpl.Update(ctx, event)
-}
-
-func (s *sink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	defer s.slot(ctx)()
-	return s.EventSinkImpl.Patch(ctx, event, data)
-}
-
-// slot waits for its turn, and returns how to give it up.
-func (s *sink) slot(ctx context.Context) (release func()) {
+func (s *sink) Create(ctx context.Context, event *eventsv1.Event) (made *eventsv1.Event, err error) {
 	since := time.Now()
-	s.slots <- struct{}{}
-	s.writer.standBack(ctx, since)
-	return func() { <-s.slots }
+	err = s.send(ctx, s.first, func(ctx context.Context) (err error) {
+		s.writer.standBack(ctx, since)
+		limited, cancel := context.WithTimeout(ctx, s.writer.timeout)
+		defer cancel()
+		made, err = s.EventSinkImpl.Create(limited, event)
+		return err
+	})
+	return made, err
+}
+
+// Update and Patch are for what is said again. The broadcaster calls them for all that there is, and takes no other event meanwhile: they do not stand
+// back, nor wait for who does.
+func (s *sink) Update(ctx context.Context, event *eventsv1.Event) (made *eventsv1.Event, err error) {
+	err = s.send(ctx, s.again, func(ctx context.Context) (err error) {
+		limited, cancel := context.WithTimeout(ctx, s.writer.timeout)
+		defer cancel()
+		made, err = s.EventSinkImpl.Update(limited, event)
+		return err
+	})
+	return made, err
+}
+
+func (s *sink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (made *eventsv1.Event, err error) {
+	err = s.send(ctx, s.again, func(ctx context.Context) (err error) {
+		limited, cancel := context.WithTimeout(ctx, s.writer.timeout)
+		defer cancel()
+		made, err = s.EventSinkImpl.Patch(limited, event, data)
+		return err
+	})
+	return made, err
+}
+
+// send sends something in its turn, or not if the context ends before.
+func (s *sink) send(ctx context.Context, slots chan struct{}, what func(context.Context) error) error {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-slots }()
+	return what(ctx)
 }
 
 func cut(note string) string {
