@@ -68,11 +68,15 @@ func (p *Page) Read(ctx context.Context) (uint64, *Document, error) {
 	return Of(object)
 }
 
-const readPause = 200 * time.Millisecond
+// What is not answered is asked again after the first of these, and then later and later: who may not read the document may not for long.
+const (
+	readPause    = 200 * time.Millisecond
+	longestPause = 10 * time.Second
+)
 
 // Await is Read until there is an answer, or the context ends.
 func (p *Page) Await(ctx context.Context) (uint64, *Document, error) {
-	for {
+	for pause := readPause; ; pause = min(2*pause, longestPause) {
 		version, doc, err := p.Read(ctx)
 		if err == nil || ctx.Err() != nil {
 			return version, doc, err
@@ -80,7 +84,7 @@ func (p *Page) Await(ctx context.Context) (uint64, *Document, error) {
 		klog.ErrorS(err, "it is not known what other replicas do")
 		select {
 		case <-ctx.Done():
-		case <-time.After(readPause):
+		case <-time.After(pause):
 		}
 	}
 }
