@@ -42,7 +42,7 @@ func (l *Loop) execute(d *gangsched.Decision, said *news) {
 		l.evict(p, said.by[d.Pod])
 	case gangsched.Wait: // its node is reserved; what becomes of it is decided later
 		if l.sharing != nil {
-			l.sharing.waits[d.Attempt] = l.sharing.ledger.Moment(l.cluster.NodeName(d.Node))
+			l.sharing.waits[d.Attempt] = waiting{d.Pod, l.sharing.ledger.Moment(l.cluster.NodeName(d.Node))}
 		}
 	}
 }

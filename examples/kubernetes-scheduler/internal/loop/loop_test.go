@@ -482,3 +482,46 @@ func TestNobodyWaitsForTheRoomOfAVictimThatMayNotBeEvicted(t *testing.T) {
 		t.Error("the node is meant for it still")
 	}
 }
+
+// The library does not say what became of an attempt whose pod it does not know any more.
+func TestWhoWaitsIsForgottenWithItsPod(t *testing.T) {
+	w := newWorld(t)
+	w.pod("p", "1")
+	left, err := Ask(t.Context(), w.Loop, func(*gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (map[gangsched.Attempt]waiting, error) {
+		here := w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "p"}).ID
+		w.sharing = &sharing{ledger: share.New("me", view{w.mirror}, time.Second, time.Minute), waits: map[gangsched.Attempt]waiting{1: {here, 3}, 2: {here + 1, 3}}}
+		defer func() { w.sharing = nil }()
+		w.propose()
+		return w.sharing.waits, nil
+	})
+	must(t, err)
+	if len(left) != 1 || left[1].moment != 3 {
+		t.Errorf("left is %v", left)
+	}
+}
+
+// Who may not write what other replicas have to know asks less and less.
+func TestWhoMayNotTellOthersTriesLessAndLess(t *testing.T) {
+	client := fake.NewClientset()
+	var tries atomic.Int32
+	client.PrependReactor("create", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		tries.Add(1)
+		return true, nil, apierrors.NewForbidden(corev1.Resource("configmaps"), "page", nil)
+	})
+	l := New(nil, nil, mirror.New(nil, nil, nil), inbox.New(), act.NewWriter(client, 8, time.Second), nil, time.Minute)
+	l.Share(&share.Page{Client: client, Namespace: "default", Name: "page", Timeout: time.Second}, "me", time.Second, time.Minute)
+	l.leads = true
+	ledger := l.sharing.ledger
+	for until := time.Now().Add(1500 * time.Millisecond); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		for _, what := range l.box.Take() {
+			what()
+		}
+		if ledger.Ready() && ledger.Pending() == 0 {
+			ledger.Propose(&share.Unit{Entries: []share.Entry{{Namespace: "default", Name: "p", UID: "p", Node: "n", Attempt: 1}}})
+		}
+		l.converse(t.Context())
+	}
+	if n := tries.Load(); n < 2 || n > 4 { // at 0, 200, 600 and 1,400 ms
+		t.Errorf("it has tried %d times", n)
+	}
+}

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,14 +23,22 @@ type sharing struct {
 	name   string
 	units  map[string]*share.Unit // of a turn: who is bound together
 	order  []*share.Unit
-	waits  map[gangsched.Attempt]uint64 // when who waits to be bound was given its node, which others do not know of
-	again  []*mirror.Pod                // who is to be tried again at once
+	waits  map[gangsched.Attempt]waiting // who waits to be bound and was given its node, which others do not know of
+	again  []*mirror.Pod                 // who is to be tried again at once
+	pause  time.Duration                 // after a write that was refused, or not answered: longer each time, up to how often it writes at least
+	period time.Duration
+}
+
+// waiting is since when a pod has its node, by the ledger.
+type waiting struct {
+	pod    gangsched.PodID
+	moment uint64
 }
 
 // Share has it schedule beside other replicas, which know this one by its name. Before Run.
 func (l *Loop) Share(page *share.Page, name string, period, expiry time.Duration) {
 	l.sharing = &sharing{
-		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, units: map[string]*share.Unit{}, waits: map[gangsched.Attempt]uint64{},
+		ledger: share.New(name, view{l.mirror}, period, expiry), page: page, name: name, units: map[string]*share.Unit{}, waits: map[gangsched.Attempt]waiting{}, pause: writePause, period: period,
 	}
 	l.mirror.Share(l.sharing.ledger.Ours)
 }
@@ -132,8 +141,8 @@ func (s *sharing) note(f *flight, p *mirror.Pod) {
 		s.units[key] = unit
 		s.order = append(s.order, unit)
 	}
-	if moment, waited := s.waits[f.attempt]; waited {
-		unit.Decided(moment)
+	if since, waited := s.waits[f.attempt]; waited {
+		unit.Decided(since.moment)
 		delete(s.waits, f.attempt)
 	}
 	unit.Entries = append(unit.Entries, share.Entry{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.UID, Node: f.Node, Attempt: uint64(f.attempt)})
@@ -153,6 +162,8 @@ func (l *Loop) propose() {
 	l.refuse()
 	clear(s.units)
 	s.order = s.order[:0]
+	// (Of pods that the library knows no more it does not say what became of their attempts.)
+	maps.DeleteFunc(s.waits, func(_ gangsched.Attempt, one waiting) bool { return l.mirror.Pod(one.pod) == nil })
 }
 
 // converse sends what is to be written, and asks what is to be known.
@@ -174,13 +185,20 @@ func (l *Loop) converse(ctx context.Context) {
 		}()
 	}
 	if w := s.ledger.Next(l.clock.Elapsed()); w != nil {
+		pause := s.pause
 		go func() {
 			version, err := s.page.Write(ctx, w)
+			next := writePause
 			if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && ctx.Err() == nil {
 				klog.ErrorS(err, "what this replica tells others is not known to be written")
-				time.Sleep(writePause)
+				next = min(2*pause, max(writePause, s.period))
+				select {
+				case <-ctx.Done():
+				case <-time.After(pause):
+				}
 			}
 			l.box.Put(func() {
+				s.pause = next
 				if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
 					s.ledger.TooLarge()
 				}
@@ -191,7 +209,7 @@ func (l *Loop) converse(ctx context.Context) {
 	}
 }
 
-// writePause is how long it rests after a write that was refused, or not answered.
+// writePause is how long it rests after a write that was refused, or not answered, the first time.
 const writePause = 200 * time.Millisecond
 
 // mostAtOnce is how many attempts in a row may be lost before the pod waits for its backoff: who competes for the last nodes would go on and on.
