@@ -98,6 +98,9 @@ func (m *Mirror) RemoveNode(name string) {
 	}
 }
 
+// HasNode says whether there is a node of that name.
+func (m *Mirror) HasNode(name string) bool { return m.nodes[name] != nil }
+
 // Nodes is how many there are.
 func (m *Mirror) Nodes() int { return len(m.nodes) }
 

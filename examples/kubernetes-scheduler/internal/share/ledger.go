@@ -50,6 +50,8 @@ type View interface {
 	Count(entry *Entry) bool
 	// Release says that a pod that waits need not be counted there any more.
 	Release(entry *Entry)
+	// HasNode says whether it knows a node. Of one that it does not know nothing is decided, and what was is void.
+	HasNode(name string) bool
 }
 
 // Unit is pods that are bound together or not at all: a pod, or what of a gang was decided at once.
@@ -95,6 +97,7 @@ type Ledger struct {
 	moment  uint64 // counts versions that were heard
 	need    uint64 // nothing is decided before the view has seen this
 	touched map[string]uint64
+	prune   int                // how many touched nodes make it look which of them are still there
 	all     uint64             // when every node counted as touched
 	open    map[string]bool    // nodes that have more than the view counts
 	met     map[types.UID]bool // pods of entries that the view knew
@@ -135,7 +138,7 @@ const tidying = 200 * time.Millisecond
 // No two replicas ever have the same name.
 func New(name string, view View, period, expiry time.Duration) *Ledger {
 	return &Ledger{
-		me: name, view: view, period: period, expiry: expiry, past: mostPast, reading: true, live: []string{name},
+		me: name, view: view, period: period, expiry: expiry, past: mostPast, prune: fewTouched, reading: true, live: []string{name},
 		touched: map[string]uint64{}, open: map[string]bool{}, met: map[types.UID]bool{},
 		working: map[uint64]bool{}, over: map[uint64]bool{}, beats: map[string]*pulse{},
 	}
@@ -189,8 +192,27 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 	l.listen(now)
 }
 
+// fewTouched nodes are remembered whether they are there or not.
+const fewTouched = 256
+
+// forgetNodes drops what is remembered of nodes that are not there, and that nothing was decided about which is to be written still.
+func (l *Ledger) forgetNodes() {
+	if len(l.touched) < l.prune {
+		return
+	}
+	wanted := map[string]bool{}
+	for _, unit := range l.pending {
+		for i := range unit.Entries {
+			wanted[unit.Entries[i].Node] = true
+		}
+	}
+	maps.DeleteFunc(l.touched, func(name string, _ uint64) bool { return !wanted[name] && !l.view.HasNode(name) })
+	l.prune = max(fewTouched, 2*len(l.touched))
+}
+
 // forget drops what is remembered of entries that are out.
 func (l *Ledger) forget() {
+	l.forgetNodes()
 	there := map[uint64]bool{}
 	for i := range l.doc.Entries {
 		there[l.doc.Entries[i].Seq] = true

@@ -19,6 +19,8 @@ type seenPod struct {
 
 func (v seenPods) Seen() uint64 { return 1 << 40 }
 
+func (v seenPods) HasNode(name string) bool { return !strings.HasPrefix(name, "gone") }
+
 func (v seenPods) State(one *Entry) (State, uint64) {
 	if p := v[one.UID]; p != nil {
 		return p.state, 1
@@ -173,5 +175,33 @@ func TestWhatADocumentThatIsDeletedPromisedIsCounted(t *testing.T) {
 	l.Hear(3, &Document{}, 2*time.Second) // who made it anew has never heard of that
 	if l.Settle(); pods["p"].on != "n" {
 		t.Error("it is not counted, and may be bound at any time")
+	}
+}
+
+// Nodes come and go, under ever new names.
+func TestNodesThatAreGoneAreForgotten(t *testing.T) {
+	l := newLedger(seenPods{"p": {state: Waiting}})
+	l.Propose(unitOf("p", "gone-and-wanted"))
+	version := uint64(1)
+	touch := func(node string) {
+		version++
+		one := Entry{UID: types.UID(node), Name: "other", Node: node, Owner: "other", Seq: version - 1}
+		l.Hear(version, &Document{Seq: one.Seq, Entries: []Entry{one}}, 0)
+	}
+	touch("kept")
+	for i := range 5 * fewTouched {
+		touch(fmt.Sprint("gone", i))
+	}
+	if len(l.touched) > fewTouched {
+		t.Errorf("%d are remembered", len(l.touched))
+	}
+	if l.touched["kept"] == 0 {
+		t.Error("one is forgotten that is there")
+	}
+	if l.Pending() != 1 {
+		t.Fatal("it is not pending")
+	}
+	if touch("gone-and-wanted"); l.Pending() != 0 {
+		t.Error("what is decided about it is not void")
 	}
 }

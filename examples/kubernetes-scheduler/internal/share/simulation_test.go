@@ -140,6 +140,8 @@ type try struct {
 
 func (r *replica) Seen() uint64 { return r.seen }
 
+func (r *replica) HasNode(name string) bool { return slices.Contains(r.nodes, name) }
+
 func (r *replica) State(entry *Entry) (State, uint64) {
 	p, there := r.pods[entry.UID]
 	switch {
