@@ -113,8 +113,11 @@ func (w *Watcher) Start(ctx context.Context) error {
 func (w *Watcher) awaitOthers(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, w.patience)
 	defer cancel()
-	for kind, synced := range w.others {
-		if !cache.WaitForCacheSync(limited.Done(), synced...) && ctx.Err() == nil {
+	if cache.WaitForCacheSync(limited.Done(), slices.Concat(slices.Collect(maps.Values(w.others))...)...) || ctx.Err() != nil {
+		return
+	}
+	for kind, all := range w.others {
+		if slices.ContainsFunc(all, func(synced cache.InformerSynced) bool { return !synced() }) {
 			klog.ErrorS(nil, "the API server has a kind and does not say what there is of it: it counts when it does", "kind", kind.String())
 		}
 	}

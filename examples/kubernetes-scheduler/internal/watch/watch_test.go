@@ -106,8 +106,8 @@ func TestAKindThatCannotBeListedDoesNotHoldUpTheStart(t *testing.T) {
 	w.patience = 50 * time.Millisecond
 	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
 	defer end()
-	if err := w.Start(ctx); err != nil {
-		t.Error(err)
+	if err := w.Start(ctx); err != nil || ctx.Err() != nil {
+		t.Error(err, ctx.Err())
 	}
 	if len(w.others) != 1 {
 		t.Errorf("%d kinds may come later", len(w.others))
