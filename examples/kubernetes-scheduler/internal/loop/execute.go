@@ -284,7 +284,7 @@ func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
 	}}, func(err error) { l.box.Put(func() { l.stays(victim, by, err) }) })
 }
 
-// stays hears that a victim may not be evicted: its room is nobody's to wait for. Whoever it was meant for is tried again as the library sees fit.
+// stays hears that a victim may not be evicted: its room is nobody's to wait for. Whoever it was meant for waits as who finds no node does.
 func (l *Loop) stays(victim, by *mirror.Pod, why error) {
 	reason := fmt.Sprintf("pod %s cannot be preempted: %v", victim.Name, why)
 	if l.mirror.Find(victim.Name) == victim {
