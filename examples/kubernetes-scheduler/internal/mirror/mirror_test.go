@@ -365,3 +365,27 @@ func TestAGroupThatAnObjectDescribesTooOutlivesEither(t *testing.T) {
 		})
 	}
 }
+
+// A pod that shrinks in place gives its room away when kubelet has taken it, not before.
+func TestAPodThatIsResizedCountsAsWhatItStillHas(t *testing.T) {
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "8"))
+	status := func(cpu string) []corev1.ContainerStatus {
+		has := corev1.ResourceList{"cpu": resource.MustParse(cpu)}
+		return []corev1.ContainerStatus{{Name: "c", AllocatedResources: has, Resources: &corev1.ResourceRequirements{Requests: has}}}
+	}
+	pod := on("n", podOf("large", "7"))
+	pod.Status.ContainerStatuses = status("7")
+	w.SetPod(pod)
+	w.SetPod(podOf("waits", "4"))
+	w.want(w.turn(), "[waits reject]")
+	pod = pod.DeepCopy()
+	pod.Generation++
+	pod.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("2")
+	w.SetPod(pod)
+	w.want(w.turn(), "[]")
+	pod = pod.DeepCopy()
+	pod.Status.ContainerStatuses = status("2")
+	w.SetPod(pod)
+	w.want(w.turn(), "[waits bind]")
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -168,8 +169,15 @@ func samePod(a, b *corev1.Pod) bool {
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
 		a.Status.StartTime.Equal(b.Status.StartTime) && a.Status.QOSClass == b.Status.QOSClass &&
 		len(a.Status.ResourceClaimStatuses) == len(b.Status.ResourceClaimStatuses) &&
-		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels) &&
+		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels) && sameRequests(a, b) &&
 		sameOf(a.Annotations, b.Annotations, groupAnnotations, minimumAnnotations, queueAnnotations)
+}
+
+// sameRequests says whether both count as the same while they are resized.
+func sameRequests(a, b *corev1.Pod) bool {
+	containers, inits := kube.ContainerRequests(a)
+	others, otherInits := kube.ContainerRequests(b)
+	return equality.Semantic.DeepEqual(containers, others) && equality.Semantic.DeepEqual(inits, otherInits)
 }
 
 // sameOf says whether the first of each of these keys says the same in both.
