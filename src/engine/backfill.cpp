@@ -79,7 +79,7 @@ void backfill::each_holder(const Visit& visit) const {
   }
 }
 
-/// Whose reservation there is, the last in the order of the queue if there are several.
+/// The holder of a reservation; the last in queue order if there are several.
 GANGSCHED_INLINE std::optional<entity> backfill::holder() const {
   std::optional<entity> last;
   each_holder([&](entity e) {
@@ -88,7 +88,7 @@ GANGSCHED_INLINE std::optional<entity> backfill::holder() const {
   return last;
 }
 
-/// Who leaves when he was expected to, or later, changes nothing: his room was counted on.
+/// A pod that leaves at its expected end, or later, changes nothing: its room was counted on.
 GANGSCHED_INLINE void backfill::read_log() {
   const change_log& log = state_->log;
   const model::pod_table& pods = state_->pods;
@@ -236,7 +236,7 @@ GANGSCHED_INLINE std::optional<backfill::found> backfill::where_least_has_to_go(
   return tried ? std::optional{std::move(made)} : std::nullopt;
 }
 
-/// What stays as it was is not said again. @p before: from when on nodes were reserved before, if they were.
+/// Decides nothing for pods whose node stays. @p before: from when on nodes were reserved before, if they were.
 GANGSCHED_INLINE void backfill::keep(entity e, const found& what, std::optional<instant> before) {
   std::vector<row_t> rest = pods_of(e);
   statistics_->reservations += before ? 0 : 1;
@@ -377,7 +377,7 @@ GANGSCHED_INLINE std::optional<instant> backfill::reserved_from(entity e) const 
   return from;
 }
 
-/// Of several reservations all are made anew in the order of the queue, so that nobody is held up by who comes after him.
+/// If there are several reservations, all are made anew in queue order, so that no entity is delayed by one after it.
 GANGSCHED_INLINE void backfill::look_again() {
   std::vector<entity> holders;
   each_holder([&](entity e) {

@@ -165,7 +165,7 @@ GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
 }
 
 GANGSCHED_INLINE void binding_cycle::expire_waits() {
-  ask_permit_again();  // one that may go does not time out
+  ask_permit_again();  // first: a pod that may go does not time out
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;
     if (const char* why = state_->pods.terminating[pod] ? "it is being deleted" : one.rejected; why != nullptr) {
@@ -189,8 +189,8 @@ GANGSCHED_INLINE void binding_cycle::expire_waits() {
       [&](row_t pod) { decisions_->add(decision_kind::withdraw, pod); });
 }
 
-/// A gang needs fewer or more than before, others placed a member, or it lost one: hooks are asked once more about its members in the
-/// room, those that had let them go as well. Deadlines stay. Who is sent back is one member less: until nothing changes.
+/// A gang needs fewer or more members than before, another scheduler placed a member, or the gang lost one: hooks are asked again about its
+/// waiting members, also those that had allowed them. Deadlines stay. A pod that is sent back is one member less: until nothing changes.
 GANGSCHED_INLINE void binding_cycle::ask_permit_again() {
   while (waiting_.has_changed_groups()) {
     const std::vector<row_t> groups = waiting_.take_changed_groups();

@@ -39,7 +39,7 @@ GANGSCHED_INLINE bool class_index::sync_some(std::size_t most) {
   rows_.groups.number_values();
   stale_.settle(state_->log);
   if (in_parts && !was_whole && rows_.broken != nullptr) {
-    // It may be better by the time when all have been asked: who picks without the index says what is wrong now.
+    // The hook may work again when all rows have been asked; until then a pick without the index reports its error.
     stale_.forget();
     whole_ = false;
   }

@@ -220,7 +220,7 @@ GANGSCHED_INLINE bool complete_search::place_listed(const leaf& of, const std::v
   return place_one(pod, node, [&] { return place_listed(of, all, at + 1, with); });
 }
 
-/// Members of the part that have to find a place: so many that the group's hooks will not do with fewer. 0: that is not to be told.
+/// The number of the part's members that must find a place, since the group's hooks refuse fewer. 0: cannot be told.
 GANGSCHED_INLINE std::size_t complete_search::least_of(const group_part& what) const {
   if (what.is_slice()) return what.members.size();
   const std::size_t wanted = &what == whole_members_ ? members_ : 0;
@@ -231,8 +231,8 @@ GANGSCHED_INLINE std::size_t complete_search::least_of(const group_part& what) c
   return std::max(wanted, feasible(what.group, fewer.now()).ok() ? 0 : least);
 }
 
-/// The part as a question of amounts: what its members need of that which nodes have, and where each may be at all. What it has no answer
-/// to has no place; but there may be none where it has one.
+/// The part as a question of amounts: what its members need of the nodes' amounts, and on which nodes each
+/// may be at all. If that has no answer, the part has no place; if it has one, filters may still refuse it.
 GANGSCHED_INLINE std::optional<complete_search::packed> complete_search::pack(const leaf& of, std::uint64_t& steps) {
   const std::size_t least = least_of(of.what);
   if (least < 2) return std::nullopt;

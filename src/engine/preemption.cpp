@@ -149,7 +149,7 @@ GANGSCHED_INLINE void preemption::clear_nomination(row_t pod) {
   if (state_->pods.times.reserved_from(pod) == model::pod_times::never) state_->assigned.nominate(pod, no_row);
 }
 
-/// Those whose room there was not kept from the pod have to look for another node.
+/// Pods nominated to the node that do not keep their room there from the pod have to look for another node.
 GANGSCHED_INLINE void preemption::clear_nominations(row_t pod, row_t node) {
   const pod_class& own = state_->classes[state_->pods.cls[pod]];
   for (row_t other = state_->nodes.first_nominated[node]; other != no_row;) {

@@ -10,8 +10,8 @@
 // Members that preempt one by one: those of a gang in permit mode, and those of pod groups under kube_release::v1_36.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Nobody goes unless all whom the minimum lacks find a node so, be it where they are nominated already. The others are nominated with it.
-/// Unlike members of a group that enters the queue as one, they are tried as if victims of those before them were gone.
+/// No victim goes unless all members that the minimum lacks find a node that way, be it one that they are nominated to already. The others
+/// are nominated with the pod. Unlike members of a group queued as one, each is tried as if the victims of those before it were gone.
 GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<const row_t> held) {
   preemption_result out;
   const row_t group = state_->pods.group[pod];
@@ -98,9 +98,9 @@ GANGSCHED_INLINE bool preemption::together(row_t group, std::span<const row_t> m
   return all.size() == members.size() && std::is_permutation(all.begin(), all.end(), members.begin());
 }
 
-/// With the nodes of members that wait for it free again: if the minimum has room then nobody goes, and who stands in the way of others
-/// gives its node back; else those go whom the group's hooks say. Nothing if one of these is as important as all who get room by that: in
-/// the permit room a member has its own priority, not that of its group.
+/// Tries with the nodes of the waiting members free again. If the minimum has room then, no victim goes, and waiting members
+/// in the way of others give their nodes back; else the victims are those that the group's hooks name. Nothing if a victim
+/// is as important as all who get room by it: in the permit room a member has its own priority, not that of its group.
 GANGSCHED_INLINE std::optional<preemption_result> preemption::for_mixed_minimum(row_t pod,
                                                                                 std::span<const row_t> held) {
   preemption_result out;

@@ -52,8 +52,8 @@ GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) 
   return taken;
 }
 
-/// The model's own choice of devices is for profiles without a word on it. The first plugin decides whose rules lead to devices. That of
-/// the filter is among them: it promised that its own do. It is an error too if nobody's rules lead to anything.
+/// The model chooses devices only for profiles whose plugins do not choose. Otherwise the first plugin whose rules lead to devices
+/// decides; the filter's plugin is among them, since it promised devices. It is an error, too, if no plugin's rules lead to any.
 GANGSCHED_INLINE bool reservations::take(row_t pod, row_t node, status& said) {
   const row_t from = state_->reserved.drawn_by(pod);
   const bool held = from != no_row && state_->pods.claim[from] != nullptr && !state_->pods.claim[from]->grants.empty();

@@ -66,7 +66,7 @@ struct kueue_groups {
       groups.push_back(std::move(made));
     }
   }
-  /// Everything that the queue and those below it are guaranteed, added to that.
+  /// Adds, for each flavor and resource, the larger of the queue's own guarantee and the sum of those below it.
   void add_to(totals& above) const {
     totals mine = below;
     for (const flavor_amounts& one : flavors)

@@ -236,7 +236,7 @@ class demand_search {
           made.on_open[at->second] = true;
         }
       }
-      // Who fits with others there, and not yet, may fit anywhere.
+      // A pod that fits nowhere yet, but may beside others, counts as fitting anywhere.
       if (std::find(made.on_bin.begin(), made.on_bin.end(), true) == made.on_bin.end())
         made.on_bin.assign(shapes_.size(), true);
       problem_.items.push_back(std::move(made));

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Active entities, who may be popped: in the order of the queue sort; or, with a queue order plugin, in one such order for each of its
-/// queues, of whose heads the plugin says which goes first. O(queues) for each that is popped, then.
+/// Entities in the active queue, which may be popped. Without a queue-order plugin there is one order, that of the queue sort. With one,
+/// each of its queues has such an order, and at each pop the plugin chooses among the queues' first entities: O(queues) per pop.
 class GANGSCHED_API active_queue {
  public:
   struct popped {
@@ -23,7 +23,7 @@ class GANGSCHED_API active_queue {
   /// Whether a plugin says in which queue somebody stands.
   [[nodiscard]] bool has_queues() const noexcept { return order_ != nullptr; }
   void add(const queued& what, entity who, std::uint32_t ticket);
-  /// The first of those that current(entry) says are active; describe(entity) is what hooks see of one.
+  /// Pops the first entity that is active by current(entry); describe(entity) gives what hooks see of an entity.
   template <class Current, class Describe>
   [[nodiscard]] std::optional<popped> pop(const Current& current, const Describe& describe, instant now);
   void clear();
@@ -38,7 +38,7 @@ class GANGSCHED_API active_queue {
   peer<const model::cluster_state> state_;
   sort_order sort_;
   peer<const plugin_entry> order_;
-  sorted_entities all_;  // without queues; with them, those of whom the queue is not known
+  sorted_entities all_;  // all entities; with a queue-order plugin, those whose queue is unknown
   std::map<std::int64_t, sorted_entities> by_queue_;
 };
 
@@ -52,7 +52,7 @@ std::optional<active_queue::popped> active_queue::pop(const Current& current, co
     std::optional<hook_error> broken;
     for (auto it = by_queue_.begin(); it != by_queue_.end();) {
       const queue_entry* const head = it->second.first(sort_, current);
-      if (head == nullptr && by_queue_.size() > 64) {  // as with bands
+      if (head == nullptr && by_queue_.size() > 64) {  // a few empty ones are kept, as in sorted_entities
         it = by_queue_.erase(it);
         continue;
       }
@@ -75,7 +75,7 @@ std::optional<active_queue::popped> active_queue::pop(const Current& current, co
   return popped{who, {}};
 }
 
-/// The hook is asked again, so that what it throws is an error of the attempt; it may have an answer now.
+/// Asks the hook again about an entity whose queue is unknown. What it throws is the attempt's error; it may answer now.
 template <class Current, class Describe>
 std::optional<active_queue::popped> active_queue::pop_unknown(const Current& current, const Describe& describe) {
   while (const queue_entry* const first = all_.first(sort_, current)) {

@@ -4,7 +4,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// An admission hook's word against somebody, and whose it is; false in a boolean context if nobody said anything.
+/// An admission hook's rejection, and the plugin it came from. False in a boolean context if every hook admits.
 struct refusal {
   status said;
   const plugin_entry* by = nullptr;
@@ -21,9 +21,9 @@ class GANGSCHED_API admission_checks {
 
   /// The first hook of the entity's profile that says no, in order, if it starts now. O(hooks).
   [[nodiscard]] refusal ask(entity e) const { return any_ ? ask_hooks(e, *now_) : refusal{}; }
-  /// If it starts then.
+  /// The same for a start at @p start.
   [[nodiscard]] refusal ask_for(entity e, instant start) const { return any_ ? ask_hooks(e, start) : refusal{}; }
-  /// Whether those of a profile tell pods of a class apart. O(hooks).
+  /// Whether an admission hook of the profile judges each pod by itself, not by its class. O(hooks).
   [[nodiscard]] static bool asks_each_pod(const kernel_table& profile) noexcept;
 
  private:

@@ -11,17 +11,17 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The amounts of all nodes, a column a kind, as blocks show them, by place. Whoever owns it says which rows changed.
 class GANGSCHED_API amount_columns {
  public:
-  /// As many places as blocks have that @p rows rows are in.
+  /// @p rows rounded up to whole blocks: how many places a column has.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t rows) noexcept {
     return (rows + amount_block::rows - 1) / amount_block::rows * amount_block::rows;
   }
   /// All rows anew, in this order. O(nodes · kinds).
   void start(const model::cluster_state& state, const row_order& order);
-  /// A row again; there may be more rows and kinds than before. Now and then ranges are made as narrow as they can be, on average
-  /// O(kinds).
+  /// Updates one row. Rows and kinds may have been added since. Now and then the ranges of the row's block are narrowed again, so that
+  /// a call costs O(kinds) on average.
   void update(const model::cluster_state& state, row_t row, std::size_t place);
 
-  /// What stood at place from[i] stands at @p first + i; those are the same places. O(from · kinds).
+  /// Reorders places: what was at from[i] moves to @p first + i. Both name the same set of places. O(from · kinds).
   void permute(std::size_t first, std::span<const row_t> from);
 
   [[nodiscard]] std::span<const amount_column> by_kind() const noexcept { return views_; }

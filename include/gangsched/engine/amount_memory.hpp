@@ -8,11 +8,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Of a node, what hooks may see that are asked once for nodes that have and use the same.
+/// What hooks may read of a node if they are asked once for all nodes with equal allocatable and used amounts.
 inline constexpr reads amounts = reads::allocatable | reads::usage;
 
-/// What the hooks of one class that see nothing of a node but its amounts said of nodes with certain amounts. In most clusters many
-/// nodes are alike, and take the same pods: each state that they pass through is asked about once. Where few are found it rests.
+/// For one class, the answers of the hooks that read only amounts, by a node's amounts. In most clusters many nodes are alike: each
+/// combination of amounts is asked about once. While too few lookups hit, the memory rests and answers nothing.
 class amount_memory {
  public:
   struct answer {
@@ -23,8 +23,8 @@ class amount_memory {
     std::int64_t capacity = -1;  ///< least of the filters' capacities; −1: not asked for
   };
 
-  /// The answer for nodes like this one, blank where there is none yet: it takes the place of an older one. Null for nodes that have
-  /// more to see than amounts, and while it rests. O(kinds of resources).
+  /// The entry for nodes with this node's amounts. A new entry is blank, and replaces an older one. Null while the memory rests, and for
+  /// nodes with volume limits, which are more than amounts. O(kinds of resources).
   [[nodiscard]] answer* find(const model::cluster_state& state, row_t row) {
     if (rest_ != 0) return --rest_, nullptr;
     if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
@@ -57,9 +57,9 @@ class amount_memory {
     return &answers_[place];
   }
 
-  /// Whether it rests for so many questions more.
+  /// Whether the memory rests for at least @p questions more lookups.
   [[nodiscard]] bool rests(std::size_t questions) const noexcept { return rest_ >= questions; }
-  /// They were asked elsewhere.
+  /// Counts lookups that were answered elsewhere, so that a rest ends.
   void asked_elsewhere(std::size_t questions) noexcept { rest_ -= std::min(rest_, questions); }
 
  private:

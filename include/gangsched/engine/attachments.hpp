@@ -6,7 +6,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-/// What plugins ask the cluster for when a scheduler is made: of one that was not made in the end nothing stays.
+/// What plugins register in the cluster while a scheduler is made (columns, default spreading). Undone without `keep`.
 class attachments {
  public:
   explicit attachments(model::cluster_state& state) noexcept

@@ -17,15 +17,15 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Of a reservation that is planned for later (`reservation_spec::starts`).
 inline constexpr const char* starts_later = "the time that it starts at has not come";
 
-/// Reserves nodes for who finds no room, so that who comes later does not put him off: those that he fits on at the first time (the *shadow
-/// time* of EASY backfilling) at which enough of the others are expected to have ended (`pod_table::expected_end`). A reservation is a
-/// nomination from that time on; whom it keeps out is for `nominated_pass` to say. Who has waited longer than `max_overtake` and cannot be
-/// told a time gets the nodes from which least has to go, from now on.
+/// Reserves nodes for an entity that finds no room, so that later entities do not delay it: those that it fits on at the *shadow
+/// time* of EASY backfilling, the first time at which enough running pods are expected to have ended (`pod_table::expected_end`).
+/// A reservation is a nomination from that time on; `nominated_pass` decides which pods it keeps out. An entity that has waited
+/// longer than `max_overtake`, and for which no such time is known, gets the nodes from which the least has to go, from now on.
 ///
-/// Reservations go by the order of the queue, each looking at those that are there: with backfill_rule::easy there is one, of the first of
-/// those who wait. Who has one is tried again after what may change it: somebody left a node before his time, runs on when it is over, or
-/// came there by another's doing, or a node changed; of several all are made anew. When one ends or moves, all who wait are tried in turn,
-/// as EASY goes through its queue: the first without room gets it, and others may start that it kept out.
+/// Reservations are made in queue order, each beside the earlier ones; backfill_rule::easy makes only one, for the first waiting entity. A
+/// holder is tried again after anything that may change its reservation: a pod ended early, runs longer than expected, or was placed by
+/// another scheduler, or a node changed. If there are several, all are made anew. When one ends or moves, all waiting entities are tried in
+/// turn, as EASY goes through its queue: the first without room gets the reservation, and entities that it kept out may start.
 class GANGSCHED_API backfill {
  public:
   /// @p options, @p statistics, @p now: the scheduler's, read and written at each call.
@@ -47,9 +47,9 @@ class GANGSCHED_API backfill {
   [[nodiscard]] bool on() const noexcept {
     return options_->backfill != backfill_rule::none || options_->max_overtake != instant::max();
   }
-  /// For an entity that found no room a moment ago: makes, moves or ends its reservation, and decides `nominate` for pods whose node is
-  /// another one. Who says no, if it may not start as late as that: then it has none. O(pods) to find when they end, and O(log pods)
-  /// attempts of the entity.
+  /// For an entity that found no room a moment ago: makes, moves or ends its reservation, and decides `nominate`
+  /// for pods whose node changed. Returns the admission hook's refusal if the entity may not start that late: it
+  /// has no reservation then. O(pods) to find when they end, and O(log pods) attempts of the entity.
   [[nodiscard]] refusal reserve(entity e);
   /// An entity was refused before its attempt. If nothing helps it, as when it is too late for it, nothing is reserved for it any more.
   void refused(entity e, const refusal& why) {
@@ -57,16 +57,16 @@ class GANGSCHED_API backfill {
   }
   /// When the entity is to start, if that is later than now: a reservation that says so, or a group of them. O(its pods).
   [[nodiscard]] std::optional<instant> planned_start(entity e) const;
-  /// Keeps nodes for such an entity from @p then on, which is when it starts: where it fits when those have left who are expected to. None
-  /// if it fits nowhere. Those that wait for room by `reserve` are others. O(pods), and one attempt of the entity.
+  /// Plans such an entity for its start @p then: nominates it where it fits once the pods that are expected to end by then are gone;
+  /// nowhere if it fits on no nodes. (`reserve` is for other entities: those that wait for room.) O(pods), and one attempt of the entity.
   void plan(entity e, instant then);
-  /// With backfill_rule::easy, for an entity that finds no room: the reservation moves to other nodes if the entity has some then, and
-  /// whose it is can start no later than before. Whether it did. It is the second of EASY's conditions, for nodes instead of a count: who
-  /// does not end in time may use what is left beside the first then, wherever it is. O(pods), or as `reserve` if amounts leave enough.
+  /// With backfill_rule::easy, for an entity that finds no room: moves the reservation to other nodes if the entity has room then, and the
+  /// reservation's holder starts no later than before. Returns whether it moved. This is EASY's second condition, for nodes instead of a
+  /// count: a pod that does not end in time may use what the holder leaves, on any node. O(pods), or as `reserve` if amounts leave enough.
   bool make_way(entity e);
   /// Reads what happened since this was last called. O(records).
   void read_log();
-  /// Before an entity is popped: activates those whose reservations may be others now, and one of those who may start since one ended or
+  /// Before an entity is popped: activates holders whose reservations may change, and one that may start since a reservation ended or
   /// moved. O(records of the log since the last call + pods nominated); O(waiting · log waiting) when one did.
   void offer();
 
@@ -86,13 +86,13 @@ class GANGSCHED_API backfill {
 
  private:
   struct offers {
-    bool held = false;       ///< somebody had a reservation when this was looked at last
+    bool held = false;       ///< there was a reservation at the last look
     bool moved = false;      ///< one ended or moved since
-    bool stale = true;       ///< room came or went otherwise than expected, or may have: a scheduler begins
+    bool stale = true;       ///< room changed unexpectedly, or may have: true at first
     std::uint64_t seen = 0;  ///< position in the log: what changed before is known
     instant looked = instant::min();
-    instant next_end = instant::max();  ///< the first of those after the time when they were looked at last
-    /// Whose reservations are to be looked for again, and from when on they were.
+    instant next_end = instant::max();  ///< the first expected end after `looked`
+    /// Entities whose reservations are to be made again, and the times from which these held.
     std::vector<std::pair<entity, instant>> again;
     std::vector<entity> next;  ///< who is to be tried, the next one last
   };
@@ -100,7 +100,7 @@ class GANGSCHED_API backfill {
     instant from{};
     std::vector<assignment> places;
   };
-  /// A pod that is expected to end, and when; `no_row`: one that has yet to start.
+  /// When a pod is expected to end. `no_row` stands for a pod that has yet to start, by its reservation.
   struct ending {
     instant when;
     row_t pod;
@@ -135,7 +135,7 @@ class GANGSCHED_API backfill {
   peer<const instant> now_;
   offers offers_;
   offers before_;  ///< when the call began
-  /// By pod row: when who runs is expected to end. (After a call that was abandoned it is right again as the log is read.)
+  /// By pod row: when the running pod is expected to end. (After an abandoned call, reading the log again corrects it.)
   std::vector<instant> ends_;
 };
 

@@ -49,14 +49,14 @@ class GANGSCHED_API binding_cycle {
   void expire_waits();
   /// A reservation is taken back and the host told; the pod is queued again as after a failure.
   void send_back(row_t pod, const char* reason, bool error);
-  /// A running victim is the host's to evict, unless it goes already or has been told to in this call; one that is only assumed is taken
-  /// back here and now.
+  /// If the victim runs, the host is told to evict it, unless it is terminating already or was told so in this call. If it is only assumed,
+  /// its reservation is taken back here and now.
   void evict(pod_id victim, const char* reason = nullptr);
-  /// The same of a victim of preemption, who may have notice first. @p for_whom: a pod or a group that needs its room.
+  /// The same for a victim of preemption, which may get notice first. @p for_whom: the pod or group that needs the victim's room.
   void preempt(pod_id victim, const char* reason, entity for_whom);
   /// Whether victims that were to make room for it run still, and have notice.
   [[nodiscard]] bool awaits_victims(entity who) const { return notices_.in_use() && notices_.awaits(who); }
-  /// A strict gang that has not had its minimum does not wait with some when another member failed (kueue-koordinator-hived 2.1).
+  /// Waiting members of a strict gang that never had its minimum give their nodes back when a member failed (kueue-koordinator-hived 2.1).
   void revoke_strict_gang(row_t group);
 
   // The host's answers.

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What placement_bound hooks said of the domains of a label, by the shape of what would go there. They see nothing but the demand and
-/// the domain's nodes, so that of the domains whose nodes did not change nothing is asked for the next group like one before.
+/// What placement_bound hooks said of the domains of a label, by the shape of the demand. The hooks read nothing but the demand and the
+/// domain's nodes: for another group of the same shape only domains whose nodes changed are asked about again.
 class bound_memory {
  public:
   /// Members of one class, and how many.

@@ -15,7 +15,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// word of, one in the same style ("QueueUpdate").
 [[nodiscard]] GANGSCHED_API std::string_view event_word(const change& record) noexcept;
 
-/// By what who was tried comes back into the queue, in Kubernetes' word.
+/// Kubernetes' event name for a pod that comes back into the queue after a failed attempt.
 inline constexpr std::string_view schedule_attempt_failure = "ScheduleAttemptFailure";
 
 /// What notes are taken of; those that do something do it in steps that are noted.
@@ -37,10 +37,10 @@ class GANGSCHED_API call_notes {
  public:
   call_notes(observer& to, const noted_parts& of) : to_(&to), of_(of) {}
 
-  /// A call begins; one that is made for another is that other's.
+  /// A call begins. A call that is made inside another one is part of the outer one.
   void open(host_call what) noexcept;
   [[nodiscard]] bool is_open() const noexcept { return open_; }
-  /// The next step, which is to be told more of until it ends: with the call, if not before. @p event: static storage.
+  /// Begins the next step. Details may be added until it ends, at the latest with the call. @p event: static storage.
   observed_step& begin(step_kind kind, std::string_view event, bool own = false);
   observed_step& end() noexcept;
   [[nodiscard]] observed_step& last() noexcept { return steps_.back(); }

@@ -24,7 +24,7 @@ inline constexpr std::uint8_t passes = 0;
 inline constexpr std::uint8_t no_node = 255;
 inline constexpr std::uint8_t not_asked = 254;  ///< the index is being built
 
-/// Of a set of plugins that rejected somebody: it is not known which did.
+/// In place of a set of plugins that rejected a pod or group: which ones did is unknown.
 inline constexpr std::uint64_t unknown_rejectors = ~std::uint64_t{0};
 /// A plugin among those of its profile, as a set of one; the 63rd and later ones share a bit.
 [[nodiscard]] inline std::uint64_t plugin_bit(const kernel_table& of, const plugin_entry& plugin) noexcept {

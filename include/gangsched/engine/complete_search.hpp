@@ -11,14 +11,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The complete search for groups that greedy placing refuses: backtracking over what it decides once and for all (the domain of each
-/// part, the node of each member, who goes without), until the minimum stands, nothing is left to try, or the budget is used up.
-/// Alike members take nodes in ascending order, if nothing depends on the order; and if one goes without, so do the alike ones after it.
-/// Where filters look at other members, each order of a part's members is tried, and what is where is looked at once, whatever order
-/// led there. Parts of a tree, and slices, are tried in their order.
+/// The complete search for groups that greedy placing refuses. It backtracks over what greedy placing decides only once (each
+/// part's domain, each member's node, which members go without) until the minimum is placed, nothing is left to try, or the
+/// budget is used up. Alike members take nodes in ascending order if order does not matter; if one goes without a node, so do
+/// the alike ones after it. Where filters look at other members, each order of a part's members is tried, but each
+/// arrangement on nodes is looked at once, whatever order led to it. Parts of a tree, and slices, are tried in their order.
 ///
-/// What a part needs is a question of amounts, too (`member_packing`): where that has no answer there is no place, and where going
-/// through the nodes of members one after another takes long, its answer is tried.
+/// What a part needs is also a question of amounts (`member_packing`). If amounts do not suffice, the part has
+/// no place; if trying the nodes of members one after another takes long, the packing that was found is tried.
 class GANGSCHED_API complete_search {
  public:
   /// What it asks, and where it places.

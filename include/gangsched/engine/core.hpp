@@ -25,10 +25,10 @@ class GANGSCHED_API core {
   /// The same on a copy of its cluster: it decides there as @p from would. Nobody watches it, and no hook of it is measured.
   core(cluster& copy, const core& from);
 
-  // Around each of the calls below that may change something, inside a `call_mark`. An exception, for want of memory, abandons it: the
-  // cluster is rolled back to where the call began, and so is what of the engine nobody could tell from the cluster: how often and when
-  // everybody failed, who waits in the permit room and for whom, attempts in flight, what reservations noted. The rest (orders, lines of
-  // who waits for a change, indexes, plans) is made anew at the next call.
+  // Around each of the calls below that may change something, inside a `call_mark`. If memory runs out, the exception abandons
+  // the call: the cluster is rolled back to where the call began, and so is engine state that the cluster does not show: the
+  // number and times of failures, pods that wait for permit and whom they wait for, attempts in flight, what reservations
+  // noted. The rest (orders, lines of entities that wait for a change, indexes, plans) is made anew at the next call.
   void open_call(instant now);
   void close_call() noexcept {
     binding_.end_call();

@@ -40,7 +40,7 @@ class GANGSCHED_API decision_list {
 
   /// What hooks say in words of their own while decisions are made; dropped with them.
   [[nodiscard]] text_pool& texts() noexcept { return texts_; }
-  /// Why who was rejected was: stays when the decisions go.
+  /// Why each rejected pod was rejected. Outlives the decisions.
   [[nodiscard]] rejection_notes& rejections() noexcept { return rejections_; }
   [[nodiscard]] const rejection_notes& rejections() const noexcept { return rejections_; }
 

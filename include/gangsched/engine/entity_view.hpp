@@ -33,7 +33,7 @@ class GANGSCHED_API entity_view {
   }
   /// A group's own priority, else that of its most important member. O(members).
   [[nodiscard]] std::int32_t group_priority(row_t group) const;
-  /// Whether an incomplete group: fewer members with a node than its minimum. `no_row`: no.
+  /// Whether the group has fewer members with a node than its minimum. `no_row`: no.
   [[nodiscard]] bool incomplete(row_t group) const noexcept {
     const model::group_table& groups = state_->groups;
     return group != no_row && groups.assumed[group] + groups.bound[group] < groups.min_count(group);

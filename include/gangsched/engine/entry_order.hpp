@@ -8,14 +8,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Under kube_release::v1_36, where pods are queued one by one and a group is what is pending of them when one is popped: in which order
-/// its members came into the queue.
+/// Under kube_release::v1_36 pods are queued one by one, and popping one tries all pending members of its group: the order in which the
+/// members came into the queue.
 class GANGSCHED_API entry_order {
  public:
   entry_order(const model::cluster_state& state, pre_enqueue_gates& gates) noexcept : state_(&state), gates_(&gates) {}
 
-  /// Leaves those of @p members, who stand as the group has them, that may enter, by their first entry. Of those that have not entered the
-  /// member that completes the minimum is the first, then those that waited for it, then each as it comes. O(members log members).
+  /// Reduces @p members (in the group's order) to those that may enter the queue, by their first entry. Of those that have not entered yet,
+  /// the member that completes the minimum comes first, then those that waited for it, then later ones in order. O(members log members).
   void sort(row_t group, std::vector<row_t>& members) const;
   /// From here on they have entered, in that order.
   void enter(row_t group, std::vector<row_t> members);

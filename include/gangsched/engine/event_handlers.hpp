@@ -11,9 +11,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What happened to the cluster since the last call, told to whoever has to know (kube-scheduler's event handlers): the queue, the pods
-/// that wait for permit, the reservations that were reported. Of its own scheduler's records, by which the queue did its part when they
-/// were written, only whom they help is asked.
+/// Tells the queue, the pods that wait for permit and the reported reservations what happened to the
+/// cluster since the last call (kube-scheduler's event handlers). The queue handled this scheduler's
+/// own records when they were written: these are only searched for entities that they help.
 class GANGSCHED_API event_handlers {
  public:
   /// @p now: the scheduler's.
@@ -31,11 +31,11 @@ class GANGSCHED_API event_handlers {
   /// Of the scheduler's own records.
   [[nodiscard]] std::uint32_t author() const noexcept { return author_; }
   [[nodiscard]] bool is_own(const change& record) const noexcept { return record.author == author_; }
-  /// Everything as the cluster says: who waits, and for nobody knows what. O(pods + groups).
+  /// Reads everything from the cluster: which entities wait is known then, but not for which change. O(pods + groups).
   void start_over();
   /// Whether somebody else has written what has not been read yet. O(1).
   [[nodiscard]] bool has_news() const noexcept { return state_->log.committed_end() != known_end_; }
-  /// What has been written up to here is no news, though it has not been read; it may be more than the log keeps.
+  /// Counts all records written so far as no news, though they have not been read; they may be more than the log keeps.
   void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }
 
   /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed.

@@ -10,8 +10,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Victims of preemption that were told to go and may stay for a while yet (`scheduler_options::eviction_notice`): they are evicted when
-/// that is over, unless they have ended, or those they were to make room for need it no more. Until then these do not preempt again.
+/// Victims of preemption that have notice: they may stay for a while (`scheduler_options::eviction_notice`), and are evicted
+/// afterwards unless they have ended, or their beneficiaries need the room no more. Until then the beneficiaries do not preempt again.
 class GANGSCHED_API eviction_notices {
  public:
   /// @p span: how long victims may stay; 0: they are evicted at once, and there are no notices.
@@ -27,9 +27,9 @@ class GANGSCHED_API eviction_notices {
   void on_change(const change& record) noexcept { look_ = look_ || record.about_pod() || record.about_group(); }
   /// What happened is not known.
   void start_over() noexcept { look_ = true; }
-  /// Calls evict(pod, reason) for those whose time is over (the text is valid meanwhile), and withdraw(pod) for those that may stay. A
-  /// host that does not listen is told to evict again, but no sooner than a second later. O(notices · those they are for) where something
-  /// changed or somebody is due.
+  /// Calls evict(pod, reason) for victims whose time is over (the text is valid meanwhile), and
+  /// withdraw(pod) for those that may stay. If the host does not act, evict is called again, but no
+  /// sooner than a second later. O(notices · beneficiaries) if something changed or a notice is due.
   template <class Evict, class Withdraw>
   void recheck(instant now, const Evict& evict, const Withdraw& withdraw) {
     if (all_.empty() || (!look_ && now < *next_due())) return;

@@ -44,8 +44,8 @@ class GANGSCHED_API group_parts {
 
   /// The attempt of a group and of those below it. @p desired: as in `pending_members`.
   [[nodiscard]] group_part of(row_t group, bool desired = false);
-  /// Those of a group of pods, in the order in which they are tried: by priority, then rank, then age; first those that minimums by role
-  /// need. Of an elastic gang not more than its maximum, or @p desired: than it desires; and not more than its ratios allow.
+  /// A group of pods' pending members in the order in which they are tried: by priority, then rank, then age, but first those that minimums
+  /// by role need. Of an elastic gang at most its maximum, or with @p desired its desired count; and at most what its ratios allow.
   [[nodiscard]] std::vector<row_t> pending_members(row_t group, bool desired = false);
   /// Under kube_release::v1_36, for the groups of the tree: their members that may enter the queue have done so (entry_order.hpp).
   void enter(row_t root);
@@ -53,13 +53,13 @@ class GANGSCHED_API group_parts {
   [[nodiscard]] std::uint64_t least_members(const group_part& of) const;
   [[nodiscard]] class_counts count_classes(std::span<const row_t> members);
   [[nodiscard]] group_room room_for(row_t group);
-  /// Whether nodes have as much room for its members, each class for itself. Never false if the group fits. O(classes), and the rows that
+  /// Whether nodes have room for the members, each class judged by itself. Never false if the group fits. O(classes), and the rows that
   /// changed since.
   [[nodiscard]] bool may_fit(const group_room& room);
-  /// The same where nothing is being tried. A hook that throws is asked again by the attempt, which says what it is: true.
+  /// The same outside of trials. True if a hook throws: the attempt asks it again and reports the error.
   [[nodiscard]] bool may_fit(row_t group);
-  /// Cuts the members into the slices that the group's topology asks for. Runs are of neighbours in rank, then in age, whoever comes first
-  /// when they are placed: the run with a member that a minimum by role needs, then the one with the highest priority.
+  /// Cuts the members into the slices that the group's topology asks for. The members of a slice are neighbours in rank, then in
+  /// age. Slices are placed in this order: first those with a member that a minimum by role needs, then by their highest priority.
   void cut(group_part& whole) const;
   /// What the groups and pods of a tree have to agree on, running ones included, and do not (kube-workloads 4, behaviour 19). O(members).
   [[nodiscard]] status disagreement(row_t root) const;

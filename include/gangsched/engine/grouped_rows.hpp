@@ -47,14 +47,14 @@ class score_set {
   std::uint64_t top_ = 0;
 };
 
-/// The feasible rows of a class by group and score: which rows of a group have its best score, and how many are in it. Rows are in doubly
-/// linked lists through one array. A group of few rows is one list, and who is best is looked for when the last of the best leaves; a
-/// group of many is in buckets, a list for each score.
+/// The feasible rows of a class by group and score: which rows of a group have its best score, and how many do. Rows are in doubly linked
+/// lists through one array. A small group is one list, and its best score is searched for when the last row with it leaves; a large
+/// group has buckets, one list for each score.
 class GANGSCHED_API grouped_rows {
  public:
   /// Takes all rows out; @p scores: each is below. Keeps the memory.
   void reset(std::size_t scores);
-  /// Whether it had to.
+  /// Makes room for @p rows rows. Returns whether there was too little.
   bool grow(row_t rows) {
     if (links_.size() >= rows) return false;
     links_.resize(rows);

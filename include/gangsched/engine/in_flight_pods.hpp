@@ -12,8 +12,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6): an attempt is judged when
-/// it comes back, since only then it is known who rejected it.
+/// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6).
+/// An attempt is judged by these events when it comes back, since only then it is known which plugins rejected it.
 class GANGSCHED_API in_flight_pods {
  public:
   struct entry {

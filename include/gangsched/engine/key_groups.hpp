@@ -106,7 +106,7 @@ class key_groups {
     count_ = 0;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
-  /// Groups of which nodes go stay; whether so many have that it pays to begin anew. @p live: how many there were when they were made.
+  /// Groups whose nodes are gone stay: whether there are so many that it pays to begin anew. @p live: groups at the beginning.
   [[nodiscard]] bool outgrown(std::uint32_t live) const noexcept { return count_ > std::max(usual, 2 * live); }
   [[nodiscard]] std::int64_t key(std::uint32_t group, std::size_t which) const noexcept {
     return tuples_[group * keys_ + which];

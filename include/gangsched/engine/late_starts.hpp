@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// From when on it is too late to start, for those who wait: each at most once; and who has been told that it is. Knows times, nothing of
-/// why.
+/// For waiting entities, the time from which it is too late to start, each at most once; and which of them were told so. Knows times, no
+/// reasons.
 class late_starts {
  public:
   [[nodiscard]] bool empty() const noexcept { return order_.empty(); }

@@ -9,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Pods that run and have to leave: those in queues that drain, or below one (`queue_state::drain`), if a plugin of their profile reads
-/// queues; and reservations that are over, because their time is (`reservation_spec::expires`) or an owner has what was there for once.
+/// Running pods that have to leave: those in or below a draining queue (`queue_state::drain`), if a plugin of their profile reads queues;
+/// and reservations that are over: they expired (`reservation_spec::expires`), or serve one owner only, which has what they held.
 class GANGSCHED_API leaving_pods {
  public:
   leaving_pods(const model::cluster_state& state, const entity_view& entities) noexcept
@@ -24,9 +24,9 @@ class GANGSCHED_API leaving_pods {
   }
   /// What happened is not known.
   void start_over() noexcept { look_at_all_ = reservations_changed_ = true; }
-  /// Calls evict(pod, why) for those that run. A host that does not listen is told again, but no sooner than a second later. O(pods told)
-  /// where one of them or one that drains changed, O(pods + queues) where a queue or a group did, O(reservations) where one changed or its
-  /// time is over; O(1) where no queue drains and there are no reservations.
+  /// Calls evict(pod, why) for running pods that have to leave. If the host does not act, it is called again, but no
+  /// sooner than a second later. O(pods told) if one of them or a draining pod changed, O(pods + queues) if a queue or
+  /// a group did, O(reservations) if one changed or is over; O(1) if no queue drains and there are no reservations.
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
     const bool over = (expires_next_ && *expires_next_ <= now) || (next_ && *next_ <= now);

@@ -8,10 +8,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The question of amounts that is part of placing different members: which of them go together on which node. Nodes are filled one after
-/// another, the smallest first, by sets to which nobody can be added (bin completion), what is wasted on one being bounded by what all
-/// nodes have more than the members need. Where they have hardly more, the sets that fill a node are listed beforehand for all nodes, and
-/// the member or node with the fewest sets left is next, as in an exact cover. Equal nodes are one kind of node.
+/// Placing members that differ as a question of amounts alone: which of them go together on which node. Nodes are filled one after
+/// another, the smallest first, with sets to which no member can be added (bin completion). The waste on a node is bounded by what
+/// all nodes have beyond the members' needs. Where that is little, the sets that fill a node are listed beforehand for all nodes,
+/// and the member or node with the fewest sets left is decided next, as in an exact cover. Equal nodes are one kind of node.
 class GANGSCHED_API member_packing {
  public:
   using amounts = std::vector<std::int64_t>;

@@ -14,12 +14,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Asks the cached hooks of a class about all nodes. A hook that reads of nodes what pods do not change, and not the whole class
-/// (`pod_part`), is asked once for all classes that are alike in what it reads; one that reads amounts only, and can, judges 64 nodes at a
+/// Asks the cached hooks of a class about all nodes. A hook that reads of nodes only what pods do not change, and of the class only a part
+/// (`pod_part`), is asked once for all classes with an equal part. A hook that reads only amounts, and supports it, judges 64 nodes at a
 /// time. The others are asked as `row_scores` asks them, and the answers are the same (docs/architecture.md, "Answers that classes share").
 class GANGSCHED_API node_answers {
  public:
-  /// Of so many hooks and pods' parts what they said is kept; and of as many combinations of keys the groups.
+  /// @p most (at least 8): how many answers are kept, of a hook to a part of pods; and for how many combinations of keys groups.
   node_answers(const model::cluster_state& state, std::size_t most)
       : state_(&state), most_(std::max<std::size_t>(most, 8)) {}
 

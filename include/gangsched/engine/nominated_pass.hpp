@@ -10,19 +10,19 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 class picker;
 
-/// Whether the room that one is nominated to is kept from the other: that is not more important, or of another queue, among which priority
-/// says nothing.
+/// Whether @p nominated keeps its room from @p other: the other's priority is not higher, or it is in another queue, since priorities do
+/// not compare across queues.
 [[nodiscard]] inline bool keeps_room_from(const pod_class& nominated, const pod_class& other) noexcept {
   return nominated.priority >= other.priority || (nominated.queue && other.queue && nominated.queue != other.queue);
 }
 
-/// The other pods that are nominated to a node and keep their room from a pod (keeps_room_from), put there for as long as this lives.
-/// Filters are asked with them and without them, and both must pass (kube-framework 1.3): the room that victims leave is kept for whom they
-/// left for, and nobody counts on a pod that may never come.
+/// Puts the other pods that are nominated to a node, and keep their room from a pod (keeps_room_from), on the node
+/// for as long as this lives. Filters are asked with them and without them, and must pass both times (kube-framework
+/// 1.3): room that victims leave is kept for their preemptor, and no pod relies on one that may never come.
 ///
-/// A node that is reserved from some time on (`pod_times::reserved_from`) is asked about as it will be then: with those that will have come
-/// by then, without those that are expected to have ended, and not at all if the pod itself is expected to. Members of a group do not
-/// keep what is reserved from each other.
+/// A node that is reserved from some time on (`pod_times::reserved_from`) is judged as it will be then: with
+/// pods that will have come by then, without pods that are expected to have ended, and not at all if the pod
+/// itself is expected to have ended. Members of one group do not keep reserved room from each other.
 class GANGSCHED_API nominated_pass {
  public:
   /// As the node will be @p at that time, @p now or later. O(pods nominated to the node, and on it if it is reserved); cycle-level plugins

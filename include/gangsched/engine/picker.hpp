@@ -42,8 +42,8 @@ class GANGSCHED_API picker {
   /// (kube-framework 1.6). O(groups) from the index, O(candidates · hooks) scanning;
   /// and O(hooks) for each node that it could have, were it not for pods nominated there.
   picked pick(row_t pod, const std::vector<row_t>* within = nullptr);
-  /// Where the picks stand that depend on those before: the number of the next decision, and the node to begin with. A trial that
-  /// is to come out again, or never was, goes back.
+  /// What each pick changes for those after it: the number of the next decision, and the node to begin with. A trial puts it back,
+  /// so that the same pick comes out again, or as if the trial had never been.
   struct position {
     std::uint64_t decision;
     std::size_t start;

@@ -15,8 +15,8 @@ struct member_place {
 };
 
 /// Members of a group that have a node inside the caller's transaction, in the order in which they were tried: assumed, with devices,
-/// and told to reserve hooks. Those that nobody takes are unreserved, the last one first, when the list goes; what the cluster knows of
-/// them is the transaction's to undo.
+/// and with reserve hooks called. When the list goes, members that nobody took are unreserved, the last one first; the transaction undoes
+/// what the cluster knows of them.
 class GANGSCHED_API placed_members {
  public:
   placed_members(model::cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
@@ -32,9 +32,9 @@ class GANGSCHED_API placed_members {
   /// Reserves the node inside a transaction of its own. False if a reserve hook refuses, with its word in @p said, or if the node's usage
   /// would overflow.
   bool place(row_t pod, const picked& where, status& said);
-  /// Members of one class take each other's places: that at `which` in the list gets the node of that at `of`, and its score. Nodes are
-  /// reserved in the order in which they were found, so that each can be had as it was then. Not success if one of them cannot: those that
-  /// have one still are in the list.
+  /// Members of one class swap places: the member at `which` in the list gets the node, and the score, of
+  /// the member at `of`. Nodes are reserved in the order in which they were found, so that each is available
+  /// as it was then. Not success if one is not: the list then has only the members that still have a node.
   struct move {
     std::size_t which;
     std::size_t of;

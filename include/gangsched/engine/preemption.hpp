@@ -78,7 +78,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   /// Drops what may be out of date: it changes no answer.
   void forget_cached();
 
-  /// What was found of use to nobody, and stays so until the log goes on. Plans and bounds are made anew.
+  /// Copies which gang preemption cannot help until the log goes on. Plans and bounds are made anew.
   preemption& operator=(const preemption& from) noexcept {
     unhelped_gang_ = from.unhelped_gang_;
     return *this;

@@ -47,7 +47,7 @@ struct queue_item {
   std::uint64_t seen = 0;   ///< the call that touched it last
 };
 
-/// Attempts of one entity in a round. More than engine decisions undo one another for in earnest; so the host's loop ends.
+/// The most attempts of one entity in a round: more than decisions that undo one another ever need. So the host's loop ends.
 inline constexpr std::uint32_t most_tries = 16;
 
 /// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
@@ -78,17 +78,17 @@ class GANGSCHED_API queue {
   void gate(entity e);
   /// The gate says yes: to active, or to backoff if it was tried before and has to wait.
   void ungate(entity e, instant now);
-  /// After a failed attempt: waits for a change, or (timed) for its backoff, which ends later than @p now; strictly: no change shortens
-  /// it. `members` stretches the backoff of a group: max·√members under wake_rule::hints.
+  /// After a failed attempt: `park` waits for a change, `retry_later` for the backoff, which ends later than @p now; @p strict: no change
+  /// shortens it. @p members: under wake_rule::hints the maximal backoff of a group is multiplied by √members.
   void park(entity e, instant now, std::size_t members = 1);
   void retry_later(entity e, instant now, std::size_t members, bool error, bool strict);
-  /// Waits until then, whatever happens; at most as long as who waits for a change does.
+  /// Waits until @p when, whatever happens; at most for the `unschedulable_timeout`.
   void wait_until(entity e, instant now, instant when);
   /// A change can help a parked or timed entity: to active, or to backoff while that lasts.
   void wake(entity e, instant now);
-  /// Its backoff is over, whatever it is; if it waits for nothing else, it is active.
+  /// Ends the entity's backoff; an entity that waits for nothing else becomes active.
   void end_backoff(entity e);
-  /// It is active, if it waits for a change or its backoff, and may be tried before. Whether it did.
+  /// Activates the entity if it waits for a change, or for a backoff that may be cut short. Returns whether it did.
   bool end_wait(entity e);
   /// Calls visit(entity) for all that `end_wait` is for. O(rows).
   template <class Visit>
@@ -111,11 +111,11 @@ class GANGSCHED_API queue {
   [[nodiscard]] bool is_too_late(entity e, instant now) const {
     return entities_ != nullptr && state_->pods.have_limits && too_late_from(e) <= now;
   }
-  /// Somebody tries it again who had it before.
+  /// The entity is in flight again: whoever tried it before goes on.
   void fly(entity e);
 
-  /// The first active entity, else the first whose backoff is cut short (`early`); nothing if neither. It is in flight then. Who had its
-  /// tries in this round is not popped, but waits for its backoff and for another instant.
+  /// Pops the first active entity, else the first whose backoff may be cut short (`early`); nothing if there is neither. It is in
+  /// flight then. An entity that has used up its tries in this round is not popped, but waits for its backoff and for another instant.
   struct popped {
     entity who;
     bool early;
@@ -131,8 +131,8 @@ class GANGSCHED_API queue {
     expire(backoff_, place::backoff, now);
     expire(timed_, place::timed, now);
   }
-  /// Moves those that waited too long for a change (more than 5 minutes), as if one could help them; and to active those for whom it has
-  /// become too late to start, if a hook is to say that.
+  /// Moves entities that have waited for a change for longer than `unschedulable_timeout`, as if one could
+  /// help them; and to active those for which it has become too late to start, if a hook is to say that.
   void flush_unschedulable(instant now);
   /// Whether anybody has waited so long, or for a gate. O(entities).
   [[nodiscard]] bool overdue(instant now) const noexcept;

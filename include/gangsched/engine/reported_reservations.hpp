@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Reservations that the host was told of (`wait`, `bind`) and has neither answered nor been told the end of. When its own doing ends one,
-/// by removing a node for instance, it is told that too, once, in the next call.
+/// Reservations that the host was told of (`wait`, `bind`), and that are open: the host has not answered, and was told
+/// of no end. If the host's own doing ends one, by removing a node for instance, it is told so once, in the next call.
 class GANGSCHED_API reported_reservations {
  public:
   explicit reported_reservations(const model::cluster_state& state) noexcept : state_(&state) {}

@@ -40,10 +40,10 @@ struct rejected_group {
   std::uint64_t rejectors;  ///< plugins; 0: no filter, any change may help
 };
 
-/// Judges whether an event can help who was rejected. There are two rules. Exact: local filters are asked again on the one node that
-/// changed, so that nobody is woken in vain by a change elsewhere; of keyed and opaque ones, which look at more than one node, any change
-/// of what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the plugins that rejected the
-/// pod are asked by their `requeue` hooks for pods; nobody looks whether the pod fits. Has no state of its own.
+/// Judges whether an event can help a rejected pod or group. There are two rules. Exact: local filters are asked again on the one
+/// node that changed, so that a change elsewhere wakes nobody in vain; for keyed and opaque filters, which look at several nodes,
+/// any change of what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the `requeue`
+/// hooks for pods of the plugins that rejected the pod are asked; whether the pod fits is not checked. Has no state of its own.
 class GANGSCHED_API requeue_judge {
  public:
   requeue_judge(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
@@ -61,9 +61,9 @@ class GANGSCHED_API requeue_judge {
   /// Whether the event concerns one of @p refusers, admission plugins of the class's profile.
   [[nodiscard]] bool concerns(class_id cls, std::uint64_t refusers, const event& what) const;
   [[nodiscard]] bool concerns(const rejected_group& group, std::uint64_t refusers, const event& what) const;
-  /// What an event must have to concern or help pods of the class, or to find a rejector `outdated`: if some were @p filtered, rejected by
-  /// @p rejectors, and if some were refused at admission by @p refusers. Holds as long as `topology_table::plan_epoch` does; of a group
-  /// also as long as its tree is as it was. O(plugins); O(members + groups of the tree).
+  /// What an event must have to concern or help pods of the class, or to make a rejector `outdated`. @p filtered: filters rejected
+  /// some of them, by @p rejectors; @p refusers: admission plugins that refused some. Holds as long as `topology_table::plan_epoch`
+  /// does; for a group also as long as its tree stays as it was. O(plugins); O(members + groups of the tree).
   [[nodiscard]] help_condition condition_of(class_id cls, bool filtered, std::uint64_t rejectors,
                                             std::uint64_t refusers);
   [[nodiscard]] help_condition condition_of(const rejected_group& group, bool filtered, std::uint64_t refusers);
@@ -90,7 +90,7 @@ class GANGSCHED_API requeue_judge {
   /// @p what: of that event.
   [[nodiscard]] queueing_strategy judge(row_t pod, const rejection& by, const object_event& happened,
                                         queueing_event& what) const;
-  /// Who rejected the pod beside the filters @p rejectors. Nobody did if there is no node: to Kubernetes that is an error.
+  /// All plugins that rejected the pod, given the filters @p rejectors. Empty if there is no node: to Kubernetes that is an error.
   [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t rejectors);
   /// The same from a host's names. @p rejectors gets those with a filter to ask; unknown, if some has none.
   [[nodiscard]] rejection named(row_t pod, const rejected_by& why, std::uint64_t& rejectors);

@@ -12,8 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class picker;
 struct picked;
 
-/// A reservation, or all of a node, off its node for as long as this lives: how the node looks to whom they are held for. Or pods that a
-/// reservation is to be allocated around: how it looks to that.
+/// Takes reservations off their node for as long as this lives: shows the node to pods that may use what these
+/// hold. Or takes pods off that a reservation may be allocated around: shows the node to that reservation.
 class GANGSCHED_API reservation_pass {
  public:
   /// @p pod: who is asked about, whose cycle-level plugins are told by @p asks; null: nobody is. O(what those @p gone have).
@@ -31,7 +31,7 @@ class GANGSCHED_API reservation_pass {
   transaction pass_;
 };
 
-/// Filters are asked about nodes as they are, as long as this lives: nobody looks into reservations.
+/// While this lives, filters see nodes as they are: what reservations hold counts as used.
 class without_reservations {
  public:
   explicit without_reservations(model::cluster_state& state) noexcept
@@ -51,9 +51,9 @@ class without_reservations {
 [[nodiscard]] inline bool look_into_reservations(const model::cluster_state& state, class_id cls) noexcept {
   return !state.reserved.aside() && state.reserved.concerns(state.classes[cls]);
 }
-/// The reservations that pods of a class may use, on one node or, if that is no_row, on all @p within (ascending; null: everywhere), that
-/// have enough left of what is restricted; best first: by order, then by how full they would be, then in order of arrival. O(reservations
-/// for it · log reservations).
+/// The reservations that pods of a class may use, on one node or, if @p node is no_row, on all nodes @p
+/// within (ascending; null: on any), with enough left of what is restricted. Sorted by order (0: last), then
+/// by score_reservation, the fullest first, then by arrival. O(reservations for it · log reservations).
 [[nodiscard]] GANGSCHED_API std::vector<row_t> usable_reservations(const model::cluster_state& state, class_id cls,
                                                                    row_t node, const std::vector<row_t>* within);
 /// How full a reservation would be with one more pod of the class: the mean over what it holds of ⌊100 · (drawn + requested) / held⌋, or

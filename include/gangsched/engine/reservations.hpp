@@ -18,7 +18,7 @@ class GANGSCHED_API reservations {
   /// is for the caller's transaction to undo.
   bool reserve(row_t pod, row_t node, status& said);
   void unreserve(row_t pod, row_t node);
-  /// Whose word the last `reserve` that failed ended with; null if none did.
+  /// The plugin that rejected in the last failed `reserve`; null if none failed.
   [[nodiscard]] const plugin_entry* refused_by() const noexcept { return refused_by_; }
   [[nodiscard]] instant now() const noexcept { return *now_; }
   /// Takes back everything that an assumed pod holds.

@@ -7,11 +7,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Who needs certain amounts free on one node at least, found by what a node has free.
+/// Finds entities by the amounts that they need free on one node, given what a node has free.
 ///
-/// Those that need the same kinds stand in a treap, ordered by the amounts, whose nodes know the least amount of each kind below them: it
-/// is descended only where the node has that much. With one or two kinds that differ a question costs O(found · log n); with more it may
-/// go down where nobody is found.
+/// Those that need the same kinds are in one treap, ordered by the amounts. Each of its nodes knows the
+/// least amount of each kind below it: the search descends only if the cluster's node has that much.
+/// With one or two kinds that differ it costs O(found · log n); with more it may descend in vain.
 class GANGSCHED_API room_index {
  public:
   struct place {

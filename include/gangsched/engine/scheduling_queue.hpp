@@ -36,9 +36,9 @@ class GANGSCHED_API scheduling_queue {
   void forget_row(row_t pod);
   /// An entity takes its new place.
   void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
-  /// A member waits for a node from here on in the log, whatever became of it later. It is its tree's root that waits.
+  /// A member waits for a node from here on in the log, whatever became of it later. In the queue it is the root of its tree that waits.
   void count_waiting(row_t pod, row_t group);
-  /// It waits no more. A group of which nobody waits leaves the queue, and the member that kept it gated may be gone.
+  /// The member waits no more. A group without waiting members leaves the queue; a member that kept its group gated may be gone.
   void count_out(row_t pod);
   void gate_or_activate(entity e);
   /// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
@@ -53,12 +53,12 @@ class GANGSCHED_API scheduling_queue {
   /// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
   /// came later than that is still to be read.)
   void requeue_members(row_t group);
-  /// A group whose members wait stands in the queue, unless it has as many with a node as it may: whatever can leave it nowhere, or end
-  /// that it is full, ends here. O(members).
+  /// Queues a group with waiting members, unless as many members have a node as may: called
+  /// wherever a group could be left outside the queue, or stops being full. O(members).
   void requeue_group(row_t group);
-  /// One who counted goes: of those that are too many for an elastic gang, or by a ratio, one may take its place.
+  /// A member that counted goes: one of the members that are too many for an elastic gang, or by a ratio, may take its place.
   void requeue_surplus_member(row_t group);
-  /// Nobody waits for anything, nobody depends on anybody; attempts under way are tried again whatever comes of them.
+  /// Forgets who waits for what, and who depends on whom; attempts under way are tried again whatever comes of them.
   void start_over();
   /// Rows that are new have room, and lines follow their classes.
   void grow();
@@ -78,9 +78,9 @@ class GANGSCHED_API scheduling_queue {
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
   /// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else.
   void retry_group(row_t group, bool error, bool strict, bool for_change = false);
-  /// After an attempt that ended in an error: waits for its time.
-  /// Who is in flight waits until then, whatever happens meanwhile (`queue::wait_until`).
+  /// An entity in flight waits until @p when, whatever happens meanwhile (`queue::wait_until`).
   void wait_until(entity e, instant when);
+  /// After an attempt that ended in an error, a pod waits for its backoff only.
   void retry_pod(row_t pod);
   /// Back into the queue after a reservation was taken back: waits for its time only.
   void requeue(row_t pod, bool error);

@@ -20,16 +20,16 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
 ///
 /// By the exact rule, pods of one class wait in one line, in the order of the queue sort and then of failure, and an event is judged once
-/// for each line: the first is woken; when it needed no more than it got, the next one is (`pass_on`), so room for one wakes one and room
-/// for ten wakes ten. Groups that are alike (`requeue_judge::kind_of`) make such a line too. By hints, every pod is judged by itself.
+/// per line: the first pod is woken; once it got what it needs, the next one is (`pass_on`), so that room for one wakes one and room
+/// for ten wakes ten. Groups that are alike (`requeue_judge::kind_of`) form such a line too. By hints, every pod is judged by itself.
 ///
-/// Who was refused at admission is woken by an event that concerns who refused it, and only if admission hooks would let it in now; under
-/// both rules one of a line, then the next one.
+/// An entity refused at admission is woken by an event that concerns the plugin that refused it, and only if admission hooks would admit it
+/// now; under both rules one of a line, then the next one.
 ///
 /// By the exact rule, room that a whole group may fit in ends its backoff: it is older than who comes now.
 ///
-/// Only those are judged whom the event may help (`waiting_index`): by the exact rule by what they need of it, by hints the lines in which
-/// somebody was rejected by a plugin that is told of it.
+/// Only entities that the event may help are judged (`waiting_index`): by the exact rule those whose needs
+/// it may meet, by hints the lines in which some pod was rejected by a plugin that is told of the event.
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
@@ -52,7 +52,7 @@ class GANGSCHED_API unschedulable_pods {
            const in_flight_pods::entry* tried);
   /// Parks a pod that was refused at admission.
   void add_refused(row_t pod, const refusal& why);
-  /// Of a pod that waits for something else, or for nothing.
+  /// For a pod that waits for something other than an event, or does not wait.
   void clear_rejection(row_t pod) noexcept {
     if (pod < rejections_.size()) rejections_[pod] = {};
   }
@@ -78,7 +78,7 @@ class GANGSCHED_API unschedulable_pods {
   void on_change(const change& helpful, std::uint64_t position);
   /// By hints. O(pods in lines that hear of it).
   void on_event(const object_event& happened, queueing_event& what, std::uint64_t position);
-  /// The pod needs no more of what it was woken for than it got, or could not use it: the next of the class may.
+  /// The pod got what it needs of what it was woken for, or could not use it: the next pod of its class may.
   void pass_on(row_t pod);
   /// The same if it is of another class by now.
   void pass_on_if_changed(row_t pod) {

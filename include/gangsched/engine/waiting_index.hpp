@@ -33,7 +33,7 @@ struct help_condition {
   }
 };
 
-/// By their conditions, those whom an event may help: every one that it helps is among them.
+/// Finds those whom an event may help by their conditions; nobody whom it helps is left out.
 class GANGSCHED_API waiting_index {
  public:
   /// Instead of the condition that was known. O(log n) for each node that is needed.

@@ -11,13 +11,13 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// What would be lost with a running pod, in any unit.
 using work_of_pod = std::function<std::int64_t(const pod_info&)>;
 
-/// Who of those that @p rule lets go has to, so that a group fits; the verdict and the nominations of group_preempt. All of them are taken
-/// off, and the group's cycle is run once; if it fails, nobody goes. Then units are put back, those first that a disruption budget has
-/// no room for, most important first, each if the members still fit where they are. No second round while victims terminate on nodes that
-/// members are nominated to.
+/// Which of the pods that @p rule lets go must go, so that a group fits; the verdict and the nominations of
+/// group_preempt. All of them are taken off, and the group's cycle is run once; if it fails, nobody goes. Then
+/// units are put back, first those that break a disruption budget, then the most important, each if the members
+/// still fit where they are. No second round while victims terminate on nodes that members are nominated to.
 ///
-/// @p least_disruption: of several placements that one whose victims cost least (broken budgets, highest priority, @p lost_work, groups
-/// disturbed, pods), the first way where that decides nothing; and in the end no victim can be put back without fewer members finding room
+/// @p least_disruption: of several placements the one whose victims cost least (broken budgets, highest priority, @p lost_work, groups
+/// disturbed, pods), Kubernetes' choice in a tie; and in the end no victim can be put back without fewer members finding room
 /// anywhere (as far as 65,536 placements of members, tried for that, can tell). If members differ, of all sets of victims one that costs
 /// least is found, within the same bound, where 24 units at most can be in it.
 /// O(pods) removals, and a cycle of the group; with @p least_disruption O(log pods) cycles for each placement, and one for each victim.

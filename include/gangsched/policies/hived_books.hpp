@@ -23,9 +23,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 [[nodiscard]] GANGSCHED_API queues::hived::configuration cells_of_nodes(const cluster_view& cluster,
                                                                         const std::string& gpu);
 
-/// Who has which cells on a cluster. What is known is repaired by the change log when it is read: pods that left give back what they had,
-/// pods on nodes that nobody asked about are found cells there, and where nodes or queues changed everybody keeps his devices in the new
-/// cells.
+/// Which pods have which cells on a cluster. Reading the change log keeps that right: pods
+/// that left give their cells back, running pods that never asked get cells where
+/// they run, and if nodes or queues changed every pod keeps its devices in the new cells.
 class GANGSCHED_API hived_books {
  public:
   using configuration = queues::hived::configuration;
@@ -56,7 +56,7 @@ class GANGSCHED_API hived_books {
     std::string pin_label = "hivedscheduler.microsoft.com/pinned-cell";
     std::string type_label = "hivedscheduler.microsoft.com/leaf-cell-type";
   };
-  /// Where they go, or why they cannot.
+  /// Where the pods of a demand go, or why they cannot.
   struct plan {
     demand whose = {};
     queues::hived::decision made = {};
@@ -98,7 +98,7 @@ class GANGSCHED_API hived_books {
   [[nodiscard]] std::optional<std::string> cluster_of(const queue_view& queue) const;
   /// Decides where somebody goes, without doing it. @p nodes: the only ones that may be used, if set.
   [[nodiscard]] plan decide(demand whose, std::optional<std::vector<std::string>> nodes);
-  /// The plan of who is promised cells already, if that is so: allocated once nobody else is on them.
+  /// The plan of a demand that is promised cells already, if it is: allocated once nobody else is on them.
   [[nodiscard]] std::optional<plan> promised_to(const demand& whose) const;
   /// Gives up what somebody is promised.
   void forget(std::uint32_t unit);

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What was refused to whom since the cluster changed last: those who ask for the same are told the same, at no cost.
+/// Refusals since the cluster changed last: an equal request gets the same answer, at no cost.
 class known_refusals {
  public:
   /// What somebody asks for who has nothing of his own: no node, no nomination, no gate; of a group pods of one class, and no tree.

@@ -16,9 +16,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Who asks for quota, who has some, and what Kueue's arithmetic says to that. A workload is what of a tree of groups is in one queue, or a
-/// pod without a group. Its pod sets are pods of one group and class. As long as nobody of it runs it asks for everybody, and may go to
-/// the minimums of its gangs (partial admission); afterwards for what these lack and for one pod more.
+/// Which workloads ask for quota, which have some, and what Kueue's arithmetic says. A workload is the part of a tree of groups in one
+/// queue, or a pod without a group. Its pod sets are pods of one group and class. While none of its pods runs it asks for all of them,
+/// and may be reduced to the minimums of its gangs (partial admission); afterwards it asks for what these lack and for one pod more.
 class GANGSCHED_API kueue_books {
  public:
   using queue_index = queues::queue_index;
@@ -73,7 +73,7 @@ class GANGSCHED_API kueue_books {
   [[nodiscard]] workload of(const pod_info& pod) const;
   [[nodiscard]] workload of(const group_view& group) const;
 
-  /// From now on of() says of its tree that it asks for just as many pods as the entry is for, until this is called with null.
+  /// From now on of() says of the workload's tree that it asks for the pod counts of the entry, until this is called with null.
   void fix_counts(const workload& who, const entry* made);
 
   /// Flavors for it, and who has to go if it needs that, once those have what they were promised for whom others went. Valid until the
@@ -125,7 +125,7 @@ class GANGSCHED_API kueue_books {
   void keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
                     queues::kueue::workload_shape::pod_set& of) const;
   void nominate(const workload& who);
-  /// What it was promised, and has already of what it asks for, is not used by others; in a trial of the ledger.
+  /// In a trial of the ledger, does not count what the workload was promised, or holds of what it asks for, as used by others.
   void forget_own(const workload& who);
   void need(const group_view& group, workload& to) const;
   void start(const group_view& group, workload& to) const;

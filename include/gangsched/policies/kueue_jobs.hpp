@@ -16,8 +16,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Who runs in Kueue's queues, and what each uses: kept up to date by the log, in transactions too. What runs of a tree of groups is one
-/// workload, and so is a pod without a group. Who is in several queues, or in none, has no quota that could be given back as a whole, and
+/// Which jobs run in Kueue's queues, and what each uses: kept up to date by the log, also in transactions. The running pods of a tree of
+/// groups are one job, and so is a pod without a group. A job in several queues, or in none, has no quota to give back as a whole, and
 /// is not listed.
 class kueue_jobs {
  public:
@@ -186,7 +186,7 @@ class kueue_jobs {
     workloads_.withdraw(row);
     workloads_.erase(row);
   }
-  /// Since when it has its quota. Who has not started yet has had it for the shortest time, who came last first.
+  /// Since when the pod has its quota. Pods that have not started count as later than all others, in order of arrival.
   [[nodiscard]] static instant since(const pod_info& pod) noexcept {
     constexpr std::int64_t pods = std::int64_t{1} << 48;  // more than there ever are
     if (pod.start_time()) return *pod.start_time();

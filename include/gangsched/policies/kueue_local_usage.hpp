@@ -20,8 +20,8 @@ class cluster;
 inline constexpr const char* kueue_local_queues = "kueue.local-queues";
 inline constexpr const char* kueue_local_score = "score";
 
-/// Kueue's admission fair sharing on a cluster: what the local queues of some queues used in the past, as the time goes that the host tells
-/// the scheduler. A local queue is what of a queue is in one namespace. The host owns it, and calls advance() with each time that it gives
+/// Kueue's admission fair sharing on a cluster: what the local queues of some queues used in the past, by the time that the host tells the
+/// scheduler. A local queue is the part of a queue in one namespace. The host owns this, and calls advance() with each time that it gives
 /// the scheduler; `kueue_policy` with the same queues in `options::by_local_usage` reads the scores from the cluster. The arithmetic is
 /// `queues::kueue::local_usage`.
 class GANGSCHED_API kueue_local_usage {

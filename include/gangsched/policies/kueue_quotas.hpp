@@ -23,8 +23,8 @@ inline queues::kueue::effect kueue_effect(taint_effect of) noexcept {
 
 }  // namespace detail
 
-/// The queues of a cluster as Kueue's arithmetic has them: those without others below are its queues, the others its cohorts, and what
-/// their pods use on nodes is what was admitted.
+/// The queues of a cluster in Kueue's terms: those without children are ClusterQueues, the others cohorts, and what pods use on
+/// nodes counts as admitted.
 ///
 /// Quotas that name a resource in common are a resource group, its flavors in their order. A queue without quotas has the groups of the
 /// nearest queue above that has some, and nothing of its own. A cohort's own quota is what it is guaranteed beside those below it. A limit

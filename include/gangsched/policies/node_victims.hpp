@@ -27,8 +27,8 @@ struct node_candidate {
   }
 };
 
-/// A pod's search for victims node by node, by a policy of queues that knows no nodes: units that go together are that policy's pods. Ends
-/// with the trial as it was.
+/// Searches victims for a pod node by node, by a policy of queues that knows no nodes: it sees each unit of pods as one pod.
+/// Leaves the trial as it was.
 class GANGSCHED_API node_victims {
  public:
   node_victims(trial& attempt, const pod_info& pod, const victim_rule& rule);

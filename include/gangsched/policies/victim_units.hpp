@@ -31,7 +31,7 @@ class victim_rule {
   [[nodiscard]] virtual bool anybody(const cluster_view& /*cluster*/) const { return true; }
   /// Whether the pod may have to go, as far as that can be said of it alone.
   [[nodiscard]] virtual bool may_go(const pod_info& pod) const = 0;
-  /// Of who may go, whether it is to be looked at: false only of whom arrange would not let go, nor has to see.
+  /// Whether a pod that may go is looked at. False only for pods that arrange would not let go, nor has to see.
   [[nodiscard]] virtual bool looks_at(const pod_info& /*pod*/) const { return true; }
   /// Leaves of @p units, in any order, those that may go, who is to be kept first first. The rest of a gang may not go while its surplus
   /// stays.

@@ -5,7 +5,7 @@
 /// What questions about nodes do in a fork.
 namespace gangsched::inline GANGSCHED_ABI::what_if {
 
-/// Everybody for whom there is room comes to run, and nobody is evicted for it. Ends, because every turn but the last lets somebody run.
+/// Runs turns until every pod that has room runs; nobody is evicted for it. Ends, because every turn but the last lets a pod run.
 /// @return how many came to run
 inline std::size_t settle(forked& in, instant now) {
   std::size_t all = 0, before = 1;
