@@ -12,7 +12,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// While it lives, calls from inside a hook are refused. Afterwards nobody keeps what hooks say: the scheduler that did may go.
+/// While it lives, calls from inside a hook are refused. At its end the store of hooks' texts is unset: its scheduler may go.
 class hook_guard {
  public:
   explicit hook_guard(model::cluster_state& state) noexcept
@@ -29,7 +29,7 @@ class hook_guard {
   bool before_;
 };
 
-/// Around what a call does: unless it comes to `done`, nothing of it happened, to the cluster or to what the engine alone knows.
+/// Guards a call: unless it reaches `done`, everything is undone, in the cluster and in what only the engine knows.
 class running_call {
  public:
   explicit running_call(engine::core& core) : running_call(core, core.now()) {}
@@ -39,7 +39,7 @@ class running_call {
   }
   running_call(const running_call&) = delete;
   running_call& operator=(const running_call&) = delete;
-  /// @p answer is made by now, so that nothing can fail any more.
+  /// @p answer exists already, so nothing can fail any more.
   template <class Answer>
   Answer done(Answer answer) noexcept {
     mark_.keep();
@@ -86,7 +86,7 @@ GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, c
   return std::nullopt;
 }
 
-/// A question leaves the cluster bit for bit as it was, and the next decision too, whatever it tries.
+/// Runs a question in a transaction that is undone: neither the cluster nor the next decision changes.
 template <class Answer, class Question>
 result<Answer> ask(engine::core& core, Question&& question) {
   running_call call{core};
@@ -105,14 +105,14 @@ result<Answer> ask(engine::core& core, Question&& question) {
   return call.done(*std::move(said));
 }
 
-/// (An initialiser list would copy it.)
+/// A vector of one. (An initialiser list would copy it.)
 GANGSCHED_INLINE std::vector<kernel_table> just(kernel_table one) {
   std::vector<kernel_table> all;
   all.push_back(std::move(one));
   return all;
 }
 
-/// A pod may be in flight and gone.
+/// A pod that is gone may still be in flight, so that is checked first.
 GANGSCHED_INLINE std::optional<error> refuse_untried(engine::core& core, pod_id pod) {
   if (core.is_tried(pod)) return std::nullopt;
   if (!names_pod(core.state(), pod)) return unknown_id("pod");

@@ -3,8 +3,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What `scheduler::fork` makes: ids and attempts are those of the original, and what is done here does not show there. It shares nothing
-/// with the original that changes, so that each may be on a thread of its own; texts and specs that one of them hands out are its own.
+/// What `scheduler::fork` returns: copies of the cluster and the scheduler with the same ids and attempts. Changes here do not show in the
+/// original. The two share nothing that changes, so each may run on its own thread; texts and specs that one hands out are its own.
 ///
 /// @code
 /// auto trial = scheduler.fork();                      // result<forked>

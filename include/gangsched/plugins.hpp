@@ -1,7 +1,7 @@
 #pragma once
-/// All plugins of the library, for profiles that are written as types: `profile{priority_sort{}, node_resources_fit{}, …}`. A header
-/// each is cheaper where few are wanted. A plugin is added by its header and by its two lines here: the registry and the tests go by this
-/// list.
+/// All plugins of the library, for profiles written as types: `profile{priority_sort{}, node_resources_fit{}, …}`. A program that uses few
+/// of them compiles faster with their own headers. A new plugin needs its include and its entry in `every_plugin` here: the registry and
+/// the tests go by that list.
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/arrival_sort.hpp"
 #include "gangsched/plugins/capacity_scheduling.hpp"
@@ -66,14 +66,14 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 template <class... Plugins>
 struct plugin_list {
-  /// Calls visit.template operator()<P>() for each.
+  /// Calls visit.template operator()<P>() for each plugin P.
   template <class Visit>
   static constexpr void each(Visit&& visit) {
     (visit.template operator()<Plugins>(), ...);
   }
 };
 
-/// All of them, in the order of the registry. Those that are neither default-made nor made from arguments are the host's to register.
+/// All plugins, in the registry's order. A plugin that is not `configurable` is not in the registry: the host registers it.
 using every_plugin = plugin_list<
     scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin, node_ports,
     node_resources_fit, volume_restrictions, node_volume_limits, volume_binding, volume_zone_plugin,

@@ -4,12 +4,12 @@
 /// Ready-made profiles and the registry of the library's plugins. Lowered once, in src/profiles.cpp.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The library's plugins by their Kubernetes names: all but Extender, whose callbacks no argument can say.
+/// The library's plugins by their Kubernetes names: all but Extender, whose callbacks cannot be written as arguments.
 [[nodiscard]] GANGSCHED_API plugin_registry builtin_plugins();
 
 namespace profiles {
 
-/// kube-scheduler 1.36's default plugins and weights, as far as the library has them, with GangScheduling.
+/// kube-scheduler 1.36's default plugins and weights, as far as the library has them, with GangScheduling, MigPacking and GpuLinks.
 [[nodiscard]] GANGSCHED_API kernel_table kube_default();
 /// The same for clusters with queues: FairShare, the library's own policy.
 [[nodiscard]] GANGSCHED_API kernel_table with_queues();

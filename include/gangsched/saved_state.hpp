@@ -21,16 +21,16 @@ struct GANGSCHED_API saved_state {
   model::saved_cluster cluster;
   std::optional<engine::saved_scheduler> scheduler;
 
-  /// Leaves both as they are. @p with: a scheduler of the cluster, or null. Error: busy (a transaction is open, or a hook is running),
-  /// wrong_state (it is a scheduler of another cluster). O(state).
+  /// Changes neither argument. @p with: a scheduler on this cluster, or null. Error: busy (a transaction is open, or a hook is running),
+  /// wrong_state (the scheduler is on another cluster). O(state).
   [[nodiscard]] static result<saved_state> of(const gangsched::cluster& cluster, const gangsched::scheduler* with);
 
-  /// New ones that go on as these would have. @p profiles: those of the scheduler, if there is one. @p most_words: of a table of amounts
-  /// by row. Error: wrong_state (of other profiles, or made with a device matcher where there is none here), malformed (it is not what
-  /// `of` made). O(state).
+  /// Makes a cluster and a scheduler that go on as the saved ones would. @p profiles: those of the saved scheduler, if there is one. @p
+  /// most_words: the most words that a table of amounts by row may have. Error: wrong_state (other profiles, or a device matcher on one
+  /// side only), malformed (this was not made by `of`). O(state).
   [[nodiscard]] result<restored_state> restore(std::vector<kernel_table> profiles, const device_matcher& matcher,
                                                std::uint64_t most_words) const;
-  /// Those that it was made with.
+  /// The profiles that the scheduler was made with.
   [[nodiscard]] static std::span<const kernel_table> profiles_of(const gangsched::scheduler& one);
 };
 

@@ -26,8 +26,8 @@ class core;
 /// What one call decided: a view into the scheduler, valid until its next `schedule_cycle`, `permit` or `pop`. Move-only.
 class [[nodiscard]] cycle {
  public:
-  /// Goes over the decisions that hold when it comes to them: it passes over what was decided about a pod that is gone, and over a bind
-  /// or wait whose reservation is not the pod's any more, because `fail` of a sibling, or the host on the cluster, ended it meanwhile.
+  /// Goes over the decisions that still hold when it reaches them. It skips a decision about a pod that is gone, and a bind or wait whose
+  /// reservation has ended meanwhile: by `fail` of a sibling, or by what the host did to the cluster.
   class GANGSCHED_API iterator {
    public:
     using value_type = decision;
@@ -70,10 +70,10 @@ class [[nodiscard]] cycle {
     const decision* const last = decisions_.data() + decisions_.size();
     return {of_, last, last};
   }
-  /// All of them as they were made, those that do not hold any more among them.
+  /// All decisions as they were made, including those that no longer hold.
   [[nodiscard]] std::span<const decision> decisions() const noexcept { return decisions_; }
-  /// Why the call was refused (busy, time_went_back: nothing was done), or the error that a hook ended this cycle with (contract:
-  /// the pod is retried with error backoff, the decisions stand); or null.
+  /// Why the call was refused (busy, time_went_back: nothing was done), or the error of a hook that ended this cycle (contract: the pod is
+  /// retried with error backoff, the decisions stand); null if neither.
   [[nodiscard]] const gangsched::error* error() const noexcept { return error_.get(); }
   void set_error(gangsched::error failure) { error_ = std::make_unique<gangsched::error>(std::move(failure)); }
 
@@ -90,9 +90,9 @@ struct queued_entity;  // scheduling/queue_listing.hpp, as the next two
 struct waiting_pod;
 struct pending_pods;
 
-/// Decides which pod goes where and when, on a cluster that the host owns and keeps alive longer. It performs nothing: the host
-/// executes the decisions and says what became of them. Time is what the host says it is, and never goes back. A call that throws
-/// std::bad_alloc, and none throws anything else, has decided nothing and lost nobody (docs/embedding.md, *Errors*): it can be made again.
+/// Decides which pod goes where and when, on a cluster that the host owns and keeps alive longer. It performs nothing: the host executes
+/// the decisions and reports what became of them. Time is what the host passes in, and never goes back. Calls throw only std::bad_alloc:
+/// such a call has decided nothing and lost no pod, and can be made again (docs/embedding.md, *Errors*).
 ///
 /// @code
 /// while (auto cycle = scheduler.schedule_cycle(now))
@@ -101,41 +101,41 @@ struct pending_pods;
 /// @endcode
 class GANGSCHED_API scheduler {
  public:
-  /// Every pod of the cluster that is pending enters the queue; what is assumed already counts as decided and may be confirmed or failed.
+  /// Every pending pod of the cluster enters the queue. An assumed pod counts as decided already: it may be confirmed or failed.
   scheduler(cluster& on, kernel_table profile, const scheduler_options& options = {});
-  /// Several profiles with one queue: a pod goes by the one that has its `scheduler_name`. Pods that name none of them are left to
-  /// others; what they use counts. @pre check(profiles)
+  /// Several profiles share one queue: a pod uses the profile that has its `scheduler_name`. Pods that name none of them are left to other
+  /// schedulers, but what they use counts. @pre check(profiles)
   scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options = {});
-  /// Errors: malformed (none, not exactly one queue sort each, different queue sorts), duplicate (a scheduler name).
+  /// Errors: malformed (no profile, a profile without exactly one queue sort, different queue sorts), duplicate (a scheduler name).
   [[nodiscard]] static result<void> check(std::span<const kernel_table> profiles);
   scheduler(scheduler&&) noexcept;
   scheduler& operator=(scheduler&&) noexcept;
   ~scheduler();
 
-  /// Copies of the cluster and of this scheduler on it, with its queue, its permit room and all that is under way (fork.hpp): from the
-  /// same calls follow the same decisions. Nobody observes it. Error: busy, wrong_state (a plugin of a profile cannot be copied).
+  /// Copies the cluster and this scheduler on it, with its queue, its permit room and all attempts under way (fork.hpp): the same calls on
+  /// both lead to the same decisions. The copy has no observer. Error: busy, wrong_state (a plugin of a profile cannot be copied).
   /// O(cluster + queue).
   [[nodiscard]] result<forked> fork() const;
 
-  /// Handles one queue entity, a pod or a whole group: places it (bind, or wait in the permit room), makes room for it (nominate
-  /// and evict), or rejects it. False when nobody waits in the active queue; with a fixed @p now a loop over it ends.
-  /// O(groups of the pod's class) per pod in the steady state.
+  /// Handles one queue entity, a pod or a whole group: places it (bind, or wait in the permit room), makes room for it (nominate and
+  /// evict), or rejects it. False when no entity is active or in backoff after a rejection; a loop with a fixed @p now ends. O(groups of
+  /// the pod's class) per pod in the steady state.
   cycle schedule_cycle(instant now);
 
-  /// Says what changed for those in the permit room: bind (go), or revoke (timed out, rejected or being deleted; queued again unless it
-  /// is). Of those that go on waiting it says nothing: their `wait` was said by schedule_cycle. A wait that ends before the next
-  /// schedule_cycle is revoked there. O(pods in the room), and what the permit hooks of groups that changed cost.
+  /// Reports what changed for pods in the permit room: bind (go), or revoke (timed out, rejected or being deleted; queued again unless it
+  /// is being deleted). Pods that keep waiting are not reported: schedule_cycle said their `wait`. A wait that ends before the next
+  /// schedule_cycle is revoked there. O(pods in the room), plus the permit hooks of groups that changed.
   cycle permit(instant now);
 
-  /// The host did what the bind decision with this attempt said: the pod runs. O(1) beside what the host changed since the last call.
-  /// Error: busy, unknown (the pod is gone), outdated (the pod does not have its node, if any, by that attempt: what was started has no
-  /// place), wrong_state (confirmed already, or it still waits in the permit room).
+  /// The host executed the bind decision with this attempt: the pod runs. O(1), plus what the host changed since the last call. Error:
+  /// busy, unknown (the pod is gone), outdated (the pod has no node, or has it by another attempt: what was started has no place),
+  /// wrong_state (confirmed already, or it still waits in the permit room).
   result<void> confirm(pod_id pod, bind_attempt attempt);
 
-  /// The host could not, or gives up waiting: what the pod held is given back and it is queued again with backoff. In an atomic
-  /// gang the decisions take the siblings back too: revoke those not confirmed, evict those that run. A loop over an earlier call's
-  /// decisions may go on: it passes over what is revoked here before it came there. @p reason is for `explain`. O(members of the gang).
-  /// Error: busy, unknown, outdated, as above, wrong_state (confirmed already).
+  /// The host could not bind, or gives up waiting: what the pod held is given back and it is queued again with backoff. In an atomic gang
+  /// the decisions take the siblings back too: revoke those not confirmed, evict those that run. A loop over an earlier call's decisions
+  /// may go on: it skips those that this call revokes. @p reason is for `explain`. O(members of the gang). Error: busy, unknown, outdated,
+  /// as above, wrong_state (confirmed already).
   cycle fail(pod_id pod, bind_attempt attempt, std::string_view reason);
 
   /// The same about the attempt under way, whichever it is: for hosts that answer before they call again or change the cluster, as
@@ -144,11 +144,11 @@ class GANGSCHED_API scheduler {
   result<void> confirm(pod_id pod);
   cycle fail(pod_id pod, std::string_view reason);
 
-  /// The host's own word on a pod in the permit room, heard at the next `permit`: it may go as far as @p plugin is concerned, which is
-  /// not asked about it any more. Other plugins hold it as before. Errors: unknown, busy, wrong_state (the pod does not wait, or not for
-  /// that plugin).
+  /// The host allows a pod in the permit room on behalf of @p plugin, from the next `permit` on: that plugin is not asked about it
+  /// any more. Other plugins hold the pod as before. Errors: unknown, busy, wrong_state (the pod does not wait, or not for that
+  /// plugin).
   result<void> allow(pod_id pod, std::string_view plugin);
-  /// The same for every plugin of the pod's profile: it goes without its gang too. Errors: unknown, busy, wrong_state (does not wait).
+  /// The same for every plugin of the pod's profile: it goes even without its gang. Errors: unknown, busy, wrong_state (does not wait).
   result<void> allow(pod_id pod);
   /// The pod is sent back at the next `permit`, whatever plugins say, and queued again with backoff. Errors as above.
   result<void> reject(pod_id pod, std::string_view reason);
@@ -156,17 +156,17 @@ class GANGSCHED_API scheduler {
   /// above.
   [[nodiscard]] result<std::vector<std::string>> pending_plugins(pod_id pod) const;
 
-  /// The earliest time at which something changes without anybody doing anything: a backoff or a wait ends. Nothing if never. As of
-  /// the last call that was told the time (`catch_up` is one): what the host did since is not known yet. O(pods that wait in the permit
-  /// room), after calls that are told no time O(entities).
+  /// The earliest time at which something changes by itself: a backoff or a wait ends. Nothing if never. As of the last call that was told
+  /// the time (`catch_up` is one): what the host did since is not known yet. O(pods that wait in the permit room); after calls that are
+  /// told no time O(entities).
   [[nodiscard]] std::optional<instant> next_deadline() const;
 
-  /// After a restart: where the pod stood; of a member of a group that is tried as one, where the group stood. Error: busy, unknown,
-  /// wrong_state (the pod is not pending).
+  /// After a restart: restores where the pod stood in the queue; of a member of a group that is tried as one, where the group stood. Error:
+  /// busy, unknown, wrong_state (the pod is not pending).
   result<void> restore(pod_id pod, const queue_position& position);
-  /// After a restart: a pod that `cluster::assume` gave its node again waits in the permit room as it did, by what `waiting` said of it;
-  /// node and attempt are those that it has now. Permit hooks are asked again at the next call. Error: busy, unknown, malformed (no such
-  /// permit plugin), wrong_state (the pod is not assumed, or waits already). O(plugins).
+  /// After a restart: a pod that got its node again by `cluster::assume` waits in the permit room as `waiting` described it then; its node
+  /// and attempt are the present ones. Permit hooks are asked again at the next call. Error: busy, unknown, malformed (no such permit
+  /// plugin), wrong_state (the pod is not assumed, or waits already). O(plugins).
   result<void> restore(const waiting_pod& as);
 
   // --- the queue alone, for hosts that decide by themselves (docs/embedding.md). `schedule_cycle` is these calls with a decision
@@ -180,8 +180,8 @@ class GANGSCHED_API scheduler {
   /// until add_unschedulable, done, `fail` or, of a pod, the cluster's `bind` ends the attempt. Error: busy, time_went_back.
   result<std::optional<attempt>> pop(instant now);
 
-  /// The attempt failed: rejected by plugins, or, with none, by an error. The pod waits for a change that can help; what happened
-  /// while it was in flight counts. One that is gone or being deleted does not come back. Error: unknown, busy, time_went_back,
+  /// The attempt failed: rejected by plugins, or, if @p why names none, by an error. The entity waits for a change that can help; events
+  /// while it was in flight count. An entity that is gone or being deleted does not come back. Error: unknown, busy, time_went_back,
   /// wrong_state (not in flight; or a node is reserved for it: `fail`).
   result<void> add_unschedulable(pod_id pod, const rejected_by& why, instant now);
   result<void> add_unschedulable(group_id group, const rejected_by& why, instant now);
@@ -191,17 +191,17 @@ class GANGSCHED_API scheduler {
   result<void> done(pod_id pod);
   result<void> done(group_id group);
 
-  /// Pods that wait, gated ones if their gates let them, become active whatever they wait for; those in flight come back to the queue when
-  /// they fail. Others stay as they are. Error, before anybody is moved: unknown, busy, time_went_back.
+  /// Waiting pods become active whatever they wait for (gated ones if their gates let them); pods in flight come back to the queue when
+  /// they fail. Others stay as they are. Error, before any pod is moved: unknown, busy, time_went_back.
   result<void> activate(std::span<const pod_id> pods, instant now);
 
-  /// What time does: ends backoffs; lets go who waited too long for a change. For timer_rule::by_host. Error: busy, time_went_back.
+  /// Runs the timers: ends backoffs; wakes pods that waited too long for a change. For timer_rule::by_host. Error: busy, time_went_back.
   result<void> flush_backoff(instant now);
   result<void> flush_unschedulable(instant now);
 
-  /// How the pod stands since the last call that was told the time. Error: unknown, busy.
+  /// Where the pod stands in the queue, as of the last call that was told the time. Error: unknown, busy.
   [[nodiscard]] result<queue_standing> standing(pod_id pod) const;
-  /// What was popped and has not come back, in that order. O(attempts).
+  /// The entities that were popped and have not come back, in order of `pop`. O(attempts).
   [[nodiscard]] std::vector<attempt> in_flight() const;
 
   /// Why the pod is not placed, or what it would score where, as things stand now: every node with the rejecting plugin and its
@@ -213,10 +213,10 @@ class GANGSCHED_API scheduler {
   /// O(placements · members · nodes). Error: as above.
   [[nodiscard]] result<std::vector<group_explanation>> explain(group_id group);
 
-  /// Why the last attempt with the pod was rejected, by the word of that attempt: which plugins rejected it, and, with
+  /// Why the last attempt with the pod was rejected, as that attempt recorded it: which plugins rejected it and, with
   /// `scheduler_options::count_reasons`, how many nodes gave which reason; of a group that was tried as one, what it lacks, and which
-  /// member. By any wake rule. Kept until the next rejection, and as long as the pod has no node. Error: unknown, wrong_state (it has one,
-  /// or was not rejected). O(plugins + reasons).
+  /// member. Works with any wake rule. Kept until the next rejection, and as long as the pod has no node. Error: unknown, wrong_state (it
+  /// has a node, or was not rejected). O(plugins + reasons).
   [[nodiscard]] result<why_rejected> why(pod_id pod) const;
 
   /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters
@@ -224,29 +224,29 @@ class GANGSCHED_API scheduler {
   /// O(nodes tried · the group's cycle).
   [[nodiscard]] result<std::optional<move_plan>> plan_moves(group_id group, const move_options& options = {});
 
-  /// What plugins go by has changed, and no change of the cluster says so: everything cached of their hooks is asked anew. Nobody is
-  /// woken. Error: busy. O(classes kept).
+  /// Drops everything that is cached of hooks, for the case that something they read has changed outside the cluster. All of it is asked
+  /// anew; no pod is woken. Error: busy. O(classes kept).
   result<void> forget_cached();
 
-  /// Who stands in the queue, as of the last call that was told the time: in flight in the order of `pop`; active in the order of the queue
-  /// sort (a plugin that orders several queues chooses among them at each pop); in backoff, and after errors, by when that ends; those that
-  /// wait for a change by since when; gated; kept back. Error: busy. O(pods + n log n) for n that wait.
+  /// Lists the queue as of the last call that was told the time: in flight in order of `pop`; active in the order of the queue sort (a
+  /// plugin that orders several queues chooses among them at each pop); in backoff after rejections and errors, by its end; unschedulable,
+  /// by the start of the wait; gated; kept back. Error: busy. O(pods + n log n) for n that wait.
   [[nodiscard]] result<std::vector<queued_entity>> queue() const;
   /// The permit room, in order of reservation. Error: busy. O(pods there · permit plugins).
   [[nodiscard]] result<std::vector<waiting_pod>> waiting() const;
   /// How many pods wait where, and whom plugins rejected, as of the last call that was told the time. O(pods · plugins of a profile).
   [[nodiscard]] pending_pods pending() const;
-  /// How many stand where, as of the last call that was told the time. O(pods that wait in the permit room).
+  /// How many entities each part of the queue has, as of the last call that was told the time. O(pods that wait in the permit room).
   [[nodiscard]] queue_counts counts() const;
-  /// Who watches from the next call on, instead of whoever did before; null: nobody. It lives until it is replaced or the scheduler goes.
-  /// No decision depends on it. Error: busy. O(1).
+  /// Sets the observer from the next call on, instead of the one before; null: none. The observer must live until it is replaced or the
+  /// scheduler goes. No decision depends on it. Error: busy. O(1).
   result<void> observe(observer* by);
   /// What the engine did so far, for benchmarks and tests.
   [[nodiscard]] const engine_statistics& statistics() const noexcept;
   /// Compares every class index with one rebuilt from nothing; the error names class, node and what differs. For tests.
   result<void> verify();
-  explicit scheduler(std::unique_ptr<engine::core> core) noexcept;              ///< the library's own: on what is there
-  [[nodiscard]] const engine::core& inside() const noexcept { return *core_; }  ///< the same: what that is
+  explicit scheduler(std::unique_ptr<engine::core> core) noexcept;              ///< for the library: takes this engine
+  [[nodiscard]] const engine::core& inside() const noexcept { return *core_; }  ///< for the library: the engine
 
  private:
   std::unique_ptr<engine::core> core_;

@@ -26,7 +26,7 @@ struct capacity_scheduling_policy::books {
   compared_resources resources = {};
   queue_list list = {};  ///< those that are quotas
   queues::capacity_scheduling::elastic_quotas quotas = {};
-  bool aside = false;  ///< a search for victims goes by them itself
+  bool aside = false;  ///< the filter is off: a search for victims checks quotas itself
 
   /// Brings the quotas up to the last change of a queue.
   void read(const cluster_view& cluster) {
@@ -75,7 +75,7 @@ struct capacity_scheduling_policy::books {
     for (resource_kind kind = kinds::first_other; kind < cluster.kind_count(); ++kind) add(kind);
   }
 
-  /// Counts what quotas use as things stand, and what somebody needs beside that. @p own: whether a nominated pod is its own.
+  /// Counts what quotas use as things stand, and what @p who needs beside that. @p own: whether a nominated pod belongs to @p who.
   template <class Own>
   [[nodiscard]] queues::capacity_scheduling::quota_demand count(const cluster_view& cluster, const quota_pod& who,
                                                                 const Own& own) {
@@ -94,7 +94,7 @@ struct capacity_scheduling_policy::books {
       if (its == queues::no_queue) return;
       amounts& asks = requests.emplace_back(resources.nothing());
       resources.add_request(other, asks);
-      if (other.node()) {  // it is only thought there, for a moment
+      if (other.node()) {  // it is on its nominated node only in a filter's trial
         for (std::size_t at = 0; at < resources.size(); ++at) {
           std::int64_t& here = used[its * resources.size() + at];
           here -= std::min(here, queues::amount_or_zero(asks[at]));
@@ -131,7 +131,7 @@ struct capacity_scheduling_policy::rule final : victim_rule {
     if (own_tree != no_row && pod.group() && pod.group()->root().row() == own_tree) return false;
     return of.quotas.may_evict(scope, who, {its, {}, victim_priority(pod)});
   }
-  /// A unit counts as one pod, of the quota of its first. @p request keeps what it asks for.
+  /// A unit counts as one pod of the quota of its first pod. @p request holds the unit's sum.
   [[nodiscard]] books::quota_pod as_pod(const cluster_view& cluster, const victim_unit& unit,
                                         books::amounts& request) const {
     request = of.resources.nothing();
@@ -139,7 +139,7 @@ struct capacity_scheduling_policy::rule final : victim_rule {
     const auto queue = cluster.pod(unit.pods.front())->queue();
     return {of.list.find(queue), request, unit.rank.priority, unit.rank.start};
   }
-  /// Who borrows loses no more than that: each counts as gone at once, the least important first.
+  /// A quota loses no more than what it has borrowed: each victim counts as gone at once, the least important first.
   void arrange(const cluster_view& cluster, std::vector<victim_unit>& units) const override {
     victim_rule::arrange(cluster, units);
     drop_partial_units(cluster, *this, units);
@@ -163,7 +163,7 @@ struct capacity_scheduling_policy::rule final : victim_rule {
   }
 };
 
-/// While it is there the filter has no word.
+/// Turns the filter off while it lives.
 class capacity_scheduling_policy::quotas_aside {
  public:
   explicit quotas_aside(books& of) noexcept : of_(&of) { of.aside = true; }
@@ -175,7 +175,7 @@ class capacity_scheduling_policy::quotas_aside {
   books* of_;
 };
 
-/// One pod's search for a node whose victims cost least. The pod may be refused by its quota where it fits.
+/// One pod's search for the node whose victims cost least. Its quota may refuse a pod that fits on the node.
 struct capacity_scheduling_policy::search {
   books& of;
   const pod_info& pod;

@@ -21,14 +21,14 @@ struct potential_victim {
   pod_id pod;  ///< on the node
   victim_rank rank;
   bool violating = false;
-  group_id group = {};  ///< of a whole group, or what a gang needs, and where its pods begin in the list of these
+  group_id group = {};  ///< of a whole group, or of the part that a gang needs; `first`: its place in `members`
   std::size_t first = 0;
-  group_id goes_with = {};  ///< of a gang's surplus: it cannot stay without what the gang needs
+  group_id goes_with = {};  ///< of a gang's surplus: the gang; surplus cannot stay without the pods that the gang needs
 };
 
 }  // namespace detail
 
-/// One call's tools; the lists are kept from node to node.
+/// The state of one call; the lists are reused from node to node.
 struct default_preemption::search {
   using cost = node_cost;
   struct remembered {
@@ -36,28 +36,28 @@ struct default_preemption::search {
     std::optional<cost> price;  ///< if the node is a candidate
   };
   static constexpr row_t block_rows = 32;
-  /// The first of the cheapest candidates among that many rows, so that those of which nothing changed need not be gone through.
+  /// The first of the cheapest candidates among block_rows rows, so that blocks without changes need not be gone through.
   struct block {
-    bool stale = true;  ///< some node of it is
+    bool stale = true;  ///< some node of the block is stale
     std::optional<cost> price;
     row_t row = no_row;
   };
   struct memory {
     std::vector<remembered> nodes;  ///< by row
-    std::vector<block> blocks;      ///< of them
-    row_reasons said;               ///< of those that are no candidates, if somebody is told
+    std::vector<block> blocks;      ///< of these nodes
+    row_reasons said;               ///< why nodes are no candidates, if the trial counts reasons
   };
 
   trial& attempt;
   const pod_info& pod;
-  const bool groups;     ///< they are respected, and there are any
-  open_budgets budgets;  ///< what they allow in one dry run
+  const bool groups;     ///< group disruption is respected, and the cluster has groups
+  open_budgets budgets;  ///< what they still allow in one dry run
   std::vector<detail::potential_victim> victims;
-  std::vector<pod_id> members;  ///< of the groups among them
+  std::vector<pod_id> members;  ///< pods of the victims that are groups
   const bool telling;
-  /// Why the node that was tried last is no candidate, if somebody is told; nothing if no pod that goes would help there.
+  /// Why the node tried last is no candidate, if the trial counts reasons; empty if removing pods would not help there.
   std::vector<std::string> reasons;
-  std::map<std::vector<std::string>, std::size_t> unhelpful;  ///< the nodes that are none, by these
+  std::map<std::vector<std::string>, std::size_t> unhelpful;  ///< how many nodes are no candidates, by reasons
 
   search(trial& t, const pod_info& p)
       : attempt(t),
@@ -134,14 +134,14 @@ struct default_preemption::search {
     victims.push_back({here.id(), rank, false, gang.id(), members.size()});
     for (auto one = running.begin(); one != needed; ++one) members.push_back(one->id());
   }
-  /// Whether what its gang needs goes.
+  /// Whether the pods that the surplus pod's gang needs go.
   [[nodiscard]] bool rest_goes(const detail::potential_victim& surplus, const std::vector<bool>& stays) const {
     for (std::size_t i = 0; i < victims.size(); ++i) {
       if (surplus.goes_with && victims[i].group == surplus.goes_with && !stays[i]) return true;
     }
     return false;
   }
-  /// Surplus on other nodes goes with what the gang needs.
+  /// If the pods that a gang needs go, its surplus on other nodes goes too.
   void add_surplus_elsewhere(const detail::potential_victim& gone, node_id node, candidate& out) const {
     if (!gone.group) return;
     const group_view gang = *attempt.cluster().pod(gone.pod)->group()->find(gone.group);
@@ -163,7 +163,7 @@ struct default_preemption::search {
   void give_back(const detail::potential_victim& one) {
     for (const pod_id id : pods_of(one)) attempt.restore(id);
   }
-  /// What goes with it depends on other nodes.
+  /// Whether victims here bring down pods on other nodes: then the node's answer cannot be remembered.
   [[nodiscard]] bool reaches_out(const node_info& node) const {
     bool reaches = false;
     if (!groups) return false;
@@ -174,7 +174,7 @@ struct default_preemption::search {
     return reaches;
   }
 
-  /// Potential victims use the budgets up in order of importance, also those that will be put back; all budgets of a pod count.
+  /// All potential victims are charged to budgets in order of importance, also those put back later; all budgets of a pod count.
   void mark_violating() {
     budgets.open();
     for (detail::potential_victim& victim : victims)
@@ -220,7 +220,7 @@ struct default_preemption::search {
           take(victims[i]);
           out.violations += victims[i].violating ? 1 : 0;
         });
-    // Of equally important ones those that break a budget come first, as in Kubernetes.
+    // Among equally important victims those that break a budget come first, as in Kubernetes.
     for (std::size_t first = 0, last = 0; first < victims.size(); first = last) {
       while (last < victims.size() && same_importance(victims[first], victims[last])) ++last;
       for (const bool violating : {true, false}) {
@@ -253,18 +253,18 @@ struct default_preemption::search {
     return cost_of(out);
   }
 
-  /// The best node by what is remembered; nodes that changed are tried again. O(nodes / block_rows + block_rows · nodes that changed), and
-  /// trying these.
+  /// The best node by what is remembered; nodes that changed are tried again. O(nodes / block_rows + block_rows · nodes that changed), plus
+  /// the trials.
   std::optional<node_id> best_of(memory& known, const std::vector<row_t>& changed) {
     const cluster_view cluster = attempt.cluster();
     if (const std::size_t had = known.nodes.size(), rows = cluster.node_rows(); had != rows) {
-      known.blocks.resize((rows + block_rows - 1) / block_rows);  // first: if memory runs out there are none too few
+      known.blocks.resize((rows + block_rows - 1) / block_rows);  // first: if memory runs out, no node lacks a block
       known.nodes.resize(rows);
       if (const std::size_t joint = std::min(had, rows) / block_rows; joint < known.blocks.size())
-        known.blocks[joint].stale = true;  // rows join it, or go
+        known.blocks[joint].stale = true;  // rows join this block, or leave it
     }
     for (const row_t row : changed) known.nodes[row].stale = known.blocks[row / block_rows].stale = true;
-    // On its own nominated node the pod does not stand in its own way, as others see it do.
+    // Other pods count this pod on its nominated node; for the pod itself that node is tried anew.
     const std::optional<node_info> own = pod.nominated_node();
     const row_t own_row = own ? own->id().row : no_row;
     candidate found;
@@ -294,7 +294,7 @@ struct default_preemption::search {
       const row_t end = std::min(first + block_rows, static_cast<row_t>(known.nodes.size()));
       const bool has_own = own_row >= first && own_row < end;
       if (one.stale || has_own) {
-        block now{has_own, std::nullopt, no_row};  // what it costs there is this pod's alone
+        block now{has_own, std::nullopt, no_row};  // the price of its nominated node holds for this pod only
         for (row_t row = first; row < end; ++row) {
           const std::optional<cost> here = price_of(row);
           now.stale = now.stale || known.nodes[row].stale;
@@ -331,7 +331,7 @@ struct default_preemption::search {
     }
     return best;
   }
-  /// No candidate there can cost less: somebody has to go, at best the least important pod.
+  /// A lower bound of a candidate's cost on this node: at least the least important pod has to go.
   [[nodiscard]] cost least_cost(const node_info& node) const {
     std::int64_t lowest = std::numeric_limits<std::int32_t>::max();
     node.each_pod([&](const pod_info& other) { lowest = std::min(lowest, std::int64_t{priority_of(other)}); });

@@ -38,7 +38,7 @@ GANGSCHED_INLINE device_share::device_share(strategy how, std::vector<weighted_r
       if (one.name == detail::shared_gpu_resources[i]) weights_[i] = one.weight;
 }
 
-/// What is used of each GPU: the node's words say it in MiB, who has it in what. What is left of the words is of claims that pods share.
+/// What is used of each GPU. The node's words count MiB, pods say in which unit they asked. What no pod explains is of shared claims.
 GANGSCHED_INLINE device_share::gpu_books device_share::books_of(room node) {
   // Sixteen of them stay below 2^63.
   constexpr std::int64_t most_mib = std::int64_t{1} << 38;
@@ -218,7 +218,7 @@ GANGSCHED_INLINE std::pair<std::int64_t, std::uint32_t> device_share::best_share
   std::pair<std::int64_t, std::uint32_t> best{-1, 0};
   for (; among != 0; among &= among - 1) {
     const auto gpu = static_cast<std::size_t>(std::countr_zero(among));
-    // Free against total: idle resources as they are, of those in use all that is left counts as used.
+    // Rated by what is free: of an unused resource the request counts, of a used one all that is left counts as used.
     amounts with{}, total{};
     for (std::size_t i = 0; i < total.size(); ++i) {
       total[i] = books.each[i] - books.used[gpu][i];

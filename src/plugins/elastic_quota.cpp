@@ -32,8 +32,8 @@ struct elastic_quota_policy::books {
   compared_resources resources = {};
   queue_list list = {};
   std::optional<quota_list> quotas = {};
-  amounts room = {};   ///< for what is requested and used, beside the mins
-  bool aside = false;  ///< a search for victims goes by them itself
+  amounts room = {};   ///< what sums of requests and uses may reach, beside the mins
+  bool aside = false;  ///< the filter is off: a search for victims checks quotas itself
 
   /// Brings the quotas up to the last change of a queue.
   void read(const cluster_view& cluster, const queues::koordinator::quota_options& options) {
@@ -90,8 +90,8 @@ struct elastic_quota_policy::books {
     return static_cast<std::int64_t>(std::min(std::round(weight * unit * (whole ? 1 : 1e6)), most));
   }
 
-  /// What the cluster has, and what is requested and used, as things stand. Pods that are only thought on the node that they are
-  /// nominated to have not come.
+  /// Counts what the cluster has, and what is requested and used, as things stand. A nominated pod that a filter's trial shows on its node
+  /// does not count.
   void count(const cluster_view& cluster) {
     const std::size_t width = resources.size(), all = list.size() + 1;  // the default quota is the last
     amounts requested(all * width), used(all * width), total(width);
@@ -177,7 +177,7 @@ struct elastic_quota_policy::rule final : victim_rule {
   }
 };
 
-/// One pod's search for a node whose victims cost least. While it is there the filter has no word.
+/// One pod's search for the node whose victims cost least. The filter is off while it lives.
 struct elastic_quota_policy::search {
   books& of;
   queues::queue_index quota;
@@ -205,7 +205,7 @@ struct elastic_quota_policy::search {
     }
   }
 
-  /// The node, with what leaves it taken from the quota.
+  /// The node; a victim taken from it is also taken from the quota's use.
   struct counted_node {
     search& in;
     std::span<const std::uint32_t> here;

@@ -27,15 +27,15 @@ namespace detail {
 inline constexpr const char* why_evicted = "others are due what it uses, or a more important job of its queue needs it";
 }  // namespace detail
 
-/// Who may go for somebody: what reclaim_plan lets go, of all that runs in queues.
+/// Which of all pods that run in queues may go for the preemptor: those that reclaim_plan lets go.
 struct fair_share_policy::rule final : victim_rule {
   fair_share_books& of;
   const fair_share_demand& wanted;
   const options& with;
   queues::fair_share::preemptor who;
   instant now;
-  bool keep_all = false;                             ///< those too that may go only if others stay
-  row_t own_tree = no_row;                           ///< nobody of it goes
+  bool keep_all = false;                             ///< keeps also units that may go only if others stay
+  row_t own_tree = no_row;                           ///< the preemptor's own tree: none of its pods go
   std::vector<unsigned char> may_hold_victims = {};  ///< by queue
 
   /// How long pods of a queue run before they may go, and whether others may take from it at all.
@@ -58,11 +58,11 @@ struct fair_share_policy::rule final : victim_rule {
         amounts(b.memory.amounts) {
     who = {d.queue, d.request, job.priority, job.arrival};
     who.own = static_cast<queues::fair_share::own_victims>(queue.spec().within_queue);
-    if (d.grows) who.own = queues::fair_share::own_victims::never;  // who went might take what is due again first
+    if (d.grows) who.own = queues::fair_share::own_victims::never;  // its victims might take back first what is due
     who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
   }
-  /// Whether somebody may have to go at all, asked before everybody who runs is looked at: either the queue's due has room for all that is
-  /// requested, or some pod or group is less important, which may be the queue's own. O(resources + priorities).
+  /// A quick test before all running pods are looked at: whether there may be victims at all. Either what is requested is within the
+  /// queue's due, or some pod or group, possibly of the queue itself, is less important. O(resources + priorities).
   [[nodiscard]] bool may_find_somebody(const cluster_view& cluster) const {
     using namespace queues::fair_share;
     const fair_share_books::counts now_used{of, cluster};
@@ -82,8 +82,8 @@ struct fair_share_policy::rule final : victim_rule {
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     return of.list.find(pod.queue()) != queues::no_queue;
   }
-  /// Those of its own queue if it takes from that, and of others that use more than they are due: of the rest all is covered. Budgets are
-  /// charged by all who might go.
+  /// Victims can only be in the own queue, if the preemptor takes from it, and in others that use more than their due. With disruption
+  /// budgets all queues are looked at, because every pod that might go is charged to the budgets.
   [[nodiscard]] bool looks_at(const pod_info& pod) const override {
     return may_hold_victims[of.list.find(*pod.queue())] != 0;
   }
@@ -149,7 +149,7 @@ struct fair_share_policy::rule final : victim_rule {
   void begin(const cluster_view& cluster) const {
     of.plan.begin(of.shares, fair_share_books::counts{of, cluster}, who, running);
   }
-  /// Whether all who would go are in one queue: what is due to that one says nothing of others, and members of a gang may name their own.
+  /// Whether all pods of the unit are in one queue: reclaim_plan counts a unit in one queue, but members of a gang may name their own.
   [[nodiscard]] static bool are_of_one_queue(const cluster_view& cluster, const victim_unit& unit) {
     if (!unit.group && !unit.goes_with) return true;
     const pod_info first = *cluster.pod(unit.pods.front());
@@ -186,7 +186,7 @@ struct fair_share_policy::rule final : victim_rule {
     renumber(order, before);
     begin(cluster);
   }
-  /// What was said of units holds for them in their new order, too.
+  /// Rewrites `running` to the new order of the units.
   void renumber(const std::vector<std::uint32_t>& order, std::size_t before) const {
     std::vector<std::uint32_t>& number = of.memory.number;
     number.assign(before, queues::fair_share::no_unit);
@@ -207,8 +207,8 @@ GANGSCHED_INLINE fair_share_books& fair_share_policy::read(const cluster_view& c
   return *books_;
 }
 
-/// Whether it would take what is kept for others of its priority or a higher one, or of other queues, for whom victims went; or, as more
-/// than its queue is due, the place of a lesser one of its own: that one is covered where it is not, which is what victims went for.
+/// Whether the pod would take what victims went for: room kept for pods of its priority or higher, or of other queues; or, beyond its
+/// queue's due, the place of a lesser pod of its own queue, which is within the due where this pod is not.
 GANGSCHED_INLINE bool fair_share_policy::takes_promised(const fair_share_demand& wanted, const cluster_view& cluster,
                                                         std::int32_t priority, pod_id pod, row_t tree) const {
   const fair_share_books& b = *books_;
@@ -216,7 +216,7 @@ GANGSCHED_INLINE bool fair_share_policy::takes_promised(const fair_share_demand&
   const fair_share_books::counts now{b, cluster};
   fair_share_books::with_promised all{now};
   std::vector<row_t> trees;
-  std::vector<std::int64_t> lesser;  // of its own queue, and what it wants itself
+  std::vector<std::int64_t> lesser;  // requests of lesser pods of its queue, and its own
   cluster.each_nominated([&](const pod_info& other) {
     const auto queue = other.queue();
     const auto group = other.group();
@@ -261,7 +261,7 @@ GANGSCHED_INLINE status fair_share_policy::check(const fair_share_demand& wanted
     case refusal::too_many: return status::pending("its queue runs as many jobs as it may");
     default: break;
   }
-  // Victims may help, of what others have above their due, and of the own queue.
+  // Victims may help: what others use above their due, and what the own queue uses.
   const auto own = cluster.queue(b.list.id(wanted.queue));
   const queue_spec& spec = own->spec();
   const queues::queue_index within = said.why == refusal::over_limit ? said.queue : tree.parent(said.queue);
@@ -285,12 +285,12 @@ GANGSCHED_INLINE status fair_share_policy::admit(const pod_info& pod, const clus
   fair_share_books& b = read(cluster);
   if (queue->has_children()) return status::unschedulable("pods run in queues without children");
   const auto group = pod.group();
-  // Of a line of pods that are alike all are asked.
+  // All pods of a line of equal pods are asked: the last answer is reused.
   const bool alike = !group && !pod.nominated_node();
   if (alike && b.last_asked == &pod.spec()) return b.last_said;
   fair_share_demand wanted{b, *queue};
   if (group) {
-    wanted.add_least(b, group->root(), {});  // which says whether some of it runs
+    wanted.add_least(b, group->root(), {});  // it finds out whether some of it runs
     wanted.request.assign(b.resources.size(), 0);
   }
   wanted.add(b, pod, {});
@@ -322,7 +322,7 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
     const auto flavor = cluster.flavor_at(static_cast<row_t>(group.key));
     fair_share_demand wanted{b, *queue};
     wanted.add(b, pod, flavor ? flavor->id() : flavor_id{});
-    wanted.runs = true;  // admission has said whether a job may start; here it is about amounts
+    wanted.runs = true;  // admission decides whether a job may start; this is about amounts
     const auto is_due = [&] {
       fair_share_demand beside{b, *queue};
       beside.add_beside(b, pod, flavor ? flavor->id() : flavor_id{});
@@ -339,7 +339,7 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
       group.verdict = status::unschedulable("what is left is kept for other queues");
     else if (!said.ok())
       group.verdict = status::unresolvable("a queue that it is in admits nobody");
-    else if (grows && !is_due())  // what is covered as a whole would be lost as one
+    else if (grows && !is_due())  // what is within the due as a whole would be lost as one
       group.verdict = status::unschedulable("its group goes as a whole, and grows by what its queue is due");
     else if (takes_promised(wanted, cluster, detail::priority_of_one(pod), pod.id(), job ? job->root().row() : no_row))
       group.verdict = status::unschedulable("what is left for its queue is kept for others for whom victims went");
@@ -439,10 +439,10 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
                                            fair_share_books::counts{b, cluster}, true)
         .ok();
   };
-  // There may be room, and nobody who would have to go, where it is enough that others end elsewhere.
+  // Over a limit, a node may have room and no victims: it is enough then that pods on other nodes go.
   const bool anywhere = !within_quota();
-  // Nodes by what anybody there costs at least: who else has to go, where limits need it, only adds to that. (Where something is kept for
-  // queues somebody elsewhere may have to go, and nobody there.)
+  // Goes over nodes by a lower bound of their cost: victims elsewhere, for limits, only add to it. (No bound where something is kept for
+  // queues: then all victims may have to be elsewhere, and none on the node.)
   const bool needs_nobody_elsewhere = !anywhere && !b.keeps;
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   std::int64_t least_work = 0;
@@ -476,7 +476,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
     if (!node || node->flavor() != flavor) continue;
     if (attempt.filter(pod.id(), node->id()).code != code::unschedulable) continue;
     gone.clear();
-    // Twice: who was out of reach may be reached when others of the own branch are gone.
+    // Two rounds: once pods of the own branch are gone, further ones may go.
     for (int round = 0; round < 2; ++round)
       for (const std::uint32_t i : *next.here) take(i, gone);
     // Limits may need somebody elsewhere to go.

@@ -7,8 +7,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-/// Adds the lines of @p expected that ask for the most GPUs to @p target once more, with @p parts / 1024 of its whole weight: the rarest
-/// ones are not among the most frequent, and small pods would be on every node before they come.
+/// Adds the lines of @p expected with the most GPUs to @p target once more, with @p parts / 1024 of its total weight. They are too rare to
+/// be among the most frequent, and without them small pods would be on every node before they come.
 GANGSCHED_INLINE void weigh_largest(std::span<const expected_pods> expected, std::int64_t parts,
                                     std::vector<expected_pods>& target) {
   std::int32_t most = 0;

@@ -14,7 +14,7 @@ struct group_preemption::search {
   const group_view& group;
   const bool alpha = group.semantics().release() < kube_release::v1_37;
 
-  /// Groups of the tree that lack members of their minimum though some run, and say that they move then; not those below one that does.
+  /// A group of the tree that has full_domain::move and lacks its minimum, though some members run. Groups below it are not looked at.
   struct mover {
     group_view group;
     std::vector<pod_id> running = {};  ///< and not on their way out
@@ -52,7 +52,7 @@ struct group_preemption::search {
     return any;
   }
 
-  /// The group's own members leave, if all the group has room then: more of it than run now, and nobody else goes.
+  /// The group's own members leave, if more of the group than runs now has room then; no other pods go.
   victim_plan move() {
     victim_plan plan;
     std::vector<mover> movers;

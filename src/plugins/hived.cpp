@@ -27,21 +27,21 @@ inline constexpr const char* hived_evicts =
 inline constexpr const char* hived_helpless = "there is nobody whose eviction would leave cells to it";
 }  // namespace detail
 
-/// What is remembered between questions, and what the current one is about.
+/// What is remembered between questions, and what the present question is about.
 struct hived_policy::memory {
   using plan = hived_books::plan;
 
   hived_books books;
-  std::optional<plan> last = {};   ///< of who was admitted last
-  std::optional<plan> aside = {};  ///< of a pod that was asked about otherwise
-  std::uint64_t aside_of = 0;      ///< the change that it was made after
-  const plan* trying = nullptr;    ///< in a search for victims
+  std::optional<plan> last = {};   ///< of the entity that admission was asked about last
+  std::optional<plan> aside = {};  ///< of a pod that was asked about outside its attempt
+  std::uint64_t aside_of = 0;      ///< the number of changes `aside` was made at
+  const plan* trying = nullptr;    ///< the plan under test in a search for victims
   known_refusals refused = {};
 
   explicit memory(const options& with)
       : books{{with.cells, with.gpu, with.lazy_preemption, with.pin_label, with.type_label}} {}
 
-  /// What somebody needs, and what more of him waits.
+  /// The pods that an entity needs placed, and those of it that wait beyond that.
   struct wish {
     hived_books::demand needs = {};
     std::vector<hived_books::member> more = {};
@@ -84,7 +84,7 @@ struct hived_policy::memory {
     return made;
   }
 
-  /// For what is needed, and as much more as goes without anybody leaving.
+  /// A plan for the needed pods, with as many more of them as find cells without victims.
   [[nodiscard]] plan decide(const wish& of) {
     if (of.refusal != nullptr) return {.whose = of.needs, .why = of.refusal};
     hived_books::demand all = of.needs;
@@ -121,7 +121,7 @@ struct hived_policy::memory {
     return said;
   }
 
-  /// Labels say which cells are wanted.
+  /// Labels may choose cells, so refusals are remembered only for pods without labels.
   [[nodiscard]] static std::optional<known_refusals::request> request_of(const pod_info& pod) {
     return pod.labels().empty() ? known_refusals::of(pod) : std::nullopt;
   }
@@ -131,7 +131,7 @@ struct hived_policy::memory {
     return labelled ? std::nullopt : known_refusals::of(group);
   }
 
-  /// Who has to go for it and is not on the way already: of a gang all that it has, if it is its first part.
+  /// The pods that have to go for the plan and are not leaving yet. A gang whose first part is in the way goes as a whole.
   [[nodiscard]] std::vector<pod_id> victims_of(const plan& by, const cluster_view& cluster) const {
     std::vector<pod_id> made;
     const auto add = [&](const pod_info& pod) {
@@ -150,7 +150,7 @@ struct hived_policy::memory {
     return made;
   }
 
-  /// The plan that the pod's attempt follows.
+  /// The plan that the pod's attempt follows; null if no books have been read yet.
   [[nodiscard]] const plan* plan_of(const pod_info& pod, const cluster_view& cluster) {
     if (trying != nullptr && trying->is_of(pod.id())) return trying;
     if (last && last->is_of(pod.id())) return &*last;
@@ -162,8 +162,8 @@ struct hived_policy::memory {
     return &*aside;
   }
 
-  /// Other cells for who is about to be tried, if some of his are on nodes that other filters reject: on nodes that these let him on, and
-  /// on those that perhaps lack GPUs only.
+  /// If other filters reject nodes of the plan's cells, looks for other cells: on nodes that these filters let the pod on, and on nodes
+  /// that may lack only GPUs.
   void look_past(plan& of, const pod_info& pod, const std::string& gpu, const cluster_view& cluster,
                  std::span<const filtered_group> groups) {
     const std::uint32_t devices = books.devices_of(pod);
@@ -193,7 +193,7 @@ struct hived_policy::memory {
                                                       const std::vector<pod_id>& victims);
 };
 
-/// Whether its pods find room where the plan says, without those who go: nothing if so, else the node that will not do.
+/// Whether the pods find room where the plan says once victims and leaving pods are gone. Nothing if so, else the node that fails.
 inline std::optional<std::string> hived_policy::memory::try_places(trial& attempt, const plan& by,
                                                                    const std::vector<pod_id>& victims) {
   attempt.reset();

@@ -14,41 +14,41 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// One call's search for room.
+/// One call's search for room for a job.
 struct kai_policy::search {
   using state = kai_snapshot::state;
   using job_victims = queues::kai::job_victims;
 
   const options& chosen;
   trial& attempt;
-  std::shared_ptr<const kai_snapshot> as_is;  ///< before the trial
+  std::shared_ptr<const kai_snapshot> as_is;  ///< as it was before the trial
   const kai_snapshot& now = *as_is;
   std::size_t mine = kai_snapshot::nothing;     ///< the job that needs room
-  std::vector<std::size_t> wanted = {};         ///< its tasks that do, in order
+  std::vector<std::size_t> wanted = {};         ///< its tasks that need room, in order
   std::vector<kai_snapshot::amount> idle = {};  ///< by node row: what nobody uses, as things stand
-  // What a simulation came to, by task.
+  // Result of a simulation, by task.
   std::vector<state> at = {};
   std::vector<node_id> where = {};
-  std::vector<bool> same_shares = {};  ///< of the GPUs that it had
+  std::vector<bool> same_shares = {};  ///< it has the same shares of GPUs as before
 
   using rated_node = kai_rated_node;
-  /// All nodes in the order in which a task takes them that needs so much, as the trial stands.
+  /// The nodes in the order in which a task with these needs tries them, as the trial stands.
   struct node_order {
     kai_snapshot::amount needs = {};
     kai_node_order nodes = {};
   };
   std::vector<node_order> orders = {};
-  /// What filters said of pods of a class that look at nothing but the node and its pods.
+  /// Filters' answers for a pod class whose filters read only the node and its pods.
   struct class_answers {
     const pod_class* cls = nullptr;
     bool possible = false;
-    std::vector<std::uint64_t> refused_at = {};  ///< by row: `state_of` then, and 1
-    std::uint64_t nowhere_at = 0;                ///< `moves` when no node took one, and 1
+    std::vector<std::uint64_t> refused_at = {};  ///< by row: 1 + `state_of` when the node refused one
+    std::uint64_t nowhere_at = 0;                ///< 1 + `moves` when no node took one
   };
   std::vector<class_answers> answers = {};
   std::vector<std::uint64_t> state_of = {};  ///< by row: how often pods came or went in the trial
-  std::vector<row_t> touched = {};           ///< nodes where they did since it was as it began
-  std::uint64_t moves = 0;                   ///< of all nodes
+  std::vector<row_t> touched = {};           ///< nodes where pods came or went since the trial began anew
+  std::uint64_t moves = 0;                   ///< how often pods came or went on any node
   std::vector<bool> is_wanted = {};          ///< by row: somebody is nominated there
   bool any_wanted = false;
 
@@ -115,7 +115,7 @@ struct kai_policy::search {
     return plan;
   }
 
-  /// Those who leave are gone, those who are promised a node have it, and the victims have none.
+  /// The start of a simulation: leaving pods are gone, pods that are promised a node are on it, victims are off theirs.
   void begin(std::span<const std::size_t> victims) {
     start_anew();
     at = now.table.as_filled();
@@ -133,7 +133,7 @@ struct kai_policy::search {
       if (!now.places[t].promised)
         attempt.take_node(now.places[t].pod);
       else if (attempt.put(now.places[t].pod, home_of(t)))
-        attempt.take_back(0);  // who had a node is not nominated any more
+        attempt.take_back(0);  // being put and taken back ends its nomination
     }
     for (std::size_t t = 0; t < at.size(); ++t) {
       if (!now.places[t].promised || at[t] != state::placed) continue;
@@ -150,7 +150,7 @@ struct kai_policy::search {
     one.apart = !gpus && now.count_of_gpus(node) == 0;
     return one;
   }
-  /// Of all nodes. O(1) for tasks that need the same until the trial begins anew or something is taken back.
+  /// Rated for all nodes. O(1) for equal needs until the trial begins anew or something is taken back.
   [[nodiscard]] const std::vector<rated_node>& nodes_for(const kai_snapshot::amount& needs) {
     const auto known = std::ranges::find(orders, needs, &node_order::needs);
     if (known != orders.end()) return known->nodes.all();
@@ -160,7 +160,7 @@ struct kai_policy::search {
     attempt.cluster().each_node([&](const node_info& node) { all.push_back(rate(needs, node, all.size())); });
     return orders.emplace_back(node_order{needs, kai_node_order{std::move(all)}}).nodes.all();
   }
-  /// Somebody was put on the node.
+  /// Updates the orders after a pod was put on the node.
   void follow(node_id id) {
     touch(id);
     const node_info node = *attempt.cluster().node(id);
@@ -177,7 +177,7 @@ struct kai_policy::search {
     answers.push_back({&pod.spec(), possible, std::vector<std::uint64_t>(possible ? idle.size() : 0)});
     return answers.back();
   }
-  /// What the filters say; of a class that was refused where nothing has changed since nobody is asked.
+  /// The filters' answer; not asked again if the node refused the class and nothing has changed there since.
   [[nodiscard]] bool may_be_on(class_answers& its, pod_id pod, node_id node) {
     if (!its.possible || is_wanted[node.row]) return attempt.filter(pod, node).ok();
     if (its.refused_at[node.row] == state_of[node.row] + 1) return false;
@@ -305,7 +305,7 @@ struct kai_policy::search {
     return is_elastic(room_for_sets) || !is_protected(how, which);
   }
 
-  /// Whether the first of those wanted, and then as many victims as can, find a node when the victims are taken off.
+  /// Takes the victims off; then @p first must find nodes, and victims are placed again where they can. Whether @p first did.
   bool simulate(std::span<const std::size_t> first, std::span<const std::size_t> victims) {
     begin(victims);
     queues::kai::queue_shares shares = *now.shares;
@@ -341,7 +341,7 @@ struct kai_policy::search {
     return placed;
   }
 
-  /// Whether the policy allows what the simulation came to. @p all: whom it was about, whether they had to go or not.
+  /// Whether the policy allows the simulation's result. @p all: all victims considered, also those that could stay.
   [[nodiscard]] bool is_allowed(kind how, std::span<const std::size_t> first,
                                 const std::vector<job_victims>& all) const {
     const auto goes = [&](std::size_t t) { return at[t] == state::taken_off; };
@@ -370,7 +370,7 @@ struct kai_policy::search {
                        chosen.saturation_multiplier);
   }
 
-  /// Finds victims for the first of those wanted, then for one more, and so on: who had to go before goes first. True if all find room.
+  /// Finds victims for the first wanted task, then for the first two, and so on; earlier victims go first. True if all find room.
   bool solve(kind how, victim_plan& plan) {
     std::vector<std::size_t> candidates;
     for (std::size_t j = 0; j < now.table.jobs().size(); ++j) {
@@ -405,7 +405,7 @@ struct kai_policy::search {
     start_anew();
     return solved;
   }
-  /// Of a victim: the simulation put it back where it was.
+  /// Whether the simulation put this victim back where it was.
   [[nodiscard]] bool stays(std::size_t t) const {
     return at[t] == state::placed && where[t] == home_of(t) && same_shares[t];
   }
@@ -480,10 +480,10 @@ GANGSCHED_INLINE std::int64_t kai_policy::queue_of(const pod_info& pod) const {
   return std::int64_t{queue->row()} * 3 + (sets.empty() ? 0 : static_cast<int>(elastic_state_of(sets)));
 }
 
-/// One snapshot answers until something is committed; in a transaction each question has its own.
+/// One snapshot serves all questions until the next commit; inside a transaction each question makes its own.
 struct kai_policy::memory {
   std::shared_ptr<const kai_snapshot> known = {};
-  std::uint64_t at = 0;  ///< changes
+  std::uint64_t at = 0;  ///< the number of changes it was made at
 
   [[nodiscard]] std::shared_ptr<const kai_snapshot> read(const cluster_view& cluster, const options& with) {
     const auto made = [&] {

@@ -24,7 +24,7 @@ inline constexpr const char* no_unused_kueue_quota =
 inline constexpr const char* quota_for_fewer = "there is quota for fewer pods of its workload";
 inline constexpr const char* why_kueue_evicts = "preempted to accommodate a workload that quota is due to";
 
-/// Why nobody of the queue can be asked about; success if somebody can.
+/// Success if Kueue's rules can be applied to the queue; else why not.
 inline status kueue_knows(const kueue_books& books, const std::optional<queue_view>& queue) {
   if (!queue->admits()) return status::pending(queue_admits_nobody);
   if (!books.quotas.fault().empty()) return status::pending("its cohorts are nested deeper than Kueue has them");
@@ -40,11 +40,11 @@ struct kueue_policy::memory {
     std::uint32_t borrowing = 0;
     std::int32_t priority = 0;
     std::uint64_t arrival = 0;
-    double used = 0;  ///< by its local queue, where that counts
+    double used = 0;  ///< by its local queue, if past usage counts
     kueue_books::standing standing = {};
   };
   kueue_books books;
-  std::uint64_t heads_at = 0;  ///< changes
+  std::uint64_t heads_at = 0;  ///< the number of changes they were made at
   std::map<row_t, head> heads = {};
   known_refusals refused = {};
 
@@ -67,7 +67,7 @@ struct kueue_policy::memory {
     return made;
   }
 
-  /// How much of its quota a tree uses, of what it uses most.
+  /// How much of its quota a tree uses: the share of the resource and flavor that it uses most of.
   [[nodiscard]] double load(queues::queue_index root) {
     double most = 0;
     for (const queues::kueue::fr_index of : books.quotas.ledger().provided(root)) {
@@ -76,7 +76,7 @@ struct kueue_policy::memory {
     }
     return most;
   }
-  /// Between queues, of which only one head of each would be comparable: whose borrows less, then uses less of its quota.
+  /// Compares queues where heads alone cannot decide: the one with the smaller share first, then the one that uses less of its quota.
   [[nodiscard]] bool uses_less(queues::queue_index a, queues::queue_index b) {
     const queues::kueue::quota_ledger& ledger = books.quotas.ledger();
     if (const int by_share = compare(ledger.share(a), ledger.share(b)); by_share != 0) return by_share < 0;
@@ -174,7 +174,7 @@ struct kueue_policy::search {
     if (group) plan.nominations = placed;
   }
 
-  /// Where it goes as things stand in the trial; a pod @p only to that node, if there is one.
+  /// Finds nodes as the trial stands; fills `placed`. @p only: the one node that a pod may use; null: any.
   [[nodiscard]] bool place(const node_id* only) {
     placed.clear();
     if (group) return attempt.place(*group, placed).ok() && !placed.empty();
@@ -190,7 +190,7 @@ struct kueue_policy::search {
     }
     return false;
   }
-  /// Everybody of the workloads; in the order of these.
+  /// All pods of the workloads, in the order of the workloads.
   [[nodiscard]] std::vector<pod_id> pods_of(const std::vector<queues::kueue::preemption_target>& targets) const {
     std::vector<pod_id> made;
     for (const queues::kueue::preemption_target& one : targets) {
@@ -199,7 +199,7 @@ struct kueue_policy::search {
     }
     return made;
   }
-  /// Whether it has nodes once they are gone. Leaves the trial as it was; the rows of jobs may be others.
+  /// Whether the workload finds nodes once @p victims are gone. Leaves the trial as it was; rows of jobs may change.
   [[nodiscard]] bool tries(const std::vector<pod_id>& victims, const kueue_books::entry& made, const node_id* only) {
     for (const pod_id one : victims) attempt.remove(one);
     bool fits = false;
@@ -218,7 +218,7 @@ struct kueue_policy::search {
     return fits;
   }
 
-  /// By job: whether it is on one of the nodes, and not its own.
+  /// By job: whether it has a pod on one of the nodes, shares the tree of cohorts, and is not the workload itself.
   [[nodiscard]] std::vector<bool> jobs_on(std::span<const row_t> nodes) const {
     const cluster_view cluster = attempt.cluster();
     books.list_jobs(cluster);
@@ -236,7 +236,7 @@ struct kueue_policy::search {
   [[nodiscard]] bool owns(const kueue_jobs::job& one) const {
     return one.tree == no_row ? is_among(who.pod, one.pods) : one.tree == who.tree;
   }
-  /// Who goes only has to do so on the node: of all nodes that one whose victims are least important, then fewest, then the first.
+  /// Looks for victims on one node alone. Takes the node whose victims are least important, then fewest, then the first node.
   void look_node_by_node(victim_plan& plan) {
     std::optional<std::tuple<std::int32_t, std::size_t>> least;
     std::vector<node_id> nodes;
@@ -258,7 +258,7 @@ struct kueue_policy::search {
       promise(plan);
     }
   }
-  /// Among those on the nodes where most could go; each time on twice as many.
+  /// Looks for victims on the nodes with most pods that could go: on one node, then on two, four and so on.
   void look_on_more_and_more(victim_plan& plan) {
     std::map<row_t, std::size_t> count;
     const cluster_view cluster = attempt.cluster();
@@ -321,7 +321,7 @@ status kueue_policy::admit_one(const Asked& asked, const cluster_view& cluster) 
   memory& of = read(cluster);
   kueue_books& books = of.books;
   if (const status known = detail::kueue_knows(books, queue); !known.ok()) return known;
-  // A strict queue looks who came before; so does this rule, whom it may preempt.
+  // With strict heads, or within_queue by age, the answer depends on which workloads came before: it is not reused.
   const bool strict = queue->spec().heads == head_rule::strict;
   const bool by_age = queue->spec().within_queue == queue_preemption::lower_or_newer_equal_priority;
   const auto request = strict || by_age ? std::nullopt : known_refusals::of(asked);

@@ -7,7 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// Who has a lower priority and is not exempt.
+/// Victims are pods of lower priority that are not exempt.
 class not_exempted final : public victim_rule {
  public:
   not_exempted(const trial& attempt, const pod_info& preemptor)
@@ -30,7 +30,7 @@ class not_exempted final : public victim_rule {
   lower_priority lower_;
 };
 
-/// All go, and as many as possible come back.
+/// Takes all candidates off the node, then puts back as many as possible.
 GANGSCHED_INLINE status choose_tolerated(std::span<const std::uint32_t> here, queues::trial_node& node,
                                          node_victims::choice& out) {
   std::vector<std::uint32_t> all(here.size());

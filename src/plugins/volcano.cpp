@@ -27,7 +27,7 @@ inline status volcano_queue_admits(const queue_view& queue) {
   return queue.has_children() ? status::unschedulable("pods run in queues without children") : status::success();
 }
 
-/// Whether the groups of a tree have their minimums, with those that ask for nothing and wait. O(members).
+/// Whether all groups of a tree have their minimums. Waiting pods that ask for nothing count as members. O(members).
 inline bool volcano_gang_ready(const volcano_books& books, const group_view& root) {
   bool ready = true;
   const auto look = [&](const group_view& group, const auto& self) -> void {
@@ -81,7 +81,7 @@ GANGSCHED_INLINE queues::volcano::queue_account volcano_policy::account(const qu
 GANGSCHED_INLINE std::int64_t volcano_policy::queue_of(const pod_info& pod) const {
   const auto queue = pod.queue();
   if (!queue) return -1;
-  // Of a queue's jobs that have nothing yet all have the same share; each that has something has its own.
+  // Jobs of a queue that have nothing yet have equal shares and need no queue of their own; a job on nodes has its own.
   const auto group = pod.group();
   if (group && is_on_nodes(group->root())) return (std::int64_t{1} << 40) + group->root().row();
   return queue->row();
@@ -169,7 +169,7 @@ GANGSCHED_INLINE void volcano_policy::finish_filter(const pod_info& pod, const c
   volcano_books& books = read(cluster);
   const queues::queue_index at = books.find(queue);
   if (at == queues::no_queue || !queue->admits()) return refuse(status::unresolvable(queue_has_no_pods));
-  // What others are promised that victims went for.
+  // Room promised to others, for whom victims went.
   const volcano_books::job_key own = volcano_books::key_of(pod);
   std::vector<pod_info> promised;
   cluster.each_nominated([&](const pod_info& other) {
@@ -214,10 +214,10 @@ struct volcano_policy::search {
     std::uint64_t arrival = 0;
     resources request = {};
     instant ran = {};
-    bool stays = false;  ///< it is no victim whoever asks
+    bool stays = false;  ///< it is nobody's victim
     bool gone = false;
   };
-  /// The pods of one group, of which each in a tree keeps its own minimum; or a pod alone.
+  /// The pods of one group, or a pod without a group. Each group of a tree keeps its own minimum.
   struct job {
     queues::volcano::voting_job counts = {};
     std::int32_t pipelined = 0, tasks = 1;
@@ -277,7 +277,7 @@ struct volcano_policy::search {
     return {pod.id(), job_of(pod), pod.priority(), pod.arrival(), books.request_of(pod)};
   }
 
-  /// Who leaves is gone.
+  /// Collects the running pods; takes leaving pods off their nodes.
   void collect() {
     const cluster_view cluster = attempt.cluster();
     on.resize(cluster.node_rows());
@@ -332,7 +332,7 @@ struct volcano_policy::search {
   [[nodiscard]] bool same_job(const task& a, const task& b) const {
     return a.job == b.job || (jobs[a.job].tree != no_row && jobs[a.job].tree == jobs[b.job].tree);
   }
-  /// Who is the last in the order of queues, jobs and tasks goes first.
+  /// Whether @p a is evicted before @p b: the later in the order of queues, jobs and tasks.
   [[nodiscard]] bool goes_first(const task& a, const task& b) const {
     const job &left = jobs[a.job], &right = jobs[b.job];
     std::weak_ordering said = std::weak_ordering::equivalent;
@@ -356,7 +356,7 @@ struct volcano_policy::search {
       attempt.restore(victim.pod);
     count(victim, !victim.gone);
   }
-  /// Has, or has not any more, what it asks for.
+  /// Adds the task's request to the counts, or takes it off.
   void count(const task& one, bool has) {
     queues::volcano::voting_job& its = jobs[one.job].counts;
     if (has) {
@@ -369,7 +369,7 @@ struct volcano_policy::search {
       if (tree) tree->jobs.release(its.leaf, one.request);
     }
   }
-  /// The room that is left is the task's.
+  /// Puts the task on the node, if filters let it in.
   bool settle(const task& asker, node_id node) {
     if (!attempt.filter(asker.pod, node).ok() || !attempt.put(asker.pod, node)) return false;
     ++jobs[asker.job].pipelined;
@@ -438,7 +438,7 @@ struct volcano_policy::search {
     return one.ran >= nearest_min_runtime(*queue, &queue_spec::preempt_min_runtime);
   }
 
-  /// Room for all that are wanted of each job up to its minimum, on nodes of the placement; for one that has it already for all.
+  /// Finds room for the wanted tasks of each job up to its minimum, on nodes of the placement; for all, if the job has it already.
   bool run(from whom, const std::vector<node_id>* within) {
     for (job& one : jobs) one.pipelined = 0;
     for (const task& one : wanted) {
@@ -458,7 +458,7 @@ struct volcano_policy::search {
     return !placed.empty() && std::ranges::all_of(wanted, enough);
   }
 
-  /// Actions in their order, and placements in theirs; what comes first is taken.
+  /// Tries the actions in order, and the placements in order for each; takes the first that succeeds.
   victim_plan plan(const std::vector<placement>& placements) {
     victim_plan made;
     made.verdict = status::unresolvable(detail::no_volcano_victims);

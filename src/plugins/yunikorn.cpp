@@ -106,7 +106,7 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
     refuse(status::unschedulable("over a limit of its user or group"));
 }
 
-/// Victims for asks, on nodes as the trial has them.
+/// Finds victims for asks, on nodes as the trial has them.
 struct yunikorn_policy::search {
   const yunikorn_books& books;
   trial& attempt;
@@ -116,7 +116,7 @@ struct yunikorn_policy::search {
   std::vector<assignment> placed = {};
   const char* reason = detail::why_yunikorn_evicts;
 
-  /// Who leaves is gone.
+  /// Takes leaving pods off their nodes.
   search(const yunikorn_books& b, trial& in) : books{b}, attempt{in} {
     std::vector<pod_id> leaving;
     attempt.cluster().each_node([&](const node_info& node) {
@@ -140,7 +140,7 @@ struct yunikorn_policy::search {
   bool find_room(const pod_info& pod, const std::vector<node_id>& nodes) {
     return std::ranges::any_of(nodes, [&](node_id node) { return put(pod, node); });
   }
-  /// Nodes that filters refuse with the victims gone are left out, and others looked for.
+  /// If filters refuse the node even with the victims gone, that node is left out and another is looked for.
   bool evict(const pod_info& pod, const std::vector<node_id>& nodes) {
     const queues::yunikorn::ask_index ask = books.ask_of(pod);
     const queues::yunikorn::ask_spec& spec = now().of_ask(ask).spec;
@@ -148,7 +148,7 @@ struct yunikorn_policy::search {
     const bool within = fits_limit(now().headroom(now().of(spec.application).spec.queue), spec.request);
     if (spec.on_required_node) return within && evict_there(pod, nodes);
     if (!spec.may_preempt) return false;
-    // Before nodes are looked at: whether its queue would be within its guarantee with all victims gone.
+    // Without nodes: fails early if the queue would not be within its guarantee even with all victims gone.
     if (finder.find(now(), ask, {}, within).refusal == queues::yunikorn::preemption_refusal::guarantees) return false;
     std::vector<queues::yunikorn::node_amounts> all;
     for (const node_id id : nodes) {
@@ -165,7 +165,7 @@ struct yunikorn_policy::search {
     }
     return false;
   }
-  /// On the node that the pod has to be on, of @p nodes.
+  /// Looks on the one node that the pod must be on, if it is among @p nodes.
   bool evict_there(const pod_info& pod, const std::vector<node_id>& nodes) {
     const std::optional<symbol> required = required_node(pod.spec());
     const auto at =
@@ -185,7 +185,7 @@ struct yunikorn_policy::search {
     reason = detail::why_required_node_evicts;
     return true;
   }
-  /// If filters let it in then.
+  /// Evicts @p going and puts the pod there, if filters then let it in; else undoes it.
   bool put_instead(const pod_info& pod, node_id node, const std::vector<queues::yunikorn::ask_index>& going) {
     for (const queues::yunikorn::ask_index one : going) attempt.remove(books.pod_of(one));
     if (!attempt.filter(pod.id(), node).ok()) {

@@ -12,7 +12,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// What stands in a row of the kernel table in place of a plugin: its hooks come here with this for a plugin, and go on with the one
+/// Stands in a row of the kernel table in place of a plugin. The row's functions get it as their plugin, and call the plugin
 /// inside.
 struct measured_plugin {
   plugin_entry inside;
@@ -20,7 +20,7 @@ struct measured_plugin {
   std::string profile;
 };
 
-/// A copy around a plugin of its own.
+/// A copy that holds a copy of the plugin.
 GANGSCHED_INLINE std::shared_ptr<void> copy_measured(const void* self) {
   auto made = std::make_shared<measured_plugin>(*static_cast<const measured_plugin*>(self));
   made->inside.self = made->inside.copy(made->inside.self.get());
@@ -66,7 +66,7 @@ code code_said_by(const Said& said) noexcept {
     return code::success;
 }
 
-/// Tells of a hook when it is over, by an exception too.
+/// Reports a hook when it ends, also by an exception.
 class hook_timer {
  public:
   hook_timer(const measured_plugin& of, std::string_view extension_point) noexcept : to_(of.to) {
@@ -91,7 +91,7 @@ class hook_timer {
   observer* to_;
 };
 
-/// The words of an extension point; "" where nobody is told.
+/// The name of an extension point as a template argument; "" for hooks that are not reported.
 template <std::size_t Size>
 struct literal {
   constexpr literal(const char (&text)[Size]) noexcept {  // NOLINT(google-explicit-constructor): a template's argument
@@ -100,7 +100,7 @@ struct literal {
   char words[Size] = {};
 };
 
-/// Puts into a slot of the table what calls the same slot of the plugin inside. @p Get: which slot of an entry it is.
+/// Replaces a slot of the table by a function that calls the same slot of the plugin inside. @p Get: gets that slot of an entry.
 template <literal ExtensionPoint, class Get, class Result, class Self, bool Quiet, class... A>
 void measure_slot(Result (*&slot)(Self*, A...) noexcept(Quiet), Get) {
   if (slot == nullptr) return;
@@ -132,7 +132,7 @@ void measure_slot(Result (*&slot)(Self*, A...) noexcept(Quiet), Get) {
 
 #define GANGSCHED_SLOT(words, slot) measure_slot<words>(row.slot, [](const plugin_entry& of) { return of.slot; })
 
-/// All slots of a row that take the plugin: one that is left out would be handed what stands in its place.
+/// Every slot of a row that takes the plugin. A slot that is left out would get the measured_plugin instead of its plugin.
 GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("", attach);
   GANGSCHED_SLOT("", sort_by_key);
@@ -194,7 +194,7 @@ GANGSCHED_INLINE kernel_table unmeasured_hooks(kernel_table table) {
     while (row.copy == detail::copy_measured) {
       plugin_entry inside = static_cast<const detail::measured_plugin*>(row.self.get())->inside;
       inside.weight = row.weight;
-      inside.columns = row.columns;  // that it has asked for since
+      inside.columns = row.columns;  // columns that it has asked for since
       inside.filter.facets = row.filter.facets;
       inside.score.facets = row.score.facets;
       row = std::move(inside);

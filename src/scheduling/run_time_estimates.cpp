@@ -13,7 +13,7 @@ GANGSCHED_INLINE run_time_estimates::run_time_estimates(const run_time_options& 
   options_.most_keys = std::max<std::size_t>(1, options_.most_keys);
 }
 
-/// Its history, as that of the key of which somebody ended last.
+/// The history of @p key, made if there is none. The key counts as the one whose job ended last.
 GANGSCHED_INLINE run_time_estimates::history& run_time_estimates::of(std::string_view key) {
   auto found = by_key_.find(key);
   if (found == by_key_.end()) {

@@ -7,8 +7,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Between what the amounts of one kind are on the nodes of a block: no node has less or more. Of a block without nodes it is the wrong way
-/// round. It may be wider than it need be. In the integers of the resource, CPU in milli; shares in [0, 1].
+/// Bounds of the amounts of one kind on the nodes of a block: no node has less or more. They may be wider than need be, and are reversed
+/// (least above most) for a block without nodes. In the integers of the resource, CPU in milli; shares in [0, 1].
 struct amount_range {
   double least_allocatable = infinite, most_allocatable = -infinite;
   double least_used = infinite, most_used = -infinite;
@@ -17,7 +17,7 @@ struct amount_range {
   static constexpr double infinite = __builtin_inf();
 };
 
-/// What a filter says of a block by its ranges: of all nodes alike, or nothing.
+/// What a filter concludes from a block's ranges: it rejects none of the nodes, all of them, or that is not known.
 enum class block_verdict : std::uint8_t { unknown, none_rejected, all_rejected };
 
 /// What nodes have and use of one kind of resource, in blocks. Doubles, so that compilers turn plain loops over them into vector
@@ -33,16 +33,16 @@ struct amount_column {
   bool exact = false;                     ///< no amount is above `amount_block::limit`
 };
 
-/// The amounts of 64 nodes. Some may be no nodes: what is said of those counts for nothing. Valid during the call.
+/// The amounts of 64 nodes. A place may have no node: what is said of it is ignored. Valid during the call.
 class amount_block {
  public:
   static constexpr std::size_t rows = 64;
-  /// Up to this (8 TiB in bytes) amounts, and percentages of them by `inverse`, come out as with integers (lanes.hpp).
+  /// Amounts up to this (8 TiB in bytes), and percentages of them by `inverse`, are as exact as integers (lanes.hpp).
   static constexpr std::int64_t limit = std::int64_t{1} << 43;
 
   amount_block(std::span<const amount_column> by_kind, std::size_t first) noexcept : by_kind_(by_kind), first_(first) {}
 
-  /// Whether the amounts of this kind, and this one beside them, are exact. A hook that needs one that is not answers false.
+  /// Whether the amounts of this kind, and @p value too, are exact. A hook that needs an inexact amount returns false.
   [[nodiscard]] bool exact(resource_kind kind, std::int64_t value = 0) const noexcept {
     return kind < by_kind_.size() && by_kind_[kind].exact && value >= -limit && value <= limit;
   }

@@ -48,7 +48,7 @@ class GANGSCHED_API argument_reader {
     return fail(errc::unknown, path, std::move(all));
   }
 
-  /// A field that nobody asked for; and any other mistake. Both are false, to be returned.
+  /// Reports a field that nobody asked for, or any other mistake. Both return false, for the caller to return.
   bool unknown(const std::string& path) { return fail(errc::unknown, path, "there is no such argument"); }
   bool fail(errc code, const std::string& path, std::string reason);
 

@@ -10,14 +10,14 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 enum class decision_kind : std::uint8_t {
-  bind,  ///< run the pod on the node, then confirm or fail
-  wait,  ///< the node is reserved; the pod waits in the permit room
-  nominate,  ///< the node is the pod's once its victims are gone; of a pod that is evicted: where who stands in for it has room
-  evict,   ///< delete this (running) pod, then remove it from the cluster
-  reject,  ///< no node; why: scheduler::why
-  revoke,  ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
-  notice,  ///< this (running) pod is evicted when `scheduler_options::eviction_notice` is over, if that is still of use then
-  withdraw,  ///< it is not: a pod that had notice may stay
+  bind,      ///< run the pod on the node, then confirm or fail
+  wait,      ///< the node is reserved; the pod waits in the permit room
+  nominate,  ///< the node is the pod's once its victims are gone; of an evicted pod: the node of its replacement
+  evict,     ///< delete this (running) pod, then remove it from the cluster
+  reject,    ///< no node; why: scheduler::why
+  revoke,    ///< a reservation was taken back: a wait or bind that the host has not confirmed is void
+  notice,    ///< this (running) pod is evicted after `scheduler_options::eviction_notice`, if that is still of use then
+  withdraw,  ///< the eviction is called off: a pod that had notice may stay
 };
 [[nodiscard]] constexpr std::string_view to_string(decision_kind kind) noexcept {
   switch (kind) {

@@ -44,7 +44,7 @@ namespace gangsched::inline GANGSCHED_ABI {
   bool any = false;
   cluster.each_group([&](const group_view& group) {
     if (any || group.assumed() + group.bound() == 0) return;
-    const std::optional<std::int32_t> own = group.root().spec().priority;  // absent: it is that of some pod
+    const std::optional<std::int32_t> own = group.root().spec().priority;  // absent: that of one of its pods
     any = own && *own < priority;
   });
   return any;
@@ -67,8 +67,8 @@ template <class Counts>
 /// A pod without a start time counts as started now: the youngest.
 [[nodiscard]] inline instant victim_start(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
 
-/// The members of a group that are on nodes, most important first: by priority, start and arrival. Of a gang whose disruption is
-/// `surplus` the first min_count are what it needs, the others can go one by one.
+/// The members of a group that are on nodes, most important first: by priority, start and arrival. If a gang's disruption is `surplus`, the
+/// first min_count of them are what the gang needs; the others can go one by one.
 [[nodiscard]] inline std::vector<pod_info> running_members(const group_view& group) {
   std::vector<pod_info> all;
   group.each_member([&](const pod_info& member) {
@@ -115,11 +115,11 @@ class open_budgets {
     cluster.each_budget([&](const budget_view& one) { all_.push_back({one, 0}); });
   }
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
-  /// Everything is allowed again that the budgets say.
+  /// Resets every budget to the disruptions that it allows.
   void open() {
     for (entry& one : all_) one.allowed = one.budget.spec().disruptions_allowed;
   }
-  /// Charges the pod to every budget that covers it. Whether some has no room for it.
+  /// Charges the pod to every budget that covers it. Returns whether one of them has no room for it.
   bool charge(const pod_info& pod) {
     bool violates = false;
     for (entry& one : all_) {
@@ -128,7 +128,7 @@ class open_budgets {
     }
     return violates;
   }
-  /// The same, up to the first budget that has no room: as kube-scheduler charges units (until 1.36).
+  /// Stops at the first budget without room, as kube-scheduler charges units (until 1.36). Returns whether there is one.
   bool charge_to_first(const pod_info& pod) {
     for (entry& one : all_) {
       if (!one.budget.covers(pod) || one.budget.disrupts(pod)) continue;

@@ -25,8 +25,8 @@ enum class events : std::uint32_t {
   pod_updated = 1u << 13,     ///< anything else of a pod
   namespace_changed = 1u << 14,
   column_changed = 1u << 15,  ///< words of a column that the plugin asked for; nobody else hears of it
-  /// A queue was added, removed or changed, flavors did, or less is used in a queue: a pod of it left its node, or the queue. Only plugins
-  /// that read queues hear of it (`reads_queues`), and those that name it in `wakes_on`.
+  /// A queue was added, removed or changed; or flavors changed; or a queue uses less because a pod of it left its node or the queue. Only
+  /// plugins that read queues (`reads_queues`) hear of it, and those that name it in `wakes_on`.
   queue_changed = 1u << 16,
   anything = (1u << 17) - 1,
 };

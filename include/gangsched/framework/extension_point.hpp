@@ -6,7 +6,7 @@
 /// What the traits of the extension points (points/) are made of.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a kernel is called on: a class, a pod of it (no_row while nothing but the class is known), and the plugin's data.
+/// What a kernel is called with: a pod class, a pod of it (no_row while only the class is known), and the plugin's data.
 struct hook_context {
   const model::viewed_tables* state;
   const pod_class* cls;
@@ -76,12 +76,12 @@ inline constexpr bool points_to_function =
   static_assert(!P::points::set.has(point::point_name) || !(named) || (well_formed), \
                 "gangsched: the hook for point::" #point_name " has the wrong type; expected: " expected)
 
-// The same for a point with one hook, which is called like it.
+// The same for a point with one hook, which has the point's name.
 #define GANGSCHED_HOOK(hook, expected) \
   GANGSCHED_CONTRACT(hook, names_##hook<P>, calls_##hook<P>, hook##_plugin<P>, expected)
 
-// A hook, or a value, that a plugin may leave out is missed by nobody: under another spelling it would never run. A handful each of those
-// that authors have in mind; each costs every plugin compile time.
+// An optional hook or value under a wrong name would never be used, and nobody would notice. So likely misspellings are errors: only a
+// handful for each, because each check costs compile time for every plugin.
 #define GANGSCHED_SLIP(meant, word)                                   \
   static_assert(                                                      \
       !requires { requires points_to_function<decltype(&P::word)>; }, \

@@ -39,7 +39,7 @@ struct threw_text {
   }();
 };
 
-/// What a hook that throws has said: an error, where it can say one; a change that it cannot judge may help.
+/// The answer of a hook that threw: an error, if its type can be one; a hint is `queue`, as the change may help; else throws hook_error.
 template <class P, class Said>
 Said say_for(const char* what) {
   if constexpr (std::is_same_v<Said, status>)
@@ -54,7 +54,7 @@ Said say_for(const char* what) {
     throw hook_error{std::string_view{P::name}, what};
 }
 
-/// Calls a hook of P. Want of memory is nobody's word and passes.
+/// Calls a hook of P and turns its exceptions into answers. std::bad_alloc is not the hook's answer: it passes through, as hook_error does.
 template <class P, class Hook>
 auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
   using said = std::invoke_result_t<Hook&>;

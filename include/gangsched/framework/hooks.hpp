@@ -51,15 +51,15 @@ struct event {
   change_kind kind;
   reads facets;                   ///< what of `node` it touched
   std::optional<node_info> node;  ///< as it is now; absent if it is gone, or the change is about no node
-  std::optional<pod_info> pod;    ///< the pod that changed, or whose word did, while it exists
-  events what = events::nothing;  ///< under wake_rule::hints one of them, else all that the change may be
+  std::optional<pod_info> pod;    ///< the pod that changed, or whose column word changed, if it still exists
+  events what = events::nothing;  ///< under wake_rule::hints one event, else all that the change may be
   /// Under wake_rule::hints the object before and after; null if it was not there, is gone, or is of the other kind.
   const past_node* old_node = nullptr;
   const past_node* new_node = nullptr;
   const past_pod* old_pod = nullptr;
   const past_pod* new_pod = nullptr;
   bool own = false;  ///< it is the waiting pod itself that changed
-  // Of column_changed: whose word it was, if not `pod`'s or `node`'s.
+  // Of column_changed: whose word changed, if not that of `pod` or `node`.
   group_id group{};
   scope_row_id scope_row{};
   queue_id queue{};  ///< of queue_changed: whose; a default id if flavors changed
@@ -116,8 +116,8 @@ class reservation {
   model::viewed_tables* state_;
 };
 
-/// The same while it is made: what reserve hooks get. Only here a plugin may note something, since only what is noted before the
-/// attempt is settled has an owner that takes it back.
+/// A reservation while it is made: what reserve hooks get. Only they may note something, because only what is noted before the attempt is
+/// settled is taken back together with the reservation.
 class new_reservation : public reservation {
  public:
   using reservation::reservation;
@@ -161,8 +161,8 @@ class permit_room {
   [[nodiscard]] virtual pod_info info(pod_id pod) const = 0;
 };
 
-/// Makes columns for one plugin when the scheduler is made (`void attach(column_maker&)`, optional). They stay as long as the cluster.
-/// A column with a name is found by it: by other plugins, by the host, and by a scheduler that is made later; one without is the plugin's.
+/// Makes columns for one plugin when the scheduler is made (`void attach(column_maker&)`, optional). They live as long as the cluster. A
+/// named column can be found by other plugins, the host and later schedulers; an unnamed one is the plugin's alone.
 class column_maker {
  public:
   explicit column_maker(model::viewed_tables& state) noexcept : state_(&state) {}
@@ -208,38 +208,38 @@ class trial {
   [[nodiscard]] virtual cluster_view cluster() const = 0;
   /// What the host said the time is.
   [[nodiscard]] virtual instant now() const = 0;
-  /// The filters' word on @p node as things stand in the trial, with the pods that are nominated to it and without them
-  /// (kube-framework 1.3).
+  /// The filters' verdict on @p node in the trial, both with the pods that are nominated to it and without them (kube-framework
+  /// 1.3).
   [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;
   /// Whether users are told why making room does not help (`victim_plan::words`): `scheduler_options::count_reasons`.
   [[nodiscard]] virtual bool counts_reasons() const = 0;
-  /// All that the filter says of the node which rejects the pod there now, as users read it, sorted; nothing if none does. O(plugins).
+  /// All reasons of the filter that rejects the pod on that node now, as users read them, sorted; nothing if no filter does. O(plugins).
   [[nodiscard]] virtual std::vector<std::string> reasons(pod_id pod, node_id node) = 0;
   /// Takes a running pod off its node, or puts it back. O(1), and O(pods removed) to put one back.
   virtual void remove(pod_id victim) = 0;
   virtual void restore(pod_id victim) = 0;
-  /// Takes the node of a member that has one, running or not: place then looks for one for it, as for those that wait.
+  /// Takes away a member's node, whether it runs or not: `place` then looks for a node for it, as for waiting members.
   virtual void take_node(pod_id member) = 0;
-  /// Puts a pod that has no node on one, until it is taken back: with devices, told to reserve hooks. Filters are not asked. False, and
-  /// nothing done, if devices, a reserve hook or a sum will not have it. Of a pod that runs take_node comes first.
+  /// Puts a pod without a node on one until it is taken back: takes devices, calls reserve hooks, asks no filters. False, and nothing is
+  /// done, if devices, a reserve hook or a sum refuses. For a pod that runs call take_node first.
   [[nodiscard]] virtual bool put(pod_id pod, node_id node) = 0;
-  /// How many were put; and takes the last ones off again, down to @p left.
+  /// How many pods were put; and takes off the last ones until @p left remain.
   [[nodiscard]] virtual std::size_t put_so_far() const = 0;
   virtual void take_back(std::size_t left) = 0;
-  /// Puts everybody back, and takes back who was put.
+  /// Restores every pod that was removed, and takes back every pod that was put.
   virtual void reset() = 0;
   /// The placements that the group may be in, as its cycle would try them; none of a group of groups, whose parts have their own.
   [[nodiscard]] virtual std::vector<placement> placements(const group_view& group) = 0;
-  /// The group's whole cycle as things stand, or what of it is in one placement. The verdict, and with success where each member would
-  /// go, in the order in which they were placed. Leaves the trial as it was. What placing members one after another refuses is searched in
-  /// full, each time within `scheduler_options::search_budget`, and within eight of these all together; once members were supposed to be
-  /// somewhere, for so many of them.
+  /// Runs the group's whole cycle as things stand, or in one placement only. Returns the verdict and, on success, where each member would
+  /// go, in order of placing. Leaves the trial as it was. If placing members one after another fails, all ways are searched: each search
+  /// within `scheduler_options::search_budget`, all together within eight of these. After `suppose` it is for as many members as that
+  /// named.
   [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed,
                                      const placement* within = nullptr) = 0;
-  /// Where members would go, for `still_fits`. O(members · log members).
+  /// Records where members would go, for `still_fits`. O(members · log members).
   virtual void suppose(std::span<const assignment> placed) = 0;
-  /// Whether the members still fit where they are supposed to go, one after another. @p moved: pods that were taken off or put back since
-  /// they last did; where filters of the members look at their own node only, nothing else is asked. Leaves the trial as it was.
+  /// Whether the members still fit where `suppose` put them, one after another. @p moved: pods taken off or put back since they last did;
+  /// if the members' filters read only their own node, only those pods' nodes are asked. Leaves the trial as it was.
   [[nodiscard]] virtual bool still_fits(std::span<const pod_id> moved) = 0;
 
   /// What the plugin remembers from cycle to cycle about nodes for pods of this class, made on first sight. @p changed: the rows to
@@ -261,13 +261,13 @@ struct victim_plan {
   status verdict = status::unschedulable("preemption is not helpful for scheduling");
   node_id nominated = {};
   std::vector<pod_id> victims =
-      {};  ///< who runs is evicted; who only waits for the node that it is nominated to loses that
+      {};  ///< a running pod is evicted; a pod that only waits for its nominated node loses the nomination
   /// Of a group: where its members are to go once the victims are gone. Each is nominated to its node.
   std::vector<assignment> nominations = {};
   /// Victims that are only to move, and where they find room again: the host is told by a `nominate` after the `evict`.
   std::vector<assignment> moves = {};
   const char* reason = nullptr;  ///< of the evictions, if they need one; static storage
-  /// Without success the pod loses the node it was nominated to, unless every plugin says this.
+  /// Without success the pod loses its nomination, unless every plugin sets this.
   bool keep_nomination = false;
   /// Without success, what users are told after why no node will do (`why_rejected::post_filter`); only where the trial counts reasons.
   std::string words = {};

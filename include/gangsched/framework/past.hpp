@@ -19,7 +19,7 @@ class past_node {
   GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
   past_node(const model::viewed_tables& state, node_id id, model::node_record record)
       : state_(&state), id_(id), name_(state.names.text(record.name)), record_(std::move(record)) {}
-  /// The same one, of a copy of its cluster.
+  /// The same node, seen in a copy of its cluster.
   past_node(const past_node& was, const model::viewed_tables& state) : past_node(was) { state_ = &state; }
 
   [[nodiscard]] node_id id() const noexcept { return id_; }
@@ -47,7 +47,7 @@ class past_node {
  private:
   const model::viewed_tables* state_;
   node_id id_;
-  std::string name_;  ///< which goes with the node
+  std::string name_;  ///< a copy: the text is dropped with the node
   model::node_record record_;
 };
 

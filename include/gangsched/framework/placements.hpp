@@ -12,7 +12,7 @@
 /// What group hooks take and return: how far a group's cycle has come, and the parts of the cluster that it may be placed in.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The same for the members of one role that the gang has a minimum for.
+/// How far the members of one role have come that the gang has a minimum for.
 struct role_progress {
   std::string_view role;
   std::uint32_t min_count = 0;
@@ -55,7 +55,7 @@ class placement_sink {
   void (*call_)(void*, placement);
 };
 
-/// What of a placement's nodes is kept as a sum, for placements that the engine knows well.
+/// Sums that the engine keeps of a placement's nodes, where it knows the placement well (values of a label).
 class placement_sums {
  public:
   virtual ~placement_sums() = default;
@@ -82,7 +82,7 @@ class placement_view {
     if (all_) return cluster_view{*state_}.each_node(visit);
     for (const row_t row : rows_) visit(node_info{*state_, row});
   }
-  /// Sums over its nodes, with what the group was given so far. Of a label's value O(1), else O(nodes).
+  /// Sums over the placement's nodes, with what the group was given so far. O(1) for a label's value, else O(nodes).
   [[nodiscard]] std::int64_t allocatable(resource_kind kind) const {
     return sums_ != nullptr ? sums_->allocatable(kind)
                             : sum([&](const node_info& node) { return node.allocatable(kind); });

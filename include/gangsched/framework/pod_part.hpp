@@ -9,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Of a pod's class only what @p Reads says. A cached hook that takes it in place of `pod_view`, and reads of nodes what pods do not
-/// change, is asked once for all classes that are alike in that: pods that tolerate the same, say, whatever they request.
+/// The part of a pod's class that @p Reads names. A cached hook that takes it instead of `pod_view`, and reads nothing of nodes that pods
+/// change, is asked once for all classes that are alike in it: such as pods with equal tolerations, whatever they request.
 template <pod_reads Reads>
 class pod_part {
  public:

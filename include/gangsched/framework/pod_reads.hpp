@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What of a pod a hook can say that it reads. A set of bits.
+/// The parts of a pod that a hook can declare to read. A set of bits.
 enum class pod_reads : std::uint8_t {
   nothing = 0,
   tolerations = 1u << 0,

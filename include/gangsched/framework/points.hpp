@@ -16,13 +16,13 @@
 
 /// The extension points: what a plugin may be, each as a concept with its contract. docs/extension-points/ has a page for each.
 ///
-/// A plugin is a movable type with `static constexpr std::string_view name` and `using points = implements<point::…>`, the list of
-/// what it takes part in. The list makes a misspelt hook an error instead of a plugin that silently never runs. Hooks are public member
-/// functions: data members, types and private members may have a hook's name. Of those that a plugin may leave out no list tells that
-/// one is meant; other spellings of them that come to mind are errors.
+/// A plugin is a movable type with `static constexpr std::string_view name` and `using points = implements<point::…>`, the points that it
+/// takes part in. The list makes a misspelt hook an error instead of a plugin that silently never runs. Hooks are public member functions:
+/// data members, types and private members may have a hook's name. The list does not cover optional hooks, so likely misspellings of those
+/// are errors of their own.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// All that is asked of every point is asked of this list.
+/// Applies what is asked of every point to all of them.
 template <class Indices>
 struct point_list;
 template <std::size_t... I>
@@ -30,7 +30,7 @@ struct point_list<std::index_sequence<I...>> {
   template <point At>
   using trait = extension_point<At>;
 
-  /// What the points have in a plugin's row of the kernel table.
+  /// What all points together have in a plugin's row of the kernel table.
   struct kernels : trait<static_cast<point>(I)>::kernels... {};
 
   template <class P>

@@ -9,9 +9,9 @@
 /// Queues as hooks see them.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A queue, and what is counted of it with all that are below it, as things stand: in a trial, what the trial did. Amounts are those of
-/// node_view: cpu in milli, everything else in whole units. A flavor names the quota, or usage, of nodes of that flavor; without one they
-/// are of all nodes together. O(1), or O(flavors · resources) where the queue's quota is asked for.
+/// A queue. Counts include all queues below it and are as things stand: in a trial, with what the trial did. Amounts are those of
+/// node_view: cpu in milli, everything else in whole units. With a flavor they are about nodes of that flavor, without one about all nodes
+/// together. O(1), or O(flavors · resources) where the queue's quota is asked for.
 class queue_view {
  public:
   queue_view(const model::queue_table& queues, row_t row) noexcept : queues_(&queues), row_(row) {}
@@ -19,13 +19,13 @@ class queue_view {
   [[nodiscard]] queue_id id() const noexcept { return queues_->id_of(row_); }
   [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
   [[nodiscard]] const queue_spec& spec() const noexcept { return record().spec; }
-  /// Somebody named it, and nobody has added it yet; of its spec only the name counts. Whoever is in it, or below, waits.
+  /// The queue was named, but nobody has added it yet; of its spec only the name counts. Pods in it, or below it, wait.
   [[nodiscard]] bool expected() const noexcept { return record().expected; }
   [[nodiscard]] std::optional<queue_view> parent() const noexcept {
     const row_t row = table().parent[row_];
     return row == no_row ? std::nullopt : std::optional{queue_view{*queues_, row}};
   }
-  /// How many are above it. O(depth).
+  /// How many queues are above it. O(depth).
   [[nodiscard]] std::uint32_t depth() const noexcept {
     std::uint32_t above = 0;
     for (row_t row = table().parent[row_]; row != no_row; row = table().parent[row]) ++above;
@@ -37,7 +37,7 @@ class queue_view {
     while (table().parent[row] != no_row) row = table().parent[row];
     return {*queues_, row};
   }
-  /// Whether it and all above it are there, and none is held or drains. O(depth).
+  /// Whether the queue and all above it have been added and are open (neither held nor draining). O(depth).
   [[nodiscard]] bool admits() const noexcept {
     return each_up([](const queue_view& one) { return !one.expected() && one.spec().state == queue_state::open; });
   }
@@ -48,7 +48,7 @@ class queue_view {
     for (row_t row = table().first_child[row_]; row != no_row; row = table().next_sibling[row])
       visit(queue_view{*queues_, row});
   }
-  /// Calls visit(queue_view) for it and each above it, until it says false. Whether it never did.
+  /// Calls visit(queue_view) for this queue and each above it, until one call returns false. Returns whether none did.
   template <class Visit>
   bool each_up(Visit&& visit) const {
     for (row_t row = row_; row != no_row; row = table().parent[row])
@@ -56,12 +56,12 @@ class queue_view {
     return true;
   }
 
-  /// Its own; 0 of what its quota does not name.
+  /// The guarantee of this queue alone; 0 for a resource that its quota does not name.
   [[nodiscard]] std::int64_t guaranteed(resource_kind kind, flavor_id flavor = {}) const noexcept {
     const queue_amounts* const its = quota(flavor);
     return its == nullptr ? 0 : queue_amounts::find(its->guaranteed, kind).value_or(0);
   }
-  /// Nothing: there is no limit.
+  /// The limit of this queue alone; nothing if there is none.
   [[nodiscard]] std::optional<std::int64_t> limit(resource_kind kind, flavor_id flavor = {}) const noexcept {
     const queue_amounts* const its = quota(flavor);
     return its == nullptr ? std::nullopt : queue_amounts::find(its->limit, kind);
@@ -74,7 +74,7 @@ class queue_view {
     const queue_amounts* const its = quota(flavor);
     return its == nullptr ? std::nullopt : queue_amounts::find(its->lending_limit, kind);
   }
-  /// The queue's weight, where its quota names none for the resource.
+  /// The weight that the quota names for the resource, else the queue's weight.
   [[nodiscard]] double weight(resource_kind kind, flavor_id flavor = {}) const noexcept {
     if (const queue_amounts* const its = quota(flavor)) {
       for (const auto& [one, weight] : its->weights)
@@ -90,14 +90,14 @@ class queue_view {
       if (one.flavor == wanted) return &one;
     return nullptr;
   }
-  /// What its pods on nodes use, and what all of its pods request, those that wait too.
+  /// What its pods on nodes use; and what all its pods request, including those that wait.
   [[nodiscard]] std::int64_t used(resource_kind kind, flavor_id flavor = {}) const noexcept {
     if (!flavor) return table().used.at(row_, kind);
     const row_t its = queues_->flavors.find(flavor);
     return its == no_row ? 0 : table().used_of_flavor[its]->at(row_, kind);
   }
   [[nodiscard]] std::int64_t requested(resource_kind kind) const noexcept { return table().requested.at(row_, kind); }
-  /// Groups (a tree of them is one) and single pods of it with somebody on a node.
+  /// How many of its jobs have a pod on a node. A job is a tree of groups, or a pod without a group.
   [[nodiscard]] std::uint32_t running() const noexcept { return table().running[row_]; }
   [[nodiscard]] row_t row() const noexcept { return row_; }
   friend bool operator==(const queue_view& a, const queue_view& b) noexcept { return a.row_ == b.row_; }

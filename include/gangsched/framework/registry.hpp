@@ -21,14 +21,14 @@ concept takes_argument = requires(const argument& args) {
 
 }  // namespace detail
 
-/// A configuration can make it: from its arguments, or from nothing.
+/// A configuration can make the plugin, from arguments or by its default constructor.
 template <class P>
 concept configurable = detail::takes_argument<P> || std::default_initializable<P>;
 
 /// Plugins by name, for profiles that are put together at run time. The host adds its own beside the library's.
 class GANGSCHED_API plugin_registry {
  public:
-  /// Makes the plugin from its arguments: `lower(mine{…}, weight)`. What it captures is shared by all that it makes.
+  /// Makes the plugin from its arguments: `lower(mine{…}, weight)`. All plugins that it makes share what it captures.
   using factory = std::function<result<plugin_entry>(const argument&)>;
 
   plugin_registry();
@@ -42,7 +42,7 @@ class GANGSCHED_API plugin_registry {
   /// Error: duplicate.
   result<void> add(std::string name, factory how);
   /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.
-  /// The body is in profile.hpp, which whoever has plugins of his own includes.
+  /// The body is in profile.hpp: include that to register plugins of your own.
   template <configurable P>
   result<void> add();
   /// The plugin, ready for a table. Error: unknown name, or what the plugin says of its arguments.

@@ -5,8 +5,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a plugin remembers between calls and can make anew at any time: made when it is first asked for; a copy of the plugin begins
-/// without it. T may be incomplete where the plugin is declared, so that what it remembers is known to its body only.
+/// What a plugin remembers between calls and can rebuild at any time. It is made when it is first asked for; a copy of the plugin begins
+/// without it. T may be incomplete where the plugin is declared, so that only the plugin's body needs its definition.
 template <class T>
 class remembered {
  public:
@@ -20,7 +20,7 @@ class remembered {
   remembered& operator=(remembered&&) noexcept = default;
   ~remembered() = default;
 
-  /// Made of @p from, the first time, which allocates. Valid until it is moved from or assigned to.
+  /// Makes T from @p from at the first call, which allocates. Valid until this object is moved from or assigned to.
   template <class... From>
   [[nodiscard]] T& made(const From&... from) const {
     if (!what_) what_ = std::make_shared<T>(from...);
@@ -30,7 +30,7 @@ class remembered {
   [[nodiscard]] T* operator->() const { return &made(); }
 
  private:
-  mutable std::shared_ptr<T> what_ = {};  // never shared: it knows how to end a T where that is incomplete
+  mutable std::shared_ptr<T> what_ = {};  // not shared: a shared_ptr can destroy T where T is incomplete
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

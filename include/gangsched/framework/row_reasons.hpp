@@ -11,11 +11,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Of rows of nodes the reasons that they were rejected for, as they were said last, and how many rows share them. What no row says any
-/// more is gone.
+/// For each row of a node, the reasons that it was last rejected for; and for each list of reasons, how many rows have it. A list that no
+/// row has any more is dropped.
 class row_reasons {
  public:
-  /// Whose they are, as a mark that its user knows, and the reasons, sorted.
+  /// A mark whose meaning the user of this class defines, and the reasons, sorted.
   using words = std::pair<std::uint8_t, std::vector<std::string>>;
 
   void clear() noexcept {
@@ -34,7 +34,7 @@ class row_reasons {
     if (row >= of_.size() || of_[row] == nullptr) return;
     if (auto* const old = std::exchange(of_[row], nullptr); --old->second == 0) rows_.erase(rows_.find(old->first));
   }
-  /// Null if nothing is known of it.
+  /// Null if the row has no reasons.
   [[nodiscard]] const words* find(row_t row) const noexcept {
     return row < of_.size() && of_[row] != nullptr ? &of_[row]->first : nullptr;
   }

@@ -110,7 +110,7 @@ struct node_hook<P, Hook, R> {
       return reads::everything;
   }
   static constexpr reads facets = read();
-  /// Asked anew for every pod and every candidate: it wants everything of the node, the pod itself, or what a cycle made.
+  /// Asked anew for every pod and every candidate, because it reads everything of the node, the pod itself, or data of the cycle.
   static consteval bool is_opaque() {
     if constexpr (ok)
       return facets == reads::everything || pods::info || (pods::data && has_cycle_data<P>);
@@ -121,7 +121,7 @@ struct node_hook<P, Hook, R> {
   static constexpr bool takes_data = pods::data;
 };
 
-/// What of a pod's class is read by the hook with these parameters.
+/// The parts of a pod's class that a hook with these parameters reads.
 template <class... A>
 consteval pod_reads read_of_pod(std::tuple<A...>*) {
   return pod_argument<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<A...>>>>::facets;
@@ -135,7 +135,7 @@ consteval pod_reads read_by_pre_hooks() {
     read = read | read_of_pod(static_cast<typename signature<decltype(&P::pre_score)>::args*>(nullptr));
   return read;
 }
-/// What of a pod's class decides what a cached hook says of a node: what it reads, and what those read that fill the data it looks into.
+/// The parts of a pod's class that decide a cached hook's answer: what it reads, and what the hooks that fill its data read.
 template <class P, class Hook, class R>
 consteval pod_reads decided_by() {
   using hook = node_hook<P, Hook, R>;

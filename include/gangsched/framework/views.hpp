@@ -19,7 +19,7 @@ class flavor_view;
 struct priority_class_spec;
 
 namespace detail {
-// What views ask of tables that they do not read in line.
+// What views ask of tables that inline code does not read.
 [[nodiscard]] GANGSCHED_API std::int64_t own_word(const model::viewed_tables& tables, std::uint32_t column,
                                                   row_t row) noexcept;
 [[nodiscard]] GANGSCHED_API domain_id domain_of(const model::viewed_tables& tables, topology_id key,
@@ -29,22 +29,22 @@ namespace detail {
                                                   row_t node) noexcept;
 [[nodiscard]] GANGSCHED_API status claims_allow(const model::viewed_tables& tables, const pod_class& cls,
                                                 row_t node) noexcept;
-/// The number of the oldest that is kept; and one that is.
+/// The number of the oldest change that is kept; and the change with this number.
 [[nodiscard]] GANGSCHED_API std::uint64_t first_change(const model::viewed_tables& tables) noexcept;
 [[nodiscard]] GANGSCHED_API const change& change_at(const model::viewed_tables& tables, std::uint64_t number) noexcept;
 [[nodiscard]] GANGSCHED_API row_t budget_rows(const model::viewed_tables& tables) noexcept;
-/// Null: there is none in this row.
+/// Null if this row has no budget.
 [[nodiscard]] GANGSCHED_API const model::budget_record* budget_at(const model::viewed_tables& tables,
                                                                   row_t row) noexcept;
-/// Outside of a scheduler's calls nobody keeps anything.
+/// Keeps a copy of @p text. Outside of a scheduler's calls nothing is kept and the result is empty.
 [[nodiscard]] inline const char* said(const model::viewed_tables& tables, std::string_view text) noexcept {
   return tables.said != nullptr ? tables.said->keep(text) : "";
 }
 }  // namespace detail
 
-/// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change;
-/// one that takes `node_info` (everything) is asked every time. `reads::claims` is not the node's own: it is nothing to pods that share no
-/// claim, and for those that do, a hook that reads it is asked every time.
+/// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change; one that takes
+/// `node_info` (everything) is asked every time. `reads::claims` is about shared claims, not the node: for pods without shared claims it
+/// adds nothing, for pods with them a hook that reads it is asked every time.
 template <reads Reads>
 class node_view {
  public:
@@ -96,7 +96,7 @@ class node_view {
     needs<reads::schedulable>();
     return record().unschedulable;
   }
-  /// By name symbol.
+  /// Sorted by name symbol.
   [[nodiscard]] std::span<const image_symbols> images() const {
     needs<reads::images>();
     return record().images;
@@ -136,7 +136,7 @@ class node_view {
     const auto kind = state_->kinds.find(name);
     return kind ? free(*kind) : 0;
   }
-  /// The resource types the node has, by kind: every kind below `kind_count()` with allocatable above 0.
+  /// The number of resource kinds in the cluster. The node has those kinds below it of which `allocatable` is above 0.
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
 
   [[nodiscard]] std::span<const host_port> ports() const {
@@ -153,7 +153,7 @@ class node_view {
     needs<reads::labels>();
     return detail::domain_of(*state_, key, row_);
   }
-  /// What it is of for queues that have quota by flavor; a default id if it is of none. Plans are made anew when flavors change.
+  /// The node's flavor, for queues that have quota by flavor; a default id if it has none. Plans are made anew when flavors change.
   [[nodiscard]] flavor_id flavor() const noexcept {
     needs<reads::labels>();
     return detail::flavor_of(*state_, row_);
@@ -165,17 +165,17 @@ class node_view {
     needs<reads::devices>();
     return state_->nodes.inventory[row_] != nullptr;
   }
-  /// What a pod of class @p cls asks of them; nothing if its requests are not about devices that the node has. O(requests).
+  /// What a pod of class @p cls asks of the node's devices; nothing if no request is about devices that the node has. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const;
-  /// That, if it is one thing only, and the node has devices and no kubelet that aligns anything. O(requests).
+  /// `wants_of`, if it is one thing only and the node has devices and no kubelet that aligns anything; else nothing. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const;
-  /// Whether claims that pods of @p cls share let one more of them onto the node.
+  /// Whether the claims that pods of @p cls share let one more such pod onto the node.
   [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
     needs<reads::claims>();
     return detail::claims_allow(*state_, cls, row_);
   }
-  /// What a counter of the model has for the node's domain. A cached hook may read it where the counter's topology is local only:
-  /// elsewhere it changes with pods on other nodes.
+  /// The value of a counter of the model in the node's domain. A cached hook may read it only if the counter's topology is local: elsewhere
+  /// it changes with pods on other nodes.
   [[nodiscard]] std::int32_t count(counter_id counter) const {
     needs<reads::labels | reads::taints | reads::name | reads::pods>();
     return detail::count_at(*state_, counter, row_);
@@ -193,7 +193,7 @@ class node_view {
  private:
   template <reads>
   friend class node_view;
-  /// What a plugin's author reads first, where a hook asks for more than its view has.
+  /// The error message that a plugin's author sees if a hook asks for more than its view reads.
   template <reads Facets>
   static constexpr void needs() noexcept {
     static_assert(covers(Reads, Facets),
@@ -207,13 +207,13 @@ class node_view {
 
 using node_info = node_view<reads::everything>;
 
-/// A pod's class: all that hooks which are cached may read of a pod.
+/// A pod's class: all that a cached hook may read of a pod.
 class pod_view {
  public:
   constexpr pod_view(const model::viewed_tables& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
 
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
-  /// Whose behaviour is followed; it never changes.
+  /// The Kubernetes release and rules that are followed; they never change.
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
   [[nodiscard]] std::int32_t priority() const noexcept { return class_->priority; }
   [[nodiscard]] std::string_view ns() const { return text(class_->ns); }
@@ -231,7 +231,7 @@ class pod_view {
     return false;
   }
   [[nodiscard]] std::span<const host_port> ports() const noexcept { return class_->ports; }
-  /// The queue that its pods are in; a default id if in none. What is in it is for hooks that see the cluster (`cluster_view::queue_of`).
+  /// The queue of its pods; a default id if none. What the queue holds is for hooks that see the cluster (`cluster_view::queue_of`).
   [[nodiscard]] queue_id in_queue() const noexcept { return class_->queue; }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
   /// As `node_view::say`.
@@ -246,7 +246,7 @@ class pod_view {
   [[nodiscard]] GANGSCHED_API bool local(topology_id key) const noexcept;
   /// The domain of a label's value, or no_domain.
   [[nodiscard]] GANGSCHED_API domain_id find_domain(topology_id key, symbol value) const noexcept;
-  /// Several words as one key, and back. A tuple of one is its own key.
+  /// Packs several words into one key, and unpacks them. A single word is its own key.
   [[nodiscard]] GANGSCHED_API std::int64_t pack(std::span<const std::int64_t> words) const;
   [[nodiscard]] GANGSCHED_API std::span<const std::int64_t> unpack(const std::int64_t& key, std::size_t words) const;
 
@@ -258,7 +258,7 @@ class pod_view {
 class group_view;
 class cluster_view;
 
-/// One pod with all of its own: a hook that takes it is asked about every pod anew.
+/// One pod with everything of its own. A hook that takes it is asked anew for every pod.
 class pod_info : public pod_view {
  public:
   pod_info(const model::viewed_tables& state, row_t row) noexcept
@@ -274,7 +274,7 @@ class pod_info : public pod_view {
   [[nodiscard]] std::span<const std::string> gates() const { return record().details->gates; }
   [[nodiscard]] std::uint64_t cookie() const { return record().cookie; }
   [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
-  /// When it has to start so as to end by its deadline; the last instant if it has none. O(depth of its group).
+  /// The latest start from which the pod still ends by its deadline; the last instant if it has none. O(depth of its group).
   [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
   /// The priority class that it names, if any (`cluster_view::priority_class`).
   [[nodiscard]] symbol priority_class() const { return record().details->priority_class; }
@@ -284,7 +284,7 @@ class pod_info : public pod_view {
   [[nodiscard]] bool preempted() const noexcept { return state_->pods.preempted[row_]; }
   /// The volumes that are the pod's own; null if there are none.
   [[nodiscard]] const pod_disks* disks() const noexcept { return record().details->disks.get(); }
-  /// A word that the host keeps for it. A hook that asks for it of a pod on its node says `reads::own` of the node.
+  /// A word that the host keeps for the pod. A hook that reads it of a pod on its node needs `reads::own` on that node.
   [[nodiscard]] std::int64_t own(by_host<pod_column> column) const {
     return detail::own_word(*state_, column.index, row_);
   }
@@ -295,9 +295,9 @@ class pod_info : public pod_view {
   [[nodiscard]] std::optional<group_view> group() const;
   /// The queue that it is in; it may be one that nobody has added yet.
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue() const noexcept;
-  /// What it has of its node's devices; null if nothing.
+  /// The pod's devices on its node; null if it has none.
   [[nodiscard]] const device_claim* devices() const noexcept { return state_->pods.claim[row_]; }
-  /// What it is in its group; "" if nothing special. And its index there, if it has one.
+  /// Its role in its group; empty if it has none. And its rank (index) there, if it has one.
   [[nodiscard]] std::string_view role() const { return record().details->role; }
   [[nodiscard]] std::optional<std::int32_t> rank() const { return record().rank; }
   /// Where it runs or is assumed.
@@ -341,8 +341,8 @@ class group_view {
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->groups.arrival[row_]; }
   /// Whether its minimum had nodes once, and a member of it ran.
   [[nodiscard]] bool satisfied() const noexcept { return state_->groups.satisfied[row_]; }
-  /// When all that wait of it, and of groups below it, have to start so as to end by their deadlines; the last instant if they have none.
-  /// O(members).
+  /// The latest start from which all waiting pods of it, and of groups below it, still end by their deadlines; the last instant if they
+  /// have none. O(members).
   [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
   /// Calls visit(pod_info) for every member in order of arrival.
   template <class Visit>
@@ -377,7 +377,7 @@ class group_view {
     const bool there = state_->groups.alive(other.row) && state_->groups.rows.generation(other.row) == other.generation;
     return there ? std::optional{group_view{*state_, other.row}} : std::nullopt;
   }
-  /// Its queue, or that of the groups above it; of one without a word for itself that of its first pod that is in one.
+  /// The group's queue, or that of the nearest group above it that names one; if none does, the queue of its first pod that has one.
   /// O(depth of its tree + its pods).
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue() const noexcept;
   [[nodiscard]] row_t row() const noexcept { return row_; }
@@ -418,7 +418,7 @@ class budget_view {
   [[nodiscard]] GANGSCHED_API const pod_disruption_budget_spec& spec() const noexcept;
   /// Whether it is about the pod (kube-framework 8.3): same namespace, a selector that is not empty, a pod with labels.
   [[nodiscard]] GANGSCHED_API bool covers(const pod_info& pod) const;
-  /// Whether the pod is on its way out and counted as that already.
+  /// Whether the budget lists the pod in disruptedPods: then its eviction is counted already.
   [[nodiscard]] GANGSCHED_API bool disrupts(const pod_info& pod) const;
 
  private:
@@ -491,7 +491,7 @@ class cluster_view {
   /// As `node_view::say`.
   [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
-  /// The kinds of resources that somebody named are below that; "" is the name of one that nobody does any more.
+  /// The number of resource kinds: all kinds that something names are below it. A kind that nothing names any more has the name "".
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
   [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kinds.name(kind); }
 
@@ -505,11 +505,11 @@ class cluster_view {
     }
   }
 
-  /// How many changes were committed so far, to compare with later; what a transaction did is not among them. O(1).
+  /// How many changes were committed so far, to compare with later; those of an open transaction do not count. O(1).
   [[nodiscard]] GANGSCHED_API std::uint64_t changes() const noexcept;
-  /// Whether a transaction, as of a trial, has done something. O(1).
+  /// Whether an open transaction (a trial is one) has changed something. O(1).
   [[nodiscard]] GANGSCHED_API bool has_uncommitted() const noexcept;
-  /// Calls visit(const change&) for each of them from number @p first on. False, without any, if they are not kept that long.
+  /// Calls visit(const change&) for each committed change from number @p first on. False, without any call, if that one is not kept.
   template <class Visit>
   bool each_change(std::uint64_t first, Visit&& visit) const {
     if (first < detail::first_change(*state_)) return false;
@@ -520,32 +520,32 @@ class cluster_view {
   [[nodiscard]] std::optional<group_view> group_at(row_t row) const {
     return state_->groups.alive(row) ? std::optional{group_view{*state_, row}} : std::nullopt;
   }
-  /// Calls visit(const change&) for what a transaction, as of a trial, has done so far and not taken back. O(those).
+  /// Calls visit(const change&) for what an open transaction (a trial is one) has done and not taken back. O(those).
   template <class Visit>
   void each_uncommitted(Visit&& visit) const {
     for (std::uint64_t i = changes(), end = standing().end; i < end; ++i) visit(detail::change_at(*state_, i));
   }
-  /// Where the log of changes stands, with those of a transaction: two of one cluster that are equal were taken of the same state. O(1).
+  /// The end of the log of changes, with those of an open transaction. Equal values of one cluster mean the same state. O(1).
   struct log_standing {
     std::uint64_t end = 0, roll_backs = 0;
     friend bool operator==(const log_standing&, const log_standing&) = default;
   };
   [[nodiscard]] GANGSCHED_API log_standing standing() const noexcept;
-  /// Whether they are of the same cluster.
+  /// Whether both are views of the same cluster.
   friend bool operator==(const cluster_view& a, const cluster_view& b) noexcept { return a.state_ == b.state_; }
   /// Whether there are queues, or have been. O(1).
   [[nodiscard]] GANGSCHED_API bool has_queues() const noexcept;
-  /// Calls visit(queue_view) for every queue, those that are only named too: parents first, siblings by name.
+  /// Calls visit(queue_view) for every queue, also those that are only expected: parents first, siblings by name.
   template <class Visit>
   void each_queue(Visit&& visit) const;
-  /// The queue with this name, or id, if there is one; and that of the pods of a class.
+  /// The queue with this name, or this id, if there is one; and the queue of a class's pods.
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> find_queue(std::string_view name) const;
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue(queue_id id) const noexcept;
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue_of(const pod_view& pod) const noexcept;
   /// Calls visit(flavor_view) for every flavor, by name.
   template <class Visit>
   void each_flavor(Visit&& visit) const;
-  /// The flavor in this row (a key that was made of it), if there is one.
+  /// The flavor in this row (keys of hooks name flavors by row), if there is one.
   [[nodiscard]] GANGSCHED_API std::optional<flavor_view> flavor_at(row_t row) const noexcept;
 
   /// The row of that name in the column's scope, if there is one. O(length).

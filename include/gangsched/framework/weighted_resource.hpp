@@ -45,7 +45,7 @@ struct weighted_resource {
   });
 }
 
-/// A plugin that is made of a strategy and resources, from the argument `scoringStrategy` alone: without resources with P::defaults().
+/// Makes a plugin from the argument `scoringStrategy` alone: a strategy and resources; if it names none, P::defaults().
 template <class P>
 [[nodiscard]] result<P> by_allocation_strategy(const argument& args) {
   allocation_strategy how = allocation_strategy::least_allocated;

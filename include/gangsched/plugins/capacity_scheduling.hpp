@@ -19,10 +19,10 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Pods without a queue have no quota: nothing limits them, and they take from each other only. Queues that are not open, or not there,
 /// admit nobody.
 ///
-/// The filter refuses by max and by the sum of mins as things stand, in trials too, with pods counted that are nominated and go first.
-/// Victims are found node by node by `queues::capacity_scheduling::select_victims`, and nodes are compared as DefaultPreemption does, which
-/// it stands in a profile instead of; those of a group by `find_group_victims`, among whom the same rules let go. What a quota uses is the
-/// cluster's own count: O(queues · resources) at each question.
+/// The filter refuses by max and by the sum of mins as things stand, in trials too; it counts nominated pods that go first. Victims of a
+/// pod are found node by node by `queues::capacity_scheduling::select_victims`, and nodes are compared as by DefaultPreemption, whose place
+/// in a profile it takes. Victims of a group are found by `find_group_victims`, under the same rules. What a quota uses is the cluster's
+/// own count: O(queues · resources) at each question.
 class capacity_scheduling_policy {
  public:
   static constexpr std::string_view name = "CapacityScheduling";
@@ -48,8 +48,8 @@ class capacity_scheduling_policy {
   /// What the quotas say of a pod; `fits` without one.
   [[nodiscard]] GANGSCHED_API queues::capacity_scheduling::quota_verdict check(const pod_info& pod,
                                                                                const cluster_view& cluster) const;
-  /// Finds the victims on one node. Leaves the trial as it was. Unschedulable if there is nobody, or it would not do; error where upstream
-  /// has one (`victims_outcome::failed`).
+  /// Finds the victims on one node. Leaves the trial as it was. Unschedulable if the node has no victims, or they do not suffice; error
+  /// where upstream has one (`victims_outcome::failed`).
   [[nodiscard]] GANGSCHED_API status dry_run(trial& attempt, const pod_info& pod, node_id node,
                                              node_candidate& out) const;
 

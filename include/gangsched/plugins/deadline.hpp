@@ -3,8 +3,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Refuses whom it is too late for (docs/deadlines.md): deadline − expected run time < start. As Slurm's --deadline, which removes a job
-/// "if no ending is possible before this deadline"; here it waits, for its deadline may be put off.
+/// Refuses a pod for which it is too late (docs/deadlines.md): deadline − expected run time < start. Slurm's --deadline removes a job "if
+/// no ending is possible before this deadline"; here the pod waits, because its deadline may be put off.
 ///
 /// Of a group all pods that wait have to be in time: O(members).
 class deadline_plugin {
@@ -19,7 +19,7 @@ class deadline_plugin {
   [[nodiscard]] status admit(const group_view& group, const cluster_view&, instant start) const {
     return in_time(group.latest_start(), start);
   }
-  /// Nobody else's doing gives it more time.
+  /// Only a change of the pod itself can give it more time.
   [[nodiscard]] hint requeue(const event& e, const pod_info&) const { return e.own ? hint::queue : hint::skip; }
 
  private:

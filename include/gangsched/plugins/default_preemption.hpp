@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Who has to go so that a pod of higher priority fits on a node (kube-framework 8.1 – 8.5).
+/// Which pods have to go so that a pod of higher priority fits on a node (kube-framework 8.1 – 8.5).
 ///
 /// Not for a pod that may not preempt, or whose nominated node still waits for a pod that was preempted. Per node that rejected the
 /// pod with unschedulable: take all pods of lower priority off; if it fits then, put back first those that a disruption budget has

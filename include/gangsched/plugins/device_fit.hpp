@@ -64,7 +64,7 @@ class device_fit {
   [[nodiscard]] device_rules choose_devices(const pod_view&, room) const { return rules_; }
 
  private:
-  /// Most nodes of most clusters: what the pod requests by number is counted there by NodeResourcesFit alone.
+  /// True for most pods and nodes of most clusters: what the pod requests by number, NodeResourcesFit alone counts there.
   [[nodiscard]] static bool asks_nothing(const pod_view& pod, const room& node) noexcept {
     return pod.spec().devices.empty() && pod.spec().claims.empty() && !node.has_devices();
   }

@@ -54,7 +54,7 @@ class elastic_quota_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Where one that is preemptible may not run, no other may.
+  /// Where a preemptible pod may not run, no other pod of its class may.
   [[nodiscard]] bool filter_by_class(const pod_info& pod) const { return is_preemptible(pod); }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
@@ -66,11 +66,11 @@ class elastic_quota_policy {
   /// The quotas as things stand, refreshed, numbered as `cluster_view::each_queue` goes. Valid until the next question.
   [[nodiscard]] GANGSCHED_API const queues::koordinator::elastic_quotas& quotas(const cluster_view& cluster) const;
 
-  /// Overuse revocation, which upstream is off by default: pods that have to go because their quota used more than its runtime quota at
-  /// each question for longer than the watch's delay; those of a quota together, most important first, quotas as `quotas` numbers them.
-  /// They are `queues::koordinator::pods_to_revoke` of the pods that stand in the quota itself and run; who leaves already counts as gone.
-  /// The host asks between cycles, every few seconds, and takes the pods off their nodes. If memory runs out, the watch is as it was.
-  /// O(queues · resources + nodes + pods).
+  /// Overuse revocation, which upstream is off by default: returns the pods that have to go because their quota used more than its runtime
+  /// quota at each question for longer than the watch's delay; by quota, numbered as in `quotas`, most important first. They are
+  /// `queues::koordinator::pods_to_revoke` of the pods that run and belong to the quota itself; pods that leave already count as gone. The
+  /// host asks between cycles, every few seconds, and takes the pods off their nodes. If memory runs out, the watch is as it was. O(queues
+  /// · resources + nodes + pods).
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> to_revoke(const cluster& of, instant now, overuse_watch& watch) const;
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> to_revoke(const cluster_view& of, instant now,
                                                             overuse_watch& watch) const;

@@ -14,9 +14,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// and count 10 times the plugin's weight: `weighted{extender{…}, weight}`. With managed resources it is asked about pods that
 /// request one of them. When a callback fails, the cycle ends with an error, or goes on without it if it is ignorable.
 ///
-/// Opaque: every candidate, every cycle. Callbacks must answer alike for alike questions, and must not change the cluster. In a
-/// preemption's dry run the filter is asked about one node at a time. What it says to victims is DefaultPreemption's to ask
-/// (`default_preemption::extender`).
+/// Opaque: asked about every candidate in every cycle. Callbacks must give equal answers to equal questions, and must not change the
+/// cluster. In a preemption's dry run the filter is asked about one node at a time. An extender's word on victims is not heard here, but by
+/// DefaultPreemption (`default_preemption::extender`).
 class extender {
  public:
   static constexpr std::string_view name = "Extender";

@@ -19,18 +19,18 @@ namespace gangsched::inline GANGSCHED_ABI {
 struct fair_share_books;
 struct fair_share_demand;
 
-/// The library's own policy on the queues of the cluster (docs/queues/fair-share.md): who may start, whose turn it is, and who has to go so
-/// that a queue gets what it is due.
+/// The library's own policy on the queues of the cluster (docs/queues/fair-share.md): which pods may start, whose turn it is, and which
+/// pods have to go so that a queue gets what it is due.
 ///
 /// Of a queue it reads quotas, weight, priority, state, preemption and reclaim rules, lends_running, minimum run times and max_running.
 /// Shared are the resources that some quota names, of all nodes or of a flavor's; if none names any, all. Pods stand in queues without
 /// children. Pods without a queue are free of all of this: they go first, are no victims here, and for them others may make room
 /// (DefaultPreemption, GroupPreemption, later in the profile).
 ///
-/// Admission refuses who is over a limit that no victim could help; the filter, by flavor of the node, holds limits as things stand, in
+/// Admission refuses pods over a limit that no victim could help with. The filter holds limits as things stand, by flavor of the node, in
 /// trials too. Victims are found like GroupPreemption's, and for a pod on the node where they cost least (broken budgets, priority, lost
-/// work, pods); who may go, and in which order, is `queues::fair_share::reclaim_plan`'s word. What a queue is due is counted anew when
-/// what is requested, queues or nodes have changed: O(queues · resources), and O(nodes) if it is not only pods that came.
+/// work, pods); `queues::fair_share::reclaim_plan` decides which may go, and in which order. What a queue is due is counted anew when
+/// requests, queues or nodes have changed: O(queues · resources), plus O(nodes) if more than pods came.
 class fair_share_policy {
  public:
   static constexpr std::string_view name = "FairShare";
@@ -52,7 +52,7 @@ class fair_share_policy {
   [[nodiscard]] GANGSCHED_API static result<fair_share_policy> from(const argument& args);
 
   [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
-  /// Asked for what the group needs at least.
+  /// Asked about the least that the group needs.
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
 
   [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
@@ -61,7 +61,7 @@ class fair_share_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Of two alike the older one may be let in where others go that are newer than it.
+  /// Of two pods that are alike the older one may be admitted where victims go that are newer than it.
   [[nodiscard]] bool filter_by_class(const pod_info& pod) const {
     const auto queue = pod.queue();
     return !pod.group() && (!queue || queue->spec().within_queue != queue_preemption::lower_or_newer_equal_priority);
@@ -69,7 +69,7 @@ class fair_share_policy {
   /// Nor where it counts how long the first of the queue has waited: one that is not tried does not stand before others.
   [[nodiscard]] GANGSCHED_API bool filter_by_alike_groups(const pod_info& pod, const cluster_view& cluster) const;
 
-  /// Its row; −1 without one.
+  /// The row of the pod's queue; −1 without one.
   [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
     const auto queue = pod.queue();
     return queue ? std::int64_t{queue->row()} : -1;
@@ -92,7 +92,7 @@ class fair_share_policy {
   [[nodiscard]] bool takes_promised(const fair_share_demand& wanted, const cluster_view& cluster, std::int32_t priority,
                                     pod_id pod, row_t tree) const;
   [[nodiscard]] static std::vector<flavor_id> flavors_of(const cluster_view& cluster);
-  /// On nodes of the flavor.
+  /// Finds victims on nodes of the flavor.
   [[nodiscard]] victim_plan make_room(trial& attempt, const pod_info& pod, rule& by, flavor_id flavor) const;
 
   options options_;

@@ -13,11 +13,11 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Where the whole GPUs that a pod gets are linked best, and where the fewest NVLinks to others are cut for it: ⌊70·N/M⌋ + 30 −
 /// ⌊30·C/A⌋, with N the NVLinks among the GPUs that the node would give it (devices/links.hpp), M the most that as many GPUs of such a
 /// node can have, C those between them and the GPUs that stay free, and A, at least C, the NVLinks that a GPU of such a node has on
-/// average, times the GPUs that the pod gets. One GPU has 70 for the first part, several of a node without NVLinks 0; where A = 0
-/// nothing is cut: 30. Pods that want no whole GPUs, and nodes that told nothing of theirs, 0. So quads stay whole for who needs four,
-/// on one node as among all: what counts is how much is cut, not which part of what is left there, and a quad that is whole is the
-/// dearest. For pods with GPUs it outweighs what the other scores of the default profile say. O(GPUs) for nodes of up to 8 GPUs, else
-/// as `best_sets::best`.
+/// average, times the GPUs that the pod gets. For one GPU the first part is 70; for several on a node without NVLinks it is 0; where A = 0
+/// nothing is cut: 30. Pods that want no whole GPUs, and nodes without data about theirs, score 0. So groups of four linked GPUs stay whole
+/// for pods that need four, on one node and across nodes: what counts is how much is cut, not which part of the rest, and a whole group of
+/// four is the dearest. For pods with GPUs it outweighs the other scores of the default profile. O(GPUs) for nodes of up to 8 GPUs, else as
+/// `best_sets::best`.
 class gpu_links {
  public:
   static constexpr std::string_view name = "GpuLinks";

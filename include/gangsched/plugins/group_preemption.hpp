@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Who has to go so that a group fits (kube-workloads 6, workload-aware preemption).
+/// Which pods have to go so that a group fits (kube-workloads 6, workload-aware preemption).
 ///
 /// Victims are units: the pods of the highest group above a pod with disruption `all`, else the pod. A unit of lower priority than
 /// the group's tree may go; a unit's priority is that of its tree. All of them are taken off, and the group's cycle is run once; if
@@ -21,15 +21,15 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// `surplus`: members of a gang above its minimum are units of their own, the rest is one unit and never goes without them.
 /// `gang::desired_count`: members above it are not made room for.
 ///
-/// A group with full_domain::move that lacks members of its minimum though some run, and cannot have others go: its own members are the
-/// victims if more of it than run now would have room then; nominated are those that wait for a node. The others start with them when
-/// they are pods again that wait.
+/// A group with full_domain::move that lacks members of its minimum though some run, and finds no other victims, may move: its own running
+/// members are the victims if more of it than now run would then have room. Its waiting members are nominated; the others start with them
+/// when they are pods again that wait.
 ///
-/// Beyond Kubernetes, unless rule::kubernetes: of several placements that one whose victims cost least (broken budgets, highest
-/// priority, the host's `lost_work`, groups disturbed, pods), Kubernetes' own where that decides nothing; and in the end no victim
-/// can be put back without fewer members finding room anywhere (as far as 65,536 placements of members, tried for that, can tell). If
-/// members differ, no victims at all cost less, as far as that tells, where 24 units at most can be among the best.
-///
+/// Beyond Kubernetes, unless rule::kubernetes: of several placements it takes the one whose victims cost least (broken budgets,
+/// highest priority, the host's `lost_work`, groups disturbed, pods), Kubernetes' own where that decides nothing; and no victim can
+/// be put back in the end without fewer members finding room anywhere (as far as a search of 65,536 placements of members can
+/// tell). If members differ, no other victims cost less at all, as far as that search tells, where at most 24 units can be among
+/// the best.
 /// kube_release::v1_36: the whole cycle is run anew for each unit; pods alone have their own priority, those of any group rank above
 /// others; a unit is charged to budgets up to the first that has no room; groups with a topology never preempt; one member with
 /// preemption policy Never forbids it.

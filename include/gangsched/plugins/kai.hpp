@@ -15,18 +15,18 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// KAI-Scheduler's policy on the queues of the cluster (docs/queues/kai.md): whose turn it is, what a queue may hold, and who goes or
-/// moves so that a job fits.
+/// KAI-Scheduler's policy on the queues of the cluster (docs/queues/kai.md): whose turn it is, what a queue may hold, and which jobs go or
+/// move so that another job fits.
 ///
 /// A job is a tree of groups, or a pod without a group; its pod sets are the groups of pods in it, with their minimums. It is preemptible
 /// below `non_preemptible_from`. Resources are cpu, memory and GPUs, with shares of them (`device_request::milli`) and MIG instances. Of a
 /// queue KAI reads guaranteed (deserved; `kai_snapshot::unbounded`: as much as there is), limit and weights of all nodes together,
 /// priority and minimum run times. Queues are as old as their rows. Fair shares are divided anew at each question.
 ///
-/// Who is admitted stays within the limits on the way up, and, if not preemptible, within what is deserved there. For a job that finds no
-/// nodes, in this order: room that others are leaving anyway; preemptible jobs move closer together (`consolidate`); who holds more than
-/// its fair share gives back (`reclaim`); lower priorities of the same queue go (`preempt`). Victims are taken in the reverse order of
-/// queues and jobs, surplus pods one by one, then whole jobs; those that find another place are moved there.
+/// An admitted job keeps within the limits of its queue and those above, and if it is not preemptible, within what is deserved there. A job
+/// that finds no nodes tries, in this order: room that leaving pods free anyway; moving preemptible jobs closer together (`consolidate`);
+/// taking from queues above their fair share (`reclaim`); evicting lower priorities of its own queue (`preempt`). Victims are taken in
+/// reverse order of queues and jobs: surplus pods one by one, then whole jobs. Victims that find another place are moved there.
 class kai_policy {
  public:
   static constexpr std::string_view name = "Kai";

@@ -19,17 +19,17 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Kueue's policy on the queues of the cluster (docs/queues/kueue.md): which workload may start, on nodes of which flavors, and who has to
 /// go for it.
 ///
-/// A workload is a tree of groups, or a pod without a group. It asks for all of its pods; where there is no quota for them, and nobody who
-/// could go for them, for fewer, down to the minimums of its gangs (partial admission). Once somebody of it runs others join one by one.
-/// Queues without others below are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads quotas (guaranteed, limit,
-/// borrowing and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A resource of which no
-/// queue has quota is free. Pods without a queue are free of all of this and go first.
+/// A workload is a tree of groups, or a pod without a group. It asks for all of its pods. If there is neither quota nor victims for them,
+/// it asks for fewer, down to the minimums of its gangs (partial admission). Once some of its pods run, others join one by one. Queues
+/// without children are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads quotas (guaranteed, limit, borrowing
+/// and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A resource of which no queue has quota
+/// is free. Pods without a queue are free of all of this and go first.
 ///
-/// Admission refuses who gets no flavors, now or by preemption, and in a queue with strict heads who is not the first that waits. The
-/// filter, by flavor of the node, lets pods go to nodes of the flavors that are theirs as things stand, in trials too. Victims are
-/// Kueue's, whole workloads, if the workload finds nodes when they are gone; where it does not, they are looked for among those on fewer
-/// nodes. Where quota is there and nodes are not, other plugins may make room (DefaultPreemption, GroupPreemption, later in the profile).
-/// It orders the queue, so that it stands in a profile instead of PrioritySort.
+/// Admission refuses a workload that gets no flavors now or by preemption, and, in a queue with strict heads, one that is not the first
+/// that waits. The filter checks the flavor of the node: pods go only to nodes of flavors that are theirs as things stand, in trials
+/// too. Victims are Kueue's, whole workloads, if the workload finds nodes once they are gone; if not, they are looked for among those on
+/// fewer nodes. Where quota is there and nodes are not, other plugins may make room (DefaultPreemption, GroupPreemption, later in the
+/// profile).
 class kueue_policy {
  public:
   static constexpr std::string_view name = "Kueue";
@@ -39,7 +39,7 @@ class kueue_policy {
 
   struct options {
     queues::kueue::fair_sharing_options fair_sharing = {};
-    /// Without it a gang asks for its minimum, and for everybody above that alone.
+    /// If false, a gang asks for its minimum, and for each pod above that separately.
     bool partial_admission = true;
     /// Queues in which namespaces that used less in the past go first (admission fair sharing), by what `kueue_local_usage` writes of them.
     std::vector<std::string> by_local_usage = {};
@@ -57,7 +57,7 @@ class kueue_policy {
   [[nodiscard]] bool less(const queued& a, const queued& b) const noexcept {
     return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
   }
-  /// Its row, and where past usage counts its namespace; −1 without one.
+  /// The row of the pod's queue, and its namespace if past usage counts there; −1 without a queue.
   [[nodiscard]] std::int64_t queue_of(const pod_info& pod) const {
     const auto queue = pod.queue();
     if (!queue) return -1;

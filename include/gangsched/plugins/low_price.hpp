@@ -12,8 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// Cheap nodes first. The cost of a node is its price, or the part of it that the pod takes: the larger of request/allocatable of CPU and
 /// of memory, times the price, rounded down. Score: 100·(most − cost)/(most − least) over the feasible nodes that have a price, rounded
-/// down; 100 if all cost the same, 0 for nodes without a price. Column: docs/load.md. Of prices of power by the hour the host feeds the new
-/// one when the hour comes.
+/// down; 100 if all cost the same, 0 for nodes without a price. Column: docs/load.md. If prices change by the hour, such as those of power,
+/// the host writes the new one when the hour comes.
 class low_price {
  public:
   static constexpr std::string_view name = "LowPrice";

@@ -12,7 +12,7 @@ class node_ports {
   using points = implements<point::requeue, point::pre_filter, point::filter>;
   static constexpr events wakes_on = events::node_added | events::pod_removed;
 
-  /// Any new node; a pod that leaves a port which this one wants.
+  /// Woken by any new node, and by a pod that leaves and frees a port that this pod wants.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     return e.what == events::node_added || conflict(pod, e.old_pod->spec().ports) ? hint::queue : hint::skip;
   }

@@ -68,7 +68,7 @@ class node_resources_fit {
   };
   using room = node_view<reads::allocatable | reads::usage>;
 
-  /// A pod that leaves, or asks for less of what this one wants; a node on which it would fit were it empty: new, or with more of that.
+  /// Woken by a pod that leaves or requests less of what this one wants; by a new or grown node that would fit this pod if it were empty.
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
     for (const amount& wanted : pod.requests()) {

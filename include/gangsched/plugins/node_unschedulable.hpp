@@ -5,8 +5,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Nobody goes to a cordoned node who does not tolerate the taint node.kubernetes.io/unschedulable:NoSchedule, which the node need
-/// not have (kube-framework 4, NodeUnschedulable).
+/// A pod goes to a cordoned node only if it tolerates the taint node.kubernetes.io/unschedulable:NoSchedule; the node need not have that
+/// taint (kube-framework 4, NodeUnschedulable).
 class node_unschedulable {
  public:
   static constexpr std::string_view name = "NodeUnschedulable";
@@ -15,7 +15,7 @@ class node_unschedulable {
 
   using tolerating = pod_part<pod_reads::tolerations>;
 
-  /// A node that is, or becomes, schedulable; a toleration of its own that does.
+  /// Woken by a node that is, or becomes, schedulable; and by a new toleration of the pod for a cordoned node.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     if (e.new_node == nullptr) return e.own && tolerates_cordon(pod) ? hint::queue : hint::skip;
     const bool was = e.old_node == nullptr || e.old_node->unschedulable();

@@ -4,16 +4,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' PreemptionToleration: DefaultPreemption, but pods of some priority classes need not go for everybody, nor at once
-/// (`priority_class_spec::minimum_preemptable`, `toleration_seconds`). It stands in a profile instead of DefaultPreemption.
+/// scheduler-plugins' PreemptionToleration: DefaultPreemption, but pods of some priority classes need not go for every preemptor, nor at
+/// once (`priority_class_spec::minimum_preemptable`, `toleration_seconds`). Its place in a profile is that of DefaultPreemption.
 ///
-/// A pod without a class is a victim as ever; so is one for a preemptor whose priority is at least the class's minimum. For others it is
-/// exempt for so many seconds from its start, for ever if they are negative, and while it has not started; and from preemptors that may
-/// not preempt. Somebody whose class is gone is nobody's victim (upstream: an error, which ends the search on that node).
+/// A pod without a priority class is a victim as usual. A pod with one is exempt from preemptors that may not preempt; and from those below
+/// the class's minimum for so many seconds from its start: for ever if negative, and until it has started. If its class does not exist any
+/// more, the pod is no victim at all (upstream: an error, which ends the search on that node).
 ///
-/// Victims are found node by node as by DefaultPreemption and compared as there (kube-framework 8.5), also groups that go as a whole; a
-/// unit goes if none of its pods is exempt. Nothing is remembered, because time passes: O(nodes) trials. When the time of an exemption is
-/// over wakes nobody; who waits is tried again after five minutes, or when something else helps.
+/// Victims are found node by node as by DefaultPreemption and compared as there (kube-framework 8.5), also groups that go as a whole; such
+/// a unit goes only if none of its pods is exempt. Nothing is remembered, because time passes: O(nodes) trials. The end of an exemption
+/// wakes no pod; waiting pods are tried again after five minutes, or when something else helps.
 class preemption_toleration {
  public:
   static constexpr std::string_view name = "PreemptionToleration";

@@ -38,7 +38,7 @@ class topology_placement {
   }
 
  private:
-  /// The one value that members with a node have; "" without such members.
+  /// The one value shared by all members that have a node; "" if no member has one.
   static status shared_domain(const group_view& group, const std::string& key, std::string& value) {
     status said;
     bool any = false;

@@ -23,10 +23,10 @@ class volcano_books;
 /// of those above hold, too. A job is a tree of groups, or a pod without a group. Of more than 13 kinds of devices those count that quotas
 /// name first. Pods without a queue are free of all of this, go first, and are no victims.
 ///
-/// Who may start is asked at admission (enqueue), what a queue deserves, or its limit, by the filter as things stand, in trials too; with
-/// pods counted that are nominated. For a job that finds no nodes others of its queue go (preempt), or of other queues (reclaim), as far
-/// as the plugins of the tiers let them: node by node, task by task, until it fits, and only if enough of it does. Queues are counted as in
-/// `volcano_books`; a search for victims costs O(pods on nodes), and O(tasks · nodes) filters.
+/// Admission asks whether a job may start (enqueue). The filter holds what its queue deserves, or the queue's limit, as things stand, in
+/// trials too; nominated pods are counted. For a job that finds no nodes other pods of its queue go (preempt), or pods of other queues
+/// (reclaim), as far as the plugins of the tiers let them: node by node, task by task, until it fits, and only if enough of it does. Queues
+/// are counted as in `volcano_books`; a search for victims costs O(pods on nodes), and O(tasks · nodes) filters.
 class volcano_policy {
  public:
   static constexpr std::string_view name = "Volcano";
@@ -54,7 +54,7 @@ class volcano_policy {
     if (by_priority_ && a.priority != b.priority) return a.priority > b.priority;
     return a.arrival < b.arrival;
   }
-  /// Its queue's, or its job's if somebody of it is on a node; −1 without a queue.
+  /// The number of the pod's queue, or of its job if the job has a pod on a node; −1 without a queue.
   [[nodiscard]] GANGSCHED_API std::int64_t queue_of(const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
                                                 const cluster_view& cluster) const;

@@ -25,11 +25,11 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// stand in queues without children; those without a queue are free of all of this, and go first. Of more than 32 resources those count
 /// that quotas name first.
 ///
-/// Applications are counted at admission; the filter holds maxima and limits of users as things stand, in trials too. Victims are
-/// `queues::yunikorn::preemptor`'s, ask by ask; they go only if filters then let the pod onto the node, and the whole minimum of a group.
-/// Books are kept up with changes (`yunikorn_books`); a search for victims of a group copies them. Where a maximum is lowered nobody
-/// goes by himself: the host asks `over_quota`. A pod that has to be on one node by its name, as those of DaemonSets, has whoever may go
-/// there evicted (`required_node_victims`).
+/// Applications are counted at admission; the filter holds maxima and limits of users as things stand, in trials too. Victims are chosen by
+/// `queues::yunikorn::preemptor`, ask by ask. They go only if filters then let the pod onto the node, and for a group only if its whole
+/// minimum fits. Books follow changes (`yunikorn_books`); a search for victims of a group copies them. If a maximum is lowered no pod goes
+/// by itself: the host asks `over_quota`. A pod that must be on one node by its name, as those of DaemonSets, has pods that may go evicted
+/// there (`required_node_victims`).
 class yunikorn_policy {
  public:
   static constexpr std::string_view name = "YuniKorn";
@@ -68,10 +68,10 @@ class yunikorn_policy {
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  /// Who has to go because a queue has been above its maximum, which was lowered, for as long as `quota_preemption` says
-  /// (`queues::yunikorn::over_quota_victims`; the hour in which they came is not looked at). The host asks between cycles,
-  /// every few seconds, and takes the pods off their nodes; who leaves already counts as gone, and members of a group that goes as a whole
-  /// stay. If memory runs out, the watch is as it was. O(queues), and where one is due O(pods in it · log pods).
+  /// The pods that have to go because their queue has been above its lowered maximum for as long as `quota_preemption` says
+  /// (`queues::yunikorn::over_quota_victims`; the hour in which pods came is not looked at). The host asks between cycles, every few
+  /// seconds, and takes the pods off their nodes; pods that leave already count as gone, and members of a group that goes as a whole stay.
+  /// If memory runs out, the watch is as it was. O(queues), and where a queue is due O(pods in it · log pods).
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> over_quota(const cluster& of, instant now,
                                                              queues::yunikorn::quota_watch& watch) const;
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> over_quota(const cluster_view& of, instant now,

@@ -7,7 +7,7 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/core/instant.hpp"
 
-/// What a host reads and says that takes entities off the queue and tries them itself.
+/// What a host that pops entities and tries them itself exchanges with the queue.
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// A pod, or a group as one, that was popped and has not come back.
@@ -22,7 +22,7 @@ struct attempt {
 struct rejected_by {
   std::vector<std::string> unschedulable_plugins = {};
   std::vector<std::string> pending_plugins =
-      {};  ///< who only wait for something: what they wait for cuts the backoff short
+      {};  ///< plugins that only wait for an event: that event cuts the backoff short
 };
 
 enum class queue_place : std::uint8_t {

@@ -29,7 +29,7 @@ struct node_verdict {
   std::int64_t total = 0;
 };
 
-/// A member of a group that finds no node beside those before it.
+/// A group's member that finds no node once the members before it have theirs.
 struct member_lack {
   pod_id pod;
   std::string name;
@@ -43,7 +43,7 @@ struct explanation {
   // A pod that a pre-enqueue, admission or pre-filter hook rejected never met the filters.
   std::string rejected_by;
   gangsched::code code = gangsched::code::success;
-  /// Of a pod whose group was rejected as one: who finds no node in the group's nearest placement, this one included if it is one of them.
+  /// If the pod's group was rejected as one: the members that find no node in the group's nearest placement; this pod may be one of them.
   std::vector<member_lack> lacks;
 };
 
@@ -68,8 +68,8 @@ struct why_rejected {
   pod_id member;
   std::string member_name;
   std::size_t placed = 0;  ///< members that had a node by then
-  /// What post_filter hooks said who found no room either: "preemption: 0/5 nodes are available: 3 No preemption victims found for incoming
-  /// pod, 2 Preemption is not helpful for scheduling."; only with `scheduler_options::count_reasons`.
+  /// What post_filter hooks that found no room either said: "preemption: 0/5 nodes are available: 3 No preemption victims found for
+  /// incoming pod, 2 Preemption is not helpful for scheduling."; only with `scheduler_options::count_reasons`.
   std::string post_filter;
   /// In kube-scheduler's words: "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu.", and what post_filter hooks
   /// said; of a group its reason, and that of the member.

@@ -13,7 +13,7 @@
 #include "gangsched/framework/decision.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-/// What a scheduler tells whoever watches it: after each call of the host's what was done in it, step by step.
+/// What a scheduler tells its observer: after each of the host's calls, what that call did, step by step.
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Calls of the host's that are told.
@@ -94,7 +94,7 @@ struct GANGSCHED_API observed_step {
   std::span<const decision> decisions;  ///< that were made in this step
   std::string_view note = {};           ///< what the host said: of an answer that is an error
 
-  /// Whether one of its decisions evicts @p who: such a pod's nomination is the end of what was promised to it, no attempt. O(decisions).
+  /// Whether a decision of this step evicts @p who: its nomination is then no attempt, but the end of what it was promised. O(decisions).
   [[nodiscard]] bool evicts(pod_id who) const noexcept;
 };
 
@@ -128,10 +128,10 @@ struct observed_hook {
   bool helps = false;
 };
 
-/// Watches a scheduler (`scheduler::observe`). Whatever it does changes no decision. It is called from inside the scheduler's calls, when
-/// what they do is done: like a hook, it may ask the cluster, and of the scheduler `why`, `counts`, `next_deadline` and `statistics`; what
-/// would change anything is refused (errc::busy). What it throws is swallowed and counted (`engine_statistics::observer_errors`): the call
-/// stands, and it is told of the next one. It is called by whichever thread calls the scheduler.
+/// Watches a scheduler (`scheduler::observe`) and changes no decision, whatever it does. It is called on the thread that calls the
+/// scheduler, inside that call, when its work is done. Like a hook it may ask the cluster, and of the scheduler `why`, `counts`,
+/// `next_deadline` and `statistics`; a call that would change something is refused (errc::busy). What it throws is swallowed and counted
+/// (`engine_statistics::observer_errors`): the scheduler's call stands, and the observer is told of the next one.
 class GANGSCHED_API observer {
  public:
   observer() = default;
@@ -139,23 +139,23 @@ class GANGSCHED_API observer {
   observer& operator=(const observer&) = delete;
   virtual ~observer() = default;
 
-  /// The time, in nanoseconds since when it likes: the library has no clock of its own. Asked where steps begin and end, and around hooks
-  /// that are measured. 0, as here, measures nothing.
+  /// The time in nanoseconds, from any starting point: the library has no clock of its own. Asked where steps begin and end, and around
+  /// hooks that are measured. 0, the default, measures nothing.
   [[nodiscard]] virtual std::uint64_t now_ns() noexcept { return 0; }
-  /// A call of the host's did something, or could have. Not told: questions (`explain`, `why`, …), calls that were refused, and those that
-  /// ended for want of memory.
+  /// A call of the host's did something, or could have. Not told: questions (`explain`, `why`, …), calls that were refused, and calls that
+  /// ran out of memory.
   virtual void called(const observed_call& what) { static_cast<void>(what); }
-  /// In the middle of a call, which it must not disturb. Only of profiles made with `measure_hooks`.
+  /// A hook ran. Called in the middle of a scheduler's call, which it must not disturb. Only of profiles made with `measure_hooks`.
   virtual void hook_ran(const observed_hook& what) noexcept { static_cast<void>(what); }
   /// Whether hooks are to be timed until the next call ends; asked before each. kube-scheduler times one attempt in ten.
   [[nodiscard]] virtual bool times_hooks() noexcept { return true; }
 };
 
-/// Tells several observers, in order, and goes by the clock of the first that has one. One that throws keeps none from the others: the
-/// first exception goes on when all were told.
+/// Tells several observers, in order, and uses the clock of the first that has one. If one throws, the others are told all the same, and
+/// the first exception is thrown on afterwards.
 class GANGSCHED_API observer_list final : public observer {
  public:
-  /// They live longer than the list; null ones are left out.
+  /// The observers must live longer than the list; null ones are left out.
   observer_list(std::initializer_list<observer*> all);
   [[nodiscard]] std::uint64_t now_ns() noexcept override;
   void called(const observed_call& what) override;

@@ -20,28 +20,28 @@ enum class timer_rule : std::uint8_t {
   by_host,  ///< `flush_backoff` and `flush_unschedulable` only, as kube-scheduler's two timers do
 };
 
-/// What happens when an incomplete gang finds no room because incomplete ones after it hold it in the permit room. First are gangs with
-/// running members, then priority decides, then age.
+/// What happens when an incomplete gang finds no room because incomplete gangs after it hold it in the permit room. Gangs with running
+/// members come first, then those of higher priority, then the older ones.
 enum class hold_rule : std::uint8_t {
   older_first,  ///< it takes their reservations back, the last one's first, until it fits (default)
   timers_only,  ///< both hold until their timeout, as in kube-scheduler
 };
 
-/// For whom nodes are reserved that have no room yet, while others start that do not put this off.
+/// Which entities have nodes reserved that have no room yet, while others that do not delay them may start.
 enum class backfill_rule : std::uint8_t {
   none,          ///< nobody: whoever fits starts, however long others have waited (default)
   easy,          ///< the first in the order of the queue of those that found no room (EASY: Lifka, JSSPP 1995)
   conservative,  ///< everybody who found no room
 };
 
-/// Times below nothing count as nothing.
+/// Negative times count as 0.
 struct scheduler_options {
   std::uint64_t seed = 0;  ///< of uniform ties
   tie_rule ties = tie_rule::uniform;
   instant initial_backoff = std::chrono::seconds{1};  ///< doubles with every failure …
-  /// … up to this. Room that a whole group may fit in ends the group's backoff. Under `wake_rule::hints`, as in kube-scheduler, it does
-  /// not, and a group's is up to this times the square root of how many of its members wait. 0 turns backoff off: who was rejected is
-  /// tried at the next change that can help, and whose attempt ended in an error as soon as time moves.
+  /// … up to this. A group's backoff ends early at room that the whole group may fit in. Under `wake_rule::hints`, as in kube-scheduler, it
+  /// does not, and its bound is this times the square root of how many members wait. 0 turns backoff off: a rejected entity is tried at the
+  /// next change that can help, one whose attempt ended in an error as soon as time moves.
   instant max_backoff = std::chrono::seconds{10};
   /// Ends of backoffs are rounded down to a multiple of this, and hold until that window is over; pods whose backoffs end in the
   /// same window are tried early in the order of the queue. kube-scheduler's window is a second; 0 for exact ends.
@@ -51,28 +51,28 @@ struct scheduler_options {
   timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
-  /// Nodes that may be tried in vain for a mixed gang or a tree that placing one after another refuses; 0: it is refused at once. Of
-  /// asking which members' amounts go together on which nodes 256 steps count as one node tried.
+  /// How many nodes may be tried in vain for a mixed gang or a tree that cannot be placed one after another; 0: it is refused at once. Of
+  /// the check which members' amounts go together on which nodes, 256 steps count as one node tried.
   std::uint64_t search_budget = 10'000;
-  /// Who finds no room, and would by what is expected to end until then (`pod_spec::expected_run_time`), gets the nodes that it fits on
-  /// first reserved from then on, as nominations (`cluster::reserved_from`). Others start there only if they are expected to end before,
-  /// or fit beside it; those of a higher priority do as they like. What has run longer than expected may end at any moment.
+  /// An entity that finds no room, but would once running pods end as expected (`pod_spec::expected_run_time`), gets the nodes that it fits
+  /// on first reserved from that time on, as nominations (`cluster::reserved_from`). Others start there only if they are expected to end
+  /// before, or fit beside it; higher priorities are not bound. A pod that has run longer than expected may end at any moment.
   backfill_rule backfill = backfill_rule::none;
-  /// Who has waited longer than this, and cannot be told when it will have room, gets nodes reserved at once, those from which least has
-  /// to go: nobody enters them until it starts. For one at a time, the first in the order of the queue.
+  /// An entity that has waited longer than this, and of which no time of room is known, gets nodes reserved at once: those from which the
+  /// least has to go. No other pod enters them until it starts. For one at a time, the first in the order of the queue.
   instant max_overtake = instant::max();
-  /// How long victims of preemption may stay after they were told (`decision_kind::notice`), to end by themselves or to save what they have
-  /// done: then they are evicted, unless those they were to make room for have found other room, or gone (`decision_kind::withdraw`).
-  /// 0: they are evicted at once.
+  /// How long victims of preemption may stay after they were told (`decision_kind::notice`), to end by themselves or to save their work.
+  /// Then they are evicted, unless the pods that they make room for have found other room or are gone (`decision_kind::withdraw`). 0: they
+  /// are evicted at once.
   instant eviction_notice{0};
   /// Class indexes kept; the least recently used goes. Each takes about 25 bytes a node. 0: 64, and of fewer than 100,000 nodes as many
   /// more as take no more memory than those would, up to 512.
   std::size_t indexed_classes = 0;
-  /// A class index is built of so many nodes at a time (at least 1), and until it is whole pods of the class are placed without it, on the
-  /// same nodes: bounds how long a call takes. It is built at once for who is placed among given nodes only, and where all are asked.
+  /// A class index is built of so many nodes at a time (at least 1), to bound how long a call takes; until it is whole, pods are placed on
+  /// the same nodes without it. It is built at once for pods placed among given nodes only, and where all nodes are asked.
   std::size_t indexed_at_once = 32'768;
-  /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the filter that
-  /// rejects a node, where a node changes that a class kept in an index cannot use, and a text or two a reject.
+  /// Every reject says how many nodes gave which reason (`scheduler::why`), without asking again. Costs one more call of the rejecting
+  /// filter whenever a node changes that an indexed class cannot use, and a text or two per reject.
   bool count_reasons = false;
   bool check_hooks =
       false;  ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors

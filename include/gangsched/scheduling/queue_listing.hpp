@@ -18,8 +18,8 @@ struct queued_entity {
   group_id group;          ///< set if it is a group
   std::uint32_t pods = 1;  ///< that wait with it
   queue_standing standing;
-  /// Why it waits, in the words of its last attempt if they are counted (`why_rejected::text`); else a group's own reason, or what the host
-  /// said when it failed; "" if nobody said anything.
+  /// Why it waits: its last attempt's words if reasons are counted (`why_rejected::text`); else the group's own reason, or what the host
+  /// said at `fail`; empty if there is no reason.
   std::string why;
 };
 
@@ -33,7 +33,7 @@ struct pending_pods {
     std::size_t pods = 0;
   };
   std::vector<rejected> by_plugin;
-  /// Events that are kept for attempts of the host's that are under way, in Kubernetes' words.
+  /// Events that are kept for the host's attempts under way, in Kubernetes' words.
   struct kept_event {
     std::string_view event;
     std::size_t number = 0;

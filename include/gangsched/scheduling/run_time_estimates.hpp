@@ -21,31 +21,31 @@ struct run_time_options {
   std::size_t most_keys = 100'000;  ///< beyond it the key goes of which nobody ended for longest
 };
 
-/// How long jobs are expected to run, for `pod_spec::expected_run_time` where nobody says it: a quantile of how long those like it ran
-/// that ended last. Which those are the host says by keys, from the most particular to the most general: "alice/train", "alice", "queue a".
-/// (Tsafrir, Etsion and Feitelson, Backfilling using system-generated predictions rather than user runtime estimates, 2007, take the mean
-/// of the user's last two.) It stands beside a scheduler, which knows nothing of it; the same calls give the same answers.
+/// How long jobs are expected to run, for `pod_spec::expected_run_time` where nobody says it: a quantile of the last run times of similar
+/// jobs. The host says by keys what is similar, from the most particular to the most general: "alice/train", "alice", "queue a". (Tsafrir,
+/// Etsion and Feitelson, Backfilling using system-generated predictions rather than user runtime estimates, 2007, take the mean of the
+/// user's last two.) It stands beside a scheduler, which does not know of it; the same calls give the same answers.
 class GANGSCHED_API run_time_estimates {
  public:
   /// Counts and percent out of their range are moved into it.
   explicit run_time_estimates(const run_time_options& options = {});
 
-  /// Somebody ran so long and ended. (Who was stopped before, for somebody else or by a lost node, would say too little: leave him out.)
+  /// A job ran so long and ended. (Leave out jobs that were stopped early, for another job or by a lost node: their times say too little.)
   /// Negative times count as 0. O(keys · log keys known).
   void ended(std::span<const std::string_view> keys, instant ran);
-  /// Of the first of the keys of which enough have ended the ⌈percent · n / 100⌉-th shortest of its last n. Nothing if none has.
+  /// Takes the first key with enough ended jobs: the ⌈percent · n / 100⌉-th shortest of its last n runs. Nothing if no key has enough.
   /// O(keys · log keys known + remembered).
   [[nodiscard]] std::optional<instant> estimate(std::span<const std::string_view> keys) const;
 
-  /// What it learnt, to go on with after a restart: its keys, that first of which somebody ended last, with their runs, oldest first.
+  /// What it has learnt, to go on with after a restart: its keys, that of the latest end first, each with its runs, oldest first.
   struct learnt {
     std::string key;
     std::vector<instant> runs;
     friend bool operator==(const learnt&, const learnt&) = default;
   };
   [[nodiscard]] std::vector<learnt> save() const;
-  /// Instead of what it learnt by itself; of more than it remembers the last. Error: malformed (a key that comes twice, a negative time),
-  /// and nothing is changed.
+  /// Replaces what it has learnt; beyond its limits it keeps the keys and runs that ended last. Error: malformed (a key that comes twice, a
+  /// negative time), and nothing is changed.
   [[nodiscard]] result<void> restore(std::span<const learnt> from);
 
  private:

@@ -29,7 +29,7 @@ struct saved_past_pod {
   bool gated = false;
   model::saved_disks disks;
 };
-/// Who names one says 1 + its place; 0: none.
+/// Past objects. Other parts name one by 1 + its place; 0: none.
 struct saved_past {
   std::vector<saved_past_node> nodes;
   std::vector<saved_past_pod> pods;

@@ -3,7 +3,7 @@
 
 #include "gangsched/framework/extension_point.hpp"
 
-/// What lets those that the queue is about to give up for an attempt have one.
+/// Admission: whether an entity that was popped from the queue may have an attempt.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- admission
@@ -32,13 +32,13 @@ status admit(const P& plugin, const Who& who, const cluster_view& cluster, [[may
 }
 }  // namespace detail
 
-/// `status admit(const pod_info&, const cluster_view&) const` for pods that stand in the queue by themselves, `status admit(const
-/// group_view&, const cluster_view&) const` for groups that stand there as one (of a tree its root); one of them or both. Asked when
-/// somebody was popped, before the attempt: anything but success ends it there. Asked again at events that concern the plugin (`requeue`;
-/// without that all of them), and who would be let in then is woken. One that takes `const pod_view&` is asked for one pod of a class
-/// only. With a third parameter `instant` it is told when whom it is asked about would start: now, or when a node that backfill could
-/// reserve is expected to have room. With `std::string admission_words(const pod_info&, const cluster_view&) const` it says more to who
-/// asks `explain`: about a refusal, or what stands in the way of a pod that may try; nothing if there is nothing to say.
+/// `status admit(const pod_info&, const cluster_view&) const` for pods that are queued by themselves, `status admit(const group_view&,
+/// const cluster_view&) const` for groups that are queued as one (the root of a tree); one of them or both. Asked after the pop and before
+/// the attempt: anything but success ends the attempt there. Asked again at events that concern the plugin (`requeue`; without that hook
+/// all events): entities that would be admitted now are woken. A hook that takes `const pod_view&` is asked for one pod of a class only. A
+/// third parameter `instant` says when the entity would start: now, or when a node that backfill could reserve is expected to have room. An
+/// optional `std::string admission_words(const pod_info&, const cluster_view&) const` tells `explain` more: about a refusal, or what stands
+/// in the way of a pod that may try; empty if there is nothing to say.
 template <class P>
 concept admission_plugin = lists<P, point::admission> &&
                            (detail::admits<P, pod_info> || detail::admits<P, group_view>)&&(
@@ -52,8 +52,8 @@ struct extension_point<point::admission> {
   struct kernels {
     status (*admit_pod)(const void* self, const pod_info&, const cluster_view&, instant start) = nullptr;
     status (*admit_group)(const void* self, const group_view&, const cluster_view&, instant start) = nullptr;
-    bool admits_by_class = false;  ///< of pods: those of a class are told the same
-    bool admits_by_start = false;  ///< it goes by when whom it is asked about would start
+    bool admits_by_class = false;  ///< all pods of a class get the same answer
+    bool admits_by_start = false;  ///< the answer depends on when the entity would start
     std::string (*admission_words)(const void* self, const pod_info&, const cluster_view&) = nullptr;
   };
   template <class P>

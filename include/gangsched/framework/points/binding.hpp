@@ -53,8 +53,8 @@ GANGSCHED_PROBE(reserve)
 GANGSCHED_PROBE(unreserve)
 }  // namespace detail
 
-/// `status reserve(const new_reservation&)` after the choice, `void unreserve(const reservation&) noexcept` when it is taken back: in
-/// reverse order, idempotent, possibly without reserve. Runs inside the group's trial too. When the host removed the pod or its node,
+/// `status reserve(const new_reservation&)` after a node was chosen. `void unreserve(const reservation&) noexcept` takes it back: in
+/// reverse order, idempotent, possibly without reserve. Both also run inside a group's trial. When the host removed the pod or its node,
 /// unreserve is not called (there is nothing to look at); what was `add`ed to columns is taken back all the same.
 template <class P>
 concept reserve_plugin = lists<P, point::reserve> && requires(P p, const new_reservation& fresh, const reservation& r) {

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// Which nodes will do, and who has to go where none does.
+/// Which nodes are feasible, and which pods have to go where none is.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- pre_filter
@@ -123,26 +123,26 @@ struct filter_kernel {
   gangsched::shape shape = shape::none;
   reads facets = reads::nothing;
   pod_reads decided_by = pod_reads::everything;  ///< of the pod's class, beside the node's facets
-  /// The key, or the filter itself, is opaque: a keyed filter whose key wants everything.
+  /// Asked every time: a filter that is opaque, or a keyed filter whose key reads everything.
   bool opaque = false;
-  /// A keyed filter's groups are judged for the pod itself: others of its class may be told otherwise.
+  /// A keyed filter judges its groups for one pod: other pods of the class may get other verdicts.
   bool personal = false;
   /// Sets verdicts[row] = mark for every row of @p rows whose verdict is 0 and that is rejected; false if one is an error.
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::uint8_t* verdicts,
                std::uint8_t mark) = nullptr;
-  /// The same verdicts; false: not of these amounts.
+  /// The same verdicts for a block; false: the hook cannot judge these amounts.
   bool (*block)(const void* self, const hook_context&, filtered_block& nodes) = nullptr;
-  /// What the ranges of a block say of all its nodes. Null: nothing.
+  /// One verdict on all nodes of a block by its ranges. Null: the plugin has no such hook.
   block_verdict (*bound)(const void* self, const hook_context&, const amount_block& nodes) = nullptr;
   status (*one)(const void* self, const hook_context&, row_t row) = nullptr;
-  /// Null: the status has the only one.
+  /// All reasons of a rejection. Null: the status has the only one.
   void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
   std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
   bool (*idle)(const void* self, const hook_context&) = nullptr;
-  /// Of a personal one: whether others of the pod's class are told the same all the same.
+  /// Of a personal filter: whether other pods of this pod's class get the same verdicts nevertheless.
   bool (*by_class)(const void* self, const hook_context&) = nullptr;
-  /// Of one of a member: whether members of groups that are alike are told the same.
+  /// Of a personal filter, for a member: whether the same member of groups that are alike gets the same verdicts.
   bool (*by_alike_groups)(const void* self, const hook_context&) = nullptr;
   std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
   std::vector<amount> (*least_free)(const void* self, const hook_context&) = nullptr;
@@ -186,7 +186,7 @@ consteval bool keyed_filter_ok() {
     return false;
   }
 }
-/// Whether its groups are judged for a pod itself.
+/// Whether a keyed filter judges its groups for one pod instead of its class.
 template <class P>
 consteval bool personal() {
   if constexpr (keyed_filter_ok<P>()) {
@@ -203,23 +203,23 @@ consteval bool personal() {
 /// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
 /// const` judges each group at every pick, for the pod's class or, with pod_info, for the pod. success, unschedulable, unresolvable or
 /// error. One reason per status; a filter with more implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
-/// (Whether others of that pod's class are told the same all the same, `bool filter_by_class(pod_info) const` says: then they are not tried
-/// where it was rejected. `bool filter_by_alike_groups(pod_info, [cluster_view]) const`, of a member, says it of the same members of
-/// groups that differ in name, cookie and age only, and of which nobody has a node: one of these is tried, if the plugin
+/// (`bool filter_by_class(pod_info) const` says whether other pods of that pod's class get the same verdict nevertheless: then they are not
+/// tried where it was rejected. `bool filter_by_alike_groups(pod_info, [cluster_view]) const` says it, of a member, for the same member of
+/// groups that differ only in name, cookie and age and have no pod on a node: then one of these groups is tried, if the plugin
 /// `ignores_group_identity`.)
-/// One whose pre-filter would skip only as things stand: `bool filter_idle(pod_view, [data,] [cluster_view]) const`. One whose verdict
-/// changes as pods of the class come: `std::int64_t capacity(pod, [data,] node_view<…>) const`, how many the node takes at most, by
-/// what the filter reads; without it any number counts as possible, and groups are tried in more places than need be.
-/// One that reads nothing of a node but allocatable and usage can judge 64 at a time: `bool filter_block(pod_view, [const data&,]
-/// filtered_block&) const` comes to the same verdicts by plain loops; false where it cannot, and they are asked about one by one. And
+/// `bool filter_idle(pod_view, [data,] [cluster_view]) const` is for a filter whose pre-filter would skip only as things stand.
+/// `std::int64_t capacity(pod, [data,] node_view<…>) const` is for a verdict that changes as pods of the class come: how many the node
+/// takes at most, by what the filter reads. Without it any number counts as possible, and groups are tried in more places than need be.
+/// A filter that reads only allocatable and usage of a node can judge 64 at a time: `bool filter_block(pod_view, [const data&,]
+/// filtered_block&) const` finds the same verdicts by plain loops, or returns false, and the nodes are asked about one by one.
 /// `block_verdict filter_bound(pod_view, [const data&,] const amount_block&) const` says by the ranges of 64 that none is rejected, or all.
-/// One that rejects every node with less of something free (`node_view::free`) than the pod needs: `std::vector<amount>
-/// least_free(pod_view, [const data&]) const`, by which who was rejected is found when a node gets room; without it all are asked.
+/// A filter that rejects every node with less free (`node_view::free`) than the pod needs can have `std::vector<amount>
+/// least_free(pod_view, [const data&]) const`: by it rejected pods are found when a node gets room; without it all are asked.
 template <class P>
 concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
 
 namespace detail {
-/// A capacity is kept until the filter is asked again: it must not change by anything else.
+/// A capacity is kept until the filter is asked again, so it may read only what the filter reads.
 template <class P>
 consteval bool capacity_ok() {
   if constexpr (calls_capacity<P> && names_filter<P>) {
@@ -229,7 +229,7 @@ consteval bool capacity_ok() {
   return true;
 }
 
-/// A block has nothing but amounts.
+/// A block has only amounts, so a filter with filter_block may read nothing else of a node.
 template <class P>
 consteval bool filter_block_ok() {
   if constexpr (calls_filter_block<P> && names_filter<P>) {
@@ -257,7 +257,7 @@ consteval bool filter_bound_ok() {
   return true;
 }
 
-/// It is asked once for a class, so that it may see nothing that is not the class's own.
+/// least_free is asked once for a class, so it may read only what all pods of the class share.
 template <class P>
 consteval bool least_free_ok() {
   if constexpr (calls_least_free<P>) {

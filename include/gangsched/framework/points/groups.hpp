@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// Where groups go as one, and who has to go for them.
+/// Hooks for groups that are placed as one, and for making room for them.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- group_pre_filter
@@ -44,9 +44,9 @@ namespace detail {
 GANGSCHED_PROBE(generate_placements)
 }  // namespace detail
 
-/// `status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const`: the subsets of nodes the
-/// group may be placed in; skip if the plugin has no word on it. Several plugins' are intersected pairwise, their tiers added. Without
-/// any: all nodes. Asked for every group of a tree; those of a group lie within those of the group above it.
+/// `status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const`: the subsets of nodes that the group
+/// may be placed in; skip if the plugin does not restrict it. Placements of several plugins are intersected pairwise, their tiers added.
+/// Without any: all nodes. Asked for every group of a tree; placements of a group lie within those of the group above it.
 template <class P>
 concept generate_placements_plugin =
     lists<P, point::generate_placements> &&
@@ -122,9 +122,9 @@ GANGSCHED_PROBE(placement_bound)
 }  // namespace detail
 
 /// `std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const` in [0, 100] for each
-/// feasible placement, asked while the assignment stands. With `static constexpr bool relative_to_best = true` any number from 0 on:
-/// it counts as a percentage of the highest. `std::int64_t placement_bound(const placement_view&, const placement_demand&) const`,
-/// optional: no assignment scores more; placements that cannot win are then not tried. It depends on nothing else, and is kept.
+/// feasible placement, asked while the assignment stands. With `static constexpr bool relative_to_best = true` any number from 0 on: it
+/// counts as a percentage of the highest. Optional: `std::int64_t placement_bound(const placement_view&, const placement_demand&) const`,
+/// which no assignment scores above; placements that cannot win are then not tried. It is kept, so it may depend on nothing else.
 template <class P>
 concept score_placement_plugin =
     lists<P, point::score_placement> &&

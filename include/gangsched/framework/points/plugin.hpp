@@ -27,7 +27,7 @@ struct whole_plugin {
     std::int64_t weight = 1;
 
     void (*attach)(void* self, column_maker&) = nullptr;
-    reads columns = reads::nothing;  ///< the facets of those that it asked for when it was attached, and of queues
+    reads columns = reads::nothing;  ///< facets of the columns that attach asked for, and of queues
     bool reads_queues = false;       ///< what it says depends on queues: it is asked again when they change
     std::shared_ptr<void> (*make_data)() = nullptr;
     bool cycle_data = false;  ///< data belongs to one cycle, not to the class: reset before each

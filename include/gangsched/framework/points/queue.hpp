@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// What orders the queue, and lets in and wakes those who wait.
+/// Hooks that order the queue, keep pods out of it, and wake pods that wait.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- queue_sort
@@ -58,9 +58,9 @@ GANGSCHED_PROBE(queue_of)
 GANGSCHED_PROBE(queue_before)
 }  // namespace detail
 
-/// Several queues; at most one in a scheduler. `std::int64_t queue_of(const pod_info&) const`, or a symbol: in which one the pod stands, a
-/// group where its first pending member does. `bool queue_before(const queue_head&, const queue_head&, const cluster_view&) const`, a
-/// strict weak order: whose head goes first as the cluster is now. Of equal heads, and within a queue, queue_sort decides.
+/// Orders several queues; at most one such plugin in a scheduler. `std::int64_t queue_of(const pod_info&) const`, or a symbol: the pod's
+/// queue; a group is in that of its first pending member. `bool queue_before(const queue_head&, const queue_head&, const cluster_view&)
+/// const`, a strict weak order: whose head goes first as the cluster is now. Of equal heads, and within a queue, queue_sort decides.
 template <class P>
 concept queue_order_plugin =
     lists<P, point::queue_order> &&

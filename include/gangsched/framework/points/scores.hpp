@@ -61,19 +61,19 @@ struct score_kernel {
   reads facets = reads::nothing;
   pod_reads decided_by = pod_reads::everything;  ///< of the pod's class, beside the node's facets
   bool opaque = false;
-  bool raw_is_key = false;  ///< `one` says a key, which nobody wants to read
+  bool raw_is_key = false;  ///< `one` returns a key, which users are not shown
   /// Adds weight × score to totals[row] for every row; false if a score is outside [0, 100].
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::int64_t weight,
                std::int64_t* totals) = nullptr;
-  /// The same scores, without the weight; false: not of these amounts.
+  /// The same scores for a block, without the weight; false: the hook cannot rate these amounts.
   bool (*block)(const void* self, const hook_context&, scored_block& nodes) = nullptr;
-  /// What no node of the block is rated above, by its ranges. Null: nothing is known.
+  /// An upper bound of the scores of a block's nodes, by its ranges. Null: none is known.
   double (*bound)(const void* self, const hook_context&, const amount_block& nodes) = nullptr;
   /// The raw score, or the key.
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
   status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
-  /// What of any node `finish` reads, beside the groups and the pod's class. Nothing said: it may read whatever changes.
+  /// What `finish` reads of any node, beside the groups and the pod's class. No value: it may read anything that changes.
   std::optional<reads> finish_reads = {};
 };
 
@@ -129,11 +129,11 @@ consteval bool keyed_score_ok() {
 
 /// `std::int64_t score(pod, [const data&,] node) const`, in [0, 100], higher is better, times the plugin's weight. With
 /// `void normalize_score(pod, [data,] span<scored_group>) const` raw scores may be any integer; it sees each raw value once, with
-/// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, and
-/// skip says that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads
-/// nothing of a node but allocatable and usage can rate 64 at a time, by `bool score_block(pod, [const data&,] scored_block&) const`, as
-/// filters can judge; and by `double score_bound(pod, [const data&,] const amount_block&) const` say from the ranges of 64 what none of
-/// them is rated above.
+/// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, where skip
+/// means that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads
+/// only allocatable and usage of a node can rate 64 at a time, as filters can judge: `bool score_block(pod, [const data&,] scored_block&)
+/// const`. Optional beside it: `double score_bound(pod, [const data&,] const amount_block&) const`, a bound by the ranges of 64 that none
+/// of them is rated above.
 template <class P>
 concept score_plugin =
     lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
