@@ -53,7 +53,7 @@ func Example() {
 	// train-0: bind to node-a
 	// train-1: bind to node-b
 	// train-2: bind to node-a
-	// one-more: reject, 0/2 nodes are available: 2 over the limit of its queue.: queue research would use more nvidia.com/gpu than it may, 3: 1 would have to end
+	// one-more: reject, 0/2 nodes are available: 2 over the limit of its queue: queue research would use more nvidia.com/gpu than it may, 3: 1 would have to end
 }
 
 // What the README shows is the example, and what it says that this prints, word for word.

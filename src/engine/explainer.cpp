@@ -80,7 +80,9 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
 GANGSCHED_INLINE void explainer::add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const {
   if (plugin.admission_words == nullptr || state_->pods.state[pod] != pod_state::pending) return;
   const std::string words = plugin.admission_words(plugin.self.get(), pod_info{*state_, pod}, cluster_view{*state_});
-  if (!words.empty()) (why.summary += why.summary.ends_with('.') ? " " : ": ") += words;
+  if (words.empty()) return;
+  if (why.summary.ends_with('.')) why.summary.pop_back();
+  (why.summary += ": ") += words;
 }
 
 GANGSCHED_INLINE explanation explainer::explain(row_t pod) {

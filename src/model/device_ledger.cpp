@@ -297,8 +297,8 @@ GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
   }
 }
 
-/// What of @p held can be had for @p wants, with what is in use of the node then. What somebody else has is left out: the host is right that
-/// the pod runs there, and nobody else may lose what he has. What the node does not have is held as absent.
+/// What of @p held can be had for @p wants, with what is in use of the node then. What somebody else has is left out: the pod runs there as
+/// the host says, and nobody else may lose devices. What the node does not have is held as absent.
 GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants,
                                                                    std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {

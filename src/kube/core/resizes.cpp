@@ -5,9 +5,9 @@
 
 #include "gangsched/src/kube/core/objects.hpp"
 
-// In-place resizes of pods: what a pod requests while what it asks for is not yet what it has (component-helpers 0.36 resource.PodRequests with
-// UseStatusResources): of each resource the largest of what the spec requests, what kubelet has allocated and what runs; if the resize is
-// infeasible, of the last two.
+// In-place resizes of pods: what a pod requests while what it asks for is not yet what it has (component-helpers 0.36
+// resource.PodRequests with UseStatusResources): of each resource the largest of what the spec requests, what kubelet has
+// allocated and what runs; if the resize is infeasible, of the last two.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
