@@ -152,6 +152,7 @@ GANGSCHED_INLINE void class_index::replay() {
     if (!counts_capacity) return;
     const std::int64_t now = capacity_now(row, known);
     for (capacity_sums& sums : capacity_sums_) {
+      if (sums.lifetime.expired()) continue;
       if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
         sums.by_domain[domain] += now - capacity_[row];
       }
@@ -243,9 +244,10 @@ GANGSCHED_INLINE std::int64_t class_index::capacity(row_t row) {
 
 GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const domain_index& domains) {
   if (!counts_capacity_) count_capacities();
+  std::erase_if(capacity_sums_, [](const capacity_sums& one) { return one.lifetime.expired(); });
   auto sums = std::find_if(capacity_sums_.begin(), capacity_sums_.end(),
                            [&](const capacity_sums& one) { return one.of == &domains; });
-  if (sums == capacity_sums_.end()) sums = capacity_sums_.insert(sums, {&domains, 0, {}});
+  if (sums == capacity_sums_.end()) sums = capacity_sums_.insert(sums, {&domains, domains.lifetime(), 0, {}});
   if (sums->version != domains.version()) {
     sums->version = domains.version();
     sums->by_domain.assign(domains.size(), 0);

@@ -3,6 +3,7 @@
 #include "gangsched/engine/domain_index.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "gangsched/engine/class_index.hpp"
@@ -229,6 +230,23 @@ TEST_CASE("domains and the room in them are what a recount says, in trials and a
     rolled_back += w.rolled_back;
   }
   CHECK(rolled_back > 200);
+}
+
+TEST_CASE("room in domains of an index that is gone is not another's at its address", "[engine][domains]") {
+  watched w{1, {}};
+  std::optional<domain_index> domains;
+  for (const char* key : {"rack", "zone", "rack", "zone"}) {
+    domains.emplace(inside(w.now.cluster), key);
+    w.now.change();
+    domains->sync();
+    class_index& room = w.room_of(0);
+    REQUIRE(room.capacities(*domains).size() == domains->size());
+    for (domain_id domain = 0; domain < domains->size(); ++domain) {
+      std::int64_t sum = 0;
+      for (const row_t row : domains->rows(domain)) sum += room.capacity(row);
+      CHECK(room.capacities(*domains)[domain] == sum);
+    }
+  }
 }
 
 TEST_CASE("a change that moves nobody leaves the domains' version, and one that does moves it", "[engine][domains]") {

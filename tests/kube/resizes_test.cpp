@@ -14,8 +14,9 @@ namespace {
 const std::string infeasible = "conditions: [{type: PodResizePending, status: 'True', reason: Infeasible}], ";
 
 pod_spec pod(const std::string& spec, const std::string& status) {
-  const manifests all = fine("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: node1, " + spec +
-                             "}, status: {" + status + "}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: node1}}\n");
+  const manifests all =
+      fine("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: node1, " + spec + "}, status: {" +
+           status + "}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: node1}}\n");
   return all.pods.at(0).spec;
 }
 std::string app(const std::string& requests) {

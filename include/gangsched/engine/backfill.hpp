@@ -76,7 +76,9 @@ class GANGSCHED_API backfill {
 
   // For a call that may be abandoned: O(who is to be tried or looked for again).
   void remember() {
-    if (on()) before_ = offers_;
+    if (!on()) return;
+    before_ = offers_;
+    ends_.reserve(state_->pods.rows.room());  // `read_log` runs at the end of the call as well, where nothing may throw
   }
   void recall() noexcept {
     if (!on()) return;

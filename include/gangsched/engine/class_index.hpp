@@ -78,6 +78,7 @@ class GANGSCHED_API class_index {
   [[nodiscard]] std::uint32_t max_groups() const noexcept { return std::max(key_groups::usual, row_count_ / 4); }
   struct capacity_sums {
     const domain_index* of;
+    std::weak_ptr<const void> lifetime;  ///< of that index: once it has expired the sums are nobody's
     std::uint64_t version;
     std::vector<std::int64_t> by_domain;
   };

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ class GANGSCHED_API domain_index {
   void sync();
   /// Moves when the domains themselves, or who is in them, change.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  /// Expires when this index is destroyed: for whoever keeps its address. Another index may be at the same address later.
+  [[nodiscard]] std::weak_ptr<const void> lifetime() const noexcept { return lifetime_; }
 
   /// Moves when a node of the domain changes in any way; never 0.
   [[nodiscard]] std::uint64_t stamp(domain_id domain) const noexcept { return stamps_[domain]; }
@@ -44,6 +47,7 @@ class GANGSCHED_API domain_index {
   void recount(row_t row);
 
   const model::cluster_state* state_;
+  std::shared_ptr<const void> lifetime_ = std::make_shared<char>();
   std::string key_;
   std::uint64_t version_ = 0;
   std::uint64_t clock_ = 0;
