@@ -263,7 +263,12 @@ GANGSCHED_INLINE void device_claim::digest_into(digest& out) const {
   }
   for (const change& one : changes) out.add(one.word), out.add(one.more);
   out.add(static_cast<std::uint64_t>(static_cast<std::uint32_t>(link_points)));
-  for (const held_device& one : absent) out.add(one.id), out.add(static_cast<std::uint32_t>(one.request));
+  for (const held_device& one : absent) {
+    out.add(one.id), out.add(static_cast<std::uint32_t>(one.request)), out.add(one.bytes);
+    out.add(static_cast<std::uint32_t>(one.mig_start)), out.add(one.places.size()), out.add(one.capacities.size());
+    for (const std::uint32_t place : one.places) out.add(place);
+    for (const auto& [name, amount] : one.capacities) out.add(name), out.add(static_cast<std::uint64_t>(amount));
+  }
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -156,7 +156,7 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   const pod_class& cls = classes_[pods_.cls[pod]];
   device_state now = devices_of(node);
   if (!now) return false;
-  std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
+  std::vector<std::int64_t> words = words_of(node);
   now.used = words.data();
   const auto take = [&](const device_claim& one) {
     for (const device_claim::change& change : one.changes) words[change.word] += static_cast<std::int64_t>(change.more);

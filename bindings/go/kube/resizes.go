@@ -33,7 +33,8 @@ func infeasible(pod *corev1.Pod) bool {
 	return false
 }
 
-// ContainerRequests is what each container of the pod counts as, and each init container.
+// ContainerRequests is what each container of the pod counts as, and each init container: its requests, and while it is resized in place (of init
+// containers only sidecars are) what it was allocated and has as well.
 func ContainerRequests(pod *corev1.Pod) (containers, inits []corev1.ResourceList) {
 	never := infeasible(pod)
 	of := func(one *corev1.Container, statuses []corev1.ContainerStatus) corev1.ResourceList {

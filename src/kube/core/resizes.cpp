@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,24 +70,29 @@ bool read_resizes(reader& read, const place& of, pod_manifest& out) {
   if (status == nullptr || spec == nullptr) return true;
   const place at{status, &of, "status"};
   const bool infeasible = is_infeasible(*status);
-  const auto containers = [&](const char* statuses, const char* list, std::vector<container>& all, bool sidecars_only) {
+  std::map<std::string, actual_resources, std::less<>> all;  // by name: there may be as many as containers
+  for (const char* const statuses : {"containerStatuses", "initContainerStatuses"}) {
     const value* const found = status->find(statuses);
-    const value* const names = spec->find(list);
-    if (found == nullptr || names == nullptr || names->kind != value_kind::list) return true;
-    return read.items(place{found, &at, statuses}, [&](const place& item) {
+    const auto note = [&](const place& item) {
       actual_resources is;
       if (!read_actual(read, item, is)) return false;
-      for (std::size_t i = 0; i < all.size() && i < names->items.size(); ++i) {
-        const value* const name = names->items[i].find("name");
-        if (name != nullptr && name->text == is.name && (all[i].sidecar || !sidecars_only))
-          settle(all[i].requests, is, infeasible);
-      }
+      std::string name = is.name;
+      all.insert_or_assign(std::move(name), std::move(is));
       return true;
-    });
+    };
+    if (found != nullptr && !read.items(place{found, &at, statuses}, note)) return false;
+  }
+  const auto settle_each = [&](const char* list, std::vector<container>& of_pod, bool sidecars_only) {
+    const value* const names = spec->find(list);
+    if (names == nullptr || names->kind != value_kind::list) return;
+    for (std::size_t i = 0; i < of_pod.size() && i < names->items.size(); ++i) {
+      const value* const name = names->items[i].find("name");
+      const auto is = name == nullptr ? all.end() : all.find(name->text);
+      if (is != all.end() && (of_pod[i].sidecar || !sidecars_only)) settle(of_pod[i].requests, is->second, infeasible);
+    }
   };
-  if (!containers("containerStatuses", "containers", out.spec.containers, false) ||
-      !containers("initContainerStatuses", "initContainers", out.spec.init_containers, true))
-    return false;
+  settle_each("containers", out.spec.containers, false);
+  settle_each("initContainers", out.spec.init_containers, true);
   if (!out.spec.resources) return true;
   actual_resources whole;
   if (!read_actual(read, at, whole)) return false;

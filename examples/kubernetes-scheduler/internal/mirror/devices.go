@@ -28,9 +28,9 @@ type devices struct {
 	tolerated map[string][]resourcev1.DeviceToleration
 	// late claims are gone, or not as the library has them, which cannot be told while pods use them.
 	late map[*claim]struct{}
-	// on are those that are allocated, by node; those of nodes whose devices came or changed may not have what they should.
-	on     map[string]map[*claim]struct{}
-	looked map[string]struct{}
+	// on are those that are allocated, by node; came are nodes that came since that was looked at.
+	on   map[string]map[*claim]struct{}
+	came map[string]struct{}
 }
 
 type claim struct {
@@ -50,7 +50,7 @@ func newDevices() devices {
 		claims:  map[types.NamespacedName]*claim{},
 		late:    map[*claim]struct{}{},
 
-		on: map[string]map[*claim]struct{}{}, looked: map[string]struct{}{},
+		on: map[string]map[*claim]struct{}{}, came: map[string]struct{}{},
 		tolerated: map[string][]resourcev1.DeviceToleration{},
 	}
 }
@@ -64,7 +64,11 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 	for _, name := range slices.Sorted(maps.Keys(d.slices[node])) { // in one order, so that what is the same is not told again
 		all = append(all, d.slices[node][name])
 	}
-	return kube.Devices(all, slices.Collect(maps.Values(d.tolerated))...)
+	var tolerated [][]resourcev1.DeviceToleration
+	for _, name := range slices.Sorted(maps.Keys(d.tolerated)) {
+		tolerated = append(tolerated, d.tolerated[name])
+	}
+	return kube.Devices(all, tolerated...)
 }
 
 // SetSlice says that a slice came or changed, or with gone that it is no more. Those of devices that several nodes reach are left out.
@@ -82,7 +86,6 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 	if n := m.nodes[node]; n != nil {
 		m.tellNode(n)
 	}
-	m.devices.looked[node] = struct{}{}
 	m.changed = true
 }
 
@@ -203,38 +206,18 @@ func (d *devices) locate(c *claim) {
 	}
 }
 
-// lacks says whether a claim has not got what it is allocated of what its node has: it was told of first. The library does not come back to that.
-func (m *Mirror) lacks(c *claim) bool {
-	if c.id == 0 || m.cluster.ClaimNode(c.id) == 0 {
-		return true
-	}
-	has := map[string]bool{}
-	for _, device := range m.cluster.ClaimDevices(c.id) {
-		has[device.ID] = true
-	}
-	return slices.ContainsFunc(c.object.Status.Allocation.Devices.Results, func(one resourcev1.DeviceRequestAllocationResult) bool {
-		return !has[one.Driver+"/"+one.Pool+"/"+one.Device] && m.devices.find(c.node, &one) != nil
-	})
-}
-
-// settleNodes tells the library of claims again that lack something, with the pods that run there and use them.
+// settleNodes tells the library of claims again that were allocated on a node before that came. (Devices may come after both: the library knows whose they
+// are.)
 func (m *Mirror) settleNodes() {
-	for node := range m.devices.looked {
-		delete(m.devices.looked, node)
+	for node := range m.devices.came {
+		delete(m.devices.came, node)
 		if n := m.nodes[node]; n == nil || n.id == 0 {
 			continue
 		}
 		for c := range m.devices.on[node] {
-			if !m.lacks(c) {
-				continue
+			if c.id == 0 || m.cluster.ClaimNode(c.id) == 0 {
+				m.settleClaim(c)
 			}
-			for _, p := range m.byID {
-				if p.Object.Spec.NodeName != "" && p.Attempt == 0 && p.Name.Namespace == c.object.Namespace && claims(p.Object, c.object.Name) {
-					m.forget(p)
-					m.stuck[p] = struct{}{}
-				}
-			}
-			m.settleClaim(c)
 		}
 	}
 }

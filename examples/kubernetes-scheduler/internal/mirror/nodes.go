@@ -62,7 +62,7 @@ func (m *Mirror) tellNode(n *node) {
 		report(err, "a node is not as the library takes it", n.object)
 		return
 	}
-	m.devices.looked[n.object.Name] = struct{}{}
+	m.devices.came[n.object.Name] = struct{}{}
 	waiting := m.absent[n.object.Name]
 	delete(m.absent, n.object.Name)
 	for p := range waiting {
