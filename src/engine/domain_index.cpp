@@ -76,11 +76,4 @@ GANGSCHED_INLINE void domain_index::recount(row_t row) {
   }
 }
 
-GANGSCHED_INLINE domain_id domain_index::find(std::string_view value) const {
-  const auto at = std::lower_bound(values_.begin(), values_.end(), value,
-                                   [&](symbol one, std::string_view text) { return state_->names.text(one) < text; });
-  const bool there = at != values_.end() && state_->names.text(*at) == value;
-  return there ? static_cast<domain_id>(at - values_.begin()) : no_domain;
-}
-
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

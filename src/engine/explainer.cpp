@@ -1,10 +1,8 @@
 #include "gangsched/engine/explainer.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "gangsched/model/cluster_checks.hpp"
-#include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 

@@ -1,7 +1,5 @@
 #include "gangsched/engine/pod_cycle.hpp"
 
-#include <algorithm>
-
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {

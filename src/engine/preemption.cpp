@@ -6,7 +6,6 @@
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/restored_cluster.hpp"
-#include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "gangsched/core/tie_break.hpp"
 #include "gangsched/engine/picker.hpp"

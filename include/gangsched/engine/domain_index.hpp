@@ -28,7 +28,6 @@ class GANGSCHED_API domain_index {
   /// Domains are numbered in order of value.
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(values_.size()); }
   [[nodiscard]] std::string_view name(domain_id domain) const { return state_->names.text(values_[domain]); }
-  [[nodiscard]] domain_id find(std::string_view value) const;
   /// Its nodes, ascending.
   [[nodiscard]] std::span<const row_t> rows(domain_id domain) const noexcept {
     return {rows_.data() + first_[domain], first_[domain + 1] - first_[domain]};
