@@ -19,6 +19,11 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
   return options;
 }
 
+/// Of a list with an entry for each who stands in it, and those of who has moved on.
+[[nodiscard]] constexpr bool mostly_void(std::size_t entries, std::size_t standing) noexcept {
+  return entries > 64 + 2 * standing;
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE queue::queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
@@ -233,6 +238,14 @@ GANGSCHED_INLINE void queue::park(entity e, instant now, std::size_t members) {
   it.since = now;
   it.ready = backoff_end(now, it.failures, members);
   move(e, it, place::unschedulable);
+  // Void entries go when they are first, but whoever is first may wait long while others behind fail again and again.
+  if (detail::mostly_void(parked_.entries.size(), counts().unschedulable)) {
+    parked_.entries.erase(parked_.entries.begin(),
+                          parked_.entries.begin() + static_cast<std::ptrdiff_t>(parked_.front));
+    parked_.front = 0;
+    std::erase_if(parked_.entries,
+                  [&](const queue_entry& one) { return !current(one.who, one.ticket, place::unschedulable); });
+  }
   parked_.entries.push_back({now.count(), it.arrival, e, it.ticket});
 }
 
@@ -315,8 +328,13 @@ GANGSCHED_INLINE bool queue::later(const timer& a, const timer& b) const noexcep
 }
 
 GANGSCHED_INLINE void queue::arm(std::vector<timer>& heap, entity e, const queue_item& it) {
+  const auto order = [&](const timer& a, const timer& b) { return later(a, b); };
+  if (detail::mostly_void(heap.size(), counts().backoff)) {  // as in `park`
+    std::erase_if(heap, [&](const timer& one) { return !current(one.who, one.ticket, it.where); });
+    std::make_heap(heap.begin(), heap.end(), order);
+  }
   heap.push_back({later_by(it.ready, options_.backoff_window), describe(e, it), e, it.ticket});
-  std::push_heap(heap.begin(), heap.end(), [&](const timer& a, const timer& b) { return later(a, b); });
+  std::push_heap(heap.begin(), heap.end(), order);
 }
 
 GANGSCHED_INLINE void queue::drop_void(std::vector<timer>& heap, place where) {

@@ -1,4 +1,5 @@
 // What the calls of the host's loop allocate once everything has been seen: a program of its own, because it counts for all of it.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <new>
@@ -19,10 +20,11 @@
 #endif
 
 namespace {
-std::size_t allocations = 0;
+std::size_t allocations = 0, largest = 0;
 
 void* counted(std::size_t size, std::size_t alignment) {
   ++allocations;
+  largest = std::max(largest, size);
   void* const made = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
                                     : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (made == nullptr) throw std::bad_alloc{};
@@ -243,6 +245,39 @@ TEST_CASE("what is not the choice itself allocates nothing where a kubelet align
   a_pod own = a_pod{"p"}.cpu(2).memory("10"), with_gpu = a_pod{"p"}.cpu(2).memory("10").gpus(1);
   own.spec.guaranteed = with_gpu.spec.guaranteed = true;
   check_steady(cluster, {own, with_gpu}, 20, true);
+}
+
+TEST_CASE("who fails again and again behind somebody who waits takes no more memory each time", "[allocations]") {
+  for (const bool in_gang : {false, true}) {
+    for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::hints}) {
+      gangsched::cluster cluster;
+      REQUIRE(cluster.add_node(a_node{"n"}.cpu(1)));
+      gangsched::scheduler by{cluster, profiles::kube_default(), {.ties = tie_rule::lowest_row, .wake = rule}};
+      instant now{0};
+      const auto reject = [&] {
+        std::size_t rejected = 0;
+        while (const cycle done = by.schedule_cycle(now)) rejected += done.decisions().size();
+        return rejected;
+      };
+      const auto add = [&](const char* name, int cpu) {
+        a_pod pod{name};
+        pod.cpu(cpu);
+        if (in_gang) pod.in(cluster.add_group(a_gang{name, 1}).value());
+        return cluster.add_pod(pod).value();
+      };
+      static_cast<void>(add("first", 2));
+      REQUIRE(reject() == 1);
+      const pod_id again[]{add("again", 3)};
+      largest = 0;
+      for (int i = 0; i < 20'000; ++i) {
+        now += std::chrono::nanoseconds{1};
+        REQUIRE(by.activate(again, now));
+        REQUIRE(reject() == 1);
+      }
+      INFO((in_gang ? "gang, " : "pod, ") << static_cast<int>(rule));
+      CHECK(largest < 64 * 1024);
+    }
+  }
 }
 
 TEST_CASE("quotas that are counted, divided and asked for admission allocate nothing", "[allocations]") {
