@@ -1,20 +1,44 @@
 #include "gangsched/engine/member_packing.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <tuple>
 
 #include "gangsched/core/hash.hpp"
+#include "gangsched/core/saturating_add.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+namespace detail {
+
+inline constexpr std::int64_t most_amount = std::numeric_limits<std::int64_t>::max();
+
+/// Of amounts that are not negative.
+[[nodiscard]] constexpr std::int64_t saturating_times(std::int64_t amount, std::uint32_t times) noexcept {
+  std::int64_t made = 0;
+  return __builtin_mul_overflow(amount, times, &made) ? most_amount : made;
+}
+
+/// What nodes have beyond the needs of all members is cut off where it would not fit into a sum: it makes no difference.
+GANGSCHED_INLINE void cut_to_needs(std::vector<member_packing::amounts>& free,
+                                   const std::vector<member_packing::kind>& kinds, std::size_t dim) {
+  std::int64_t sum = 0, needed = 0;
+  for (const member_packing::amounts& one : free) sum = saturating_add(sum, one[dim]);
+  if (sum != most_amount) return;
+  for (const member_packing::kind& one : kinds)
+    needed = saturating_add(needed, saturating_times(one.needs[dim], one.count));
+  for (member_packing::amounts& one : free) one[dim] = std::min(one[dim], needed);
+}
+
+}  // namespace detail
 
 GANGSCHED_INLINE member_packing::member_packing(std::vector<amounts> free, std::vector<kind> kinds, std::uint32_t least,
                                                 std::uint64_t steps)
     : kinds_(std::move(kinds)), least_(least), steps_(steps) {
   const std::size_t dims = free.empty() ? 0 : free.front().size();
   total_.assign(dims, 0);
-  for (const amounts& one : free) {
-    for (std::size_t d = 0; d < dims; ++d) total_[d] += one[d];
+  for (std::size_t d = 0; d < dims; ++d) {
+    detail::cut_to_needs(free, kinds_, d);
+    for (const amounts& one : free) total_[d] = saturating_add(total_[d], one[d]);
   }
   for (const kind& one : kinds_) members_ += one.count;
   order_.resize(kinds_.size());
@@ -43,7 +67,7 @@ GANGSCHED_INLINE member_packing::member_packing(std::vector<amounts> free, std::
   last_.assign(order_.size(), 0);
   for (std::size_t at = sequence_.size(); at-- > 0;) {
     const node_class& here = classes_[sequence_[at]];
-    for (std::size_t d = 0; d < dims; ++d) free_after_[at][d] = free_after_[at + 1][d] + here.free[d];
+    for (std::size_t d = 0; d < dims; ++d) free_after_[at][d] = saturating_add(free_after_[at + 1][d], here.free[d]);
     for (std::size_t k = 0; k < order_.size(); ++k) {
       if (here.may[k] != 0 && last_[k] == 0) last_[k] = at + 1;
     }
@@ -56,7 +80,7 @@ GANGSCHED_INLINE std::uint64_t member_packing::weigh(const amounts& some) const 
   for (std::size_t d = 0; d < some.size(); ++d) {
     if (total_[d] > 0) sum += static_cast<double>(some[d]) / static_cast<double>(total_[d]);
   }
-  return static_cast<std::uint64_t>(sum * (1 << 20));
+  return static_cast<std::uint64_t>(saturating_cast(sum * (1 << 20)));
 }
 
 /// What so many of those that are left need at least: of each amount for itself, by those that need least of it.
@@ -72,14 +96,15 @@ GANGSCHED_INLINE member_packing::amounts member_packing::least_needs(const count
     if (all > members) std::sort(each.begin(), each.end());
     std::uint32_t needed = members;
     for (const auto& [need, count] : each) {
-      sum[d] += need * std::min(needed, count);
+      sum[d] = saturating_add(sum[d], detail::saturating_times(need, std::min(needed, count)));
       needed -= std::min(needed, count);
     }
   }
   return sum;
 }
 
-/// Whether the nodes from that one on have too little, or too many members have none of them.
+/// Whether the nodes from that one on have too little, or too many members have none of them. (A sum that does not fit is the largest, and
+/// nothing is more than that.)
 GANGSCHED_INLINE bool member_packing::hopeless(const counts& left, std::uint32_t members, std::size_t from) const {
   std::uint32_t placeable = 0;
   for (std::size_t k = 0; k < order_.size(); ++k) placeable += last_[k] > from ? left[k] : 0;
@@ -116,7 +141,7 @@ bool member_packing::each_filling(const node_class& of, const counts& left, cons
   for (std::size_t d = 0; d < dims; ++d) {
     std::int64_t most = of.free[d] - so_far.waste[d];
     for (std::size_t k = at; k < order_.size() && most < at_least[d]; ++k) {
-      if (of.may[k] != 0) most += kinds_[order_[k]].needs[d] * left[k];
+      if (of.may[k] != 0) most = saturating_add(most, detail::saturating_times(kinds_[order_[k]].needs[d], left[k]));
     }
     if (most < at_least[d]) return true;
   }
@@ -233,7 +258,10 @@ GANGSCHED_INLINE member_packing::answer member_packing::cover_exactly() {
   pack(left, with.left);
   with.slack = free_after_[0];
   const amounts needs = least_needs(left, members_);
-  for (std::size_t d = 0; d < needs.size(); ++d) with.slack[d] -= needs[d];
+  for (std::size_t d = 0; d < needs.size(); ++d) {
+    if (with.slack[d] == detail::most_amount) return answer::unknown;  // how much may be wasted is not known
+    with.slack[d] -= needs[d];
+  }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     with.open.push_back(static_cast<std::uint32_t>(classes_[c].nodes.size()));
     amounts at_least = classes_[c].free;
