@@ -106,7 +106,8 @@ class GANGSCHED_API scheduler {
   /// Several profiles share one queue: a pod uses the profile that has its `scheduler_name`. Pods that name none of them are left to other
   /// schedulers, but what they use counts. @pre check(profiles)
   scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options = {});
-  /// Errors: malformed (no profile, a profile without exactly one queue sort, different queue sorts), duplicate (a scheduler name).
+  /// Errors: malformed (no profile, a profile without exactly one queue sort, different queue sorts), duplicate (a scheduler name),
+  /// out_of_range (more than 253 filters or 64 permit plugins, scores whose weights add up to more than 2^53 / 100).
   [[nodiscard]] static result<void> check(std::span<const kernel_table> profiles);
   scheduler(scheduler&&) noexcept;
   scheduler& operator=(scheduler&&) noexcept;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gangsched/framework/profile_limits.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -52,6 +53,7 @@ GANGSCHED_INLINE std::optional<error> profile_set::difference(std::span<const ke
       return error{errc::malformed, object, "queue_order",
                    "all profiles have the same queues: it is " + other + " elsewhere"};
     }
+    if (std::optional<error> wrong = gangsched::detail::beyond_limits(tables[i])) return wrong;
     for (std::size_t j = 0; j < i; ++j) {
       if (tables[j].scheduler_name == tables[i].scheduler_name)
         return error{errc::duplicate, object, "scheduler_name", "two profiles have it"};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/framework/profile_limits.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -79,6 +80,7 @@ GANGSCHED_INLINE result<kernel_table> runtime_profile::table() const {
   if (made.at(point::queue_order).size() > 1) {
     return error{errc::malformed, object, "plugins", "may have one plugin that orders several queues, not more"};
   }
+  if (std::optional<error> wrong = detail::beyond_limits(made)) return *std::move(wrong);
   return made;
 }
 

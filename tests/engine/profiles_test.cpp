@@ -1,4 +1,6 @@
 // Several profiles in one scheduler: pods name theirs, and those of other schedulers are left alone.
+#include <limits>
+
 #include "world.hpp"
 
 namespace gangsched::testing::profiles_test {
@@ -100,6 +102,77 @@ TEST_CASE("profiles that cannot share a queue are refused", "[engine][profiles]"
   CHECK(scheduler::check(std::vector{spreader(), other}).error().field == "queue_sort");
   other.order[static_cast<std::size_t>(point::queue_sort)].clear();
   CHECK(scheduler::check(std::vector{spreader(), other}).error().object == "profile other");
+}
+
+namespace {
+struct lets_all_by {
+  static constexpr std::string_view name = "LetsAllBy";
+  using points = implements<point::filter, point::permit>;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::nothing>) const { return status::success(); }
+  [[nodiscard]] permit_verdict permit(const reservation&, permit_room&) const { return {}; }
+};
+struct all_the_same {
+  static constexpr std::string_view name = "AllTheSame";
+  using points = implements<point::score, point::score_placement>;
+  [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::nothing>) const { return 100; }
+  [[nodiscard]] std::int64_t score_placement(const group_view&, const placement_view&,
+                                             std::span<const assignment>) const {
+    return 100;
+  }
+};
+/// A profile with so many more plugins like @p one at the point.
+kernel_table with_more(plugin_entry one, point at, std::size_t count) {
+  one.points = {};
+  one.points.add(at);
+  kernel_table made = spreader();
+  while (made.at(at).size() < count) add_plugin(made, one);
+  return made;
+}
+}  // namespace
+
+TEST_CASE("a profile with more filters or permit plugins than are told apart is refused", "[engine][profiles]") {
+  const auto check = [](point at, std::size_t count) {
+    return scheduler::check(std::vector{with_more(lower(lets_all_by{}), at, count)});
+  };
+  CHECK(check(point::filter, 253));
+  const result<void> filters = check(point::filter, 254);
+  REQUIRE_FALSE(filters);
+  CHECK(filters.error().code == errc::out_of_range);
+  CHECK(filters.error().message() == "profile default-scheduler: filter: a profile has at most 253 plugins there");
+  CHECK(check(point::permit, 64));
+  const result<void> permits = check(point::permit, 65);
+  REQUIRE_FALSE(permits);
+  CHECK(permits.error().message() == "profile default-scheduler: permit: a profile has at most 64 plugins there");
+}
+
+TEST_CASE("a profile whose weighted scores could add up to more than doubles count is refused", "[engine][profiles]") {
+  constexpr std::int64_t most = (std::int64_t{1} << 53) / 100;
+  for (const point at : {point::score, point::score_placement}) {
+    const auto check = [&](std::vector<std::int64_t> weights) {
+      kernel_table made{profile{priority_sort{}, gang_scheduling{}}.table()};
+      for (const std::int64_t weight : weights) {
+        plugin_entry one = lower(all_the_same{}, weight);
+        one.points = {};
+        one.points.add(at);
+        add_plugin(made, std::move(one));
+      }
+      return scheduler::check(std::vector{made});
+    };
+    CHECK(check({most}));
+    CHECK(check({most - 5, 5}));
+    CHECK(check({-3, most - 3}));
+    for (const std::vector<std::int64_t>& weights :
+         {std::vector{most + 1}, std::vector{most - 5, std::int64_t{6}},
+          std::vector{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max()},
+          std::vector{std::numeric_limits<std::int64_t>::min()}}) {
+      const result<void> refused = check(weights);
+      REQUIRE_FALSE(refused);
+      CHECK(refused.error().code == errc::out_of_range);
+      CHECK(refused.error().object == "profile default-scheduler");
+      CHECK(refused.error().field == (at == point::score ? "score" : "score_placement"));
+      CHECK(refused.error().reason == "total score of its plugins, weight x 100, could exceed 2^53");
+    }
+  }
 }
 
 }  // namespace gangsched::testing::profiles_test

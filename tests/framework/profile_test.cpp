@@ -149,6 +149,9 @@ TEST_CASE("a run-time profile says what is wrong with it") {
         "profile default-scheduler: plugins: NodePorts is enabled twice");
   CHECK(refusal(with().enable("TaintToleration", -1)) ==
         "profile default-scheduler: TaintToleration.weight: is negative");
+  CHECK(
+      refusal(with().enable("TaintToleration", std::int64_t{1} << 52).enable("ImageLocality", std::int64_t{1} << 60)) ==
+      "profile default-scheduler: score: total score of its plugins, weight x 100, could exceed 2^53");
   CHECK(contains(refusal(with().enable("NodeResourcesFit", 1, argument::fields{{"typo", 1}})), "args.typo"));
   CHECK(contains(refusal(with().disable("PrioritySort", point::queue_sort)), "sorts the queue"));
 }

@@ -9,8 +9,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/point.hpp"
 
-/// What a profile is lowered to: per plugin a row of function pointers. One engine runs any table, so a profile put together at
-/// compile time and one put together at run time cannot differ.
+/// What a profile is lowered to: per plugin a row of function pointers. One engine runs any table, however it was put together.
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct plugin_entry;  // plugin_entry.hpp

@@ -71,7 +71,7 @@ class GANGSCHED_API runtime_profile {
   /// Takes the plugin out of one point.
   runtime_profile& disable(std::string_view name, point at);
 
-  /// Error: unknown or duplicate plugin, bad arguments, negative weight, not exactly one queue sort, more than one queue order.
+  /// Error: unknown or duplicate plugin, bad arguments, negative weight, not exactly one queue sort, or what `scheduler::check` refuses.
   [[nodiscard]] result<kernel_table> table() const;
 
  private:

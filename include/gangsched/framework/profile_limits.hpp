@@ -1,0 +1,17 @@
+#pragma once
+#include <optional>
+
+#include "gangsched/core/result.hpp"
+#include "gangsched/framework/kernel_table.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// What a profile has more of than the engine counts: filters (a byte says which of them rejected a node), permit plugins (a bit says
+/// which of them holds a pod), or weights of scores (doubles add them up). Error: out_of_range. O(plugins).
+[[nodiscard]] GANGSCHED_API std::optional<error> beyond_limits(const kernel_table& profile);
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/profile_limits.cpp"
+#endif
