@@ -8,7 +8,6 @@
 #include "gangsched/framework/hook_error.hpp"
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster_checks.hpp"
-#include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -455,7 +454,9 @@ GANGSCHED_INLINE std::vector<queued_entity> core::list_queue() const {
     made.pods = one.pods;
     if (one.who.group && made.standing.place != queue_place::kept_back)
       made.group = {one.who.row, state_->groups.rows.generation(one.who.row)};
-    if (made.standing.failures + made.standing.errors == 0) continue;
+    const bool waits_for_time =
+        made.standing.place == queue_place::error_backoff;  // without a failure: for its planned start
+    if (made.standing.failures + made.standing.errors == 0 && !waits_for_time) continue;
     if (const std::string_view noted = explainer_.noted(one.pod); !noted.empty()) made.why = noted;
     if (const auto known = why(made.pod); made.why.empty() && known) made.why = known->text();
     const char* const own = made.group ? queue_.unschedulable().reason_of(made.group) : nullptr;

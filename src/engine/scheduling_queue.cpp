@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
@@ -226,7 +225,8 @@ GANGSCHED_INLINE void scheduling_queue::requeue(row_t pod, bool error) {
   gate_if_rejected(e);
 }
 
-GANGSCHED_INLINE void scheduling_queue::retry_group(row_t group, bool error, bool strict, bool for_change) {
+GANGSCHED_INLINE void scheduling_queue::retry_group(row_t group, bool error, bool strict, bool for_change,
+                                                    std::optional<instant> planned) {
   const entity e{group, true};
   unschedulable_.remove_group(group);  // its own release is no news to it
   queue_item& item = queue_.item(e);
@@ -238,6 +238,7 @@ GANGSCHED_INLINE void scheduling_queue::retry_group(row_t group, bool error, boo
   });
   if (pending == 0) return queue_.take_out(e);
   item.priority = entities_->group_priority(group);
+  if (planned) return queue_.wait_until(e, *now_, *planned);
   // Members that fail together are one failure.
   const bool counted = (item.where == place::timed || item.where == place::unschedulable) && item.since == *now_;
   if (std::uint32_t& count = error ? item.errors : item.failures; counted && count != 0) --count;
@@ -292,11 +293,10 @@ GANGSCHED_INLINE void scheduling_queue::come_back_broken(entity e) {
 GANGSCHED_INLINE void scheduling_queue::retry_pod(row_t pod) { queue_.retry_later({pod, false}, *now_, 1, true, true); }
 
 GANGSCHED_INLINE void scheduling_queue::wait_until(entity e, instant when) {
-  if (e.group) {
-    retry_group(e.row, false, true);
-    if (queue_.find(e)->where != place::timed) return;  // nobody of it waits
-  }
-  queue_.wait_until(e, *now_, when);
+  if (e.group)
+    retry_group(e.row, false, true, false, when);
+  else
+    queue_.wait_until(e, *now_, when);
 }
 
 GANGSCHED_INLINE void scheduling_queue::flush() {

@@ -3,6 +3,7 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 #include "reservation_pods.hpp"
 #include "support/inside.hpp"
 
@@ -436,6 +437,31 @@ TEST_CASE("a gang of reservations is planned for a rack", "[engine][reservations
   w.now = 60s;
   const words then = sorted(w.run(true));
   CHECK(count(then, "bind r0 n2") + count(then, "bind r1 n3") == 2);
+}
+
+TEST_CASE("to be planned for later is no failure: a gang backs off from its first as for one",
+          "[engine][reservations][groups]") {
+  world w{profiles::kube_default(), {.ties = tie_rule::lowest_row, .wake = wake_rule::hints, .count_reasons = true}};
+  w.add(a_node{"n"}.cpu(4));
+  const group_id held = w.add(a_gang{"held", 2});
+  for (int i = 0; i < 2; ++i) {
+    pod_spec one = holder("r" + std::to_string(i), 2, "job");
+    one.group = held;
+    one.reservation->starts = 60s;
+    w.add(one);
+  }
+  const pod_id first = w.pod("r0");
+  CHECK(sorted(w.run()) == words{"nominate r0 n", "nominate r1 n", "reject r0", "reject r1"});
+  CHECK(w.scheduler.standing(first)->failures == 0);
+  CHECK(w.scheduler.queue()->front().why == "the time that it starts at has not come");
+  CHECK(w.scheduler.next_deadline() == instant{60s});
+  w.add(a_pod{"endless"}.cpu(4).priority(1));
+  w.now = 60s;
+  const words then = w.run(true);
+  CHECK(count(then, "bind endless n") == 1);
+  CHECK(count(then, "bind r") == 0);
+  CHECK(w.scheduler.standing(first)->failures == 1);
+  CHECK(w.scheduler.next_deadline() == instant{61s});
 }
 
 }  // namespace gangsched::testing::reservation_life_test

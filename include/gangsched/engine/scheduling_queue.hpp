@@ -76,8 +76,9 @@ class GANGSCHED_API scheduling_queue {
   void come_back(row_t pod, const rejection& why, std::uint64_t rejectors);
   /// Until a change can help one of its members; under Kubernetes' rule, which has no hints for groups, for its backoff.
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
-  /// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else.
-  void retry_group(row_t group, bool error, bool strict, bool for_change = false);
+  /// @p for_change: it waits for one. Otherwise for its backoff; strictly: for nothing else. @p planned: it did not fail, and waits until
+  /// then.
+  void retry_group(row_t group, bool error, bool strict, bool for_change = false, std::optional<instant> planned = {});
   /// An entity in flight waits until @p when, whatever happens meanwhile (`queue::wait_until`).
   void wait_until(entity e, instant when);
   /// After an attempt that ended in an error, a pod waits for its backoff only.
