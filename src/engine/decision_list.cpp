@@ -52,7 +52,17 @@ GANGSCHED_INLINE void decision_list::clear() noexcept {
   current_ = &cycle_;
 }
 
-GANGSCHED_INLINE void decision_list::begin_answer() { current_ = &answers_.emplace_back(); }
+GANGSCHED_INLINE void decision_list::begin_answer() {
+  const std::size_t of_cycle = answers_.empty() ? grants_used_ : grants_of_cycle_;
+  current_ = &answers_.emplace_back();
+  grants_of_cycle_ = of_cycle;
+}
+
+GANGSCHED_INLINE void decision_list::drop_answers() noexcept {
+  if (!answers_.empty()) grants_used_ = grants_of_cycle_;
+  answers_.clear();
+  texts_.clear();
+}
 
 GANGSCHED_INLINE std::span<const decision> decision_list::end_answer() noexcept {
   current_ = &cycle_;
@@ -60,6 +70,7 @@ GANGSCHED_INLINE std::span<const decision> decision_list::end_answer() noexcept 
 }
 
 GANGSCHED_INLINE void decision_list::recall() noexcept {
+  if (answers_.size() > answers_before_) grants_used_ = grants_before_;
   while (answers_.size() > answers_before_) answers_.pop_back();
   current_ = &cycle_;
 }

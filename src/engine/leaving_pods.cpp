@@ -19,7 +19,15 @@ GANGSCHED_INLINE void leaving_pods::note(const change& record) {
   const bool gone = record.kind == change_kind::pod_removed && expires_next_;
   if (gone || (record.about_pod() && !state_->reserved.empty() && state_->reserved.involves(record.row)))
     reservations_changed_ = true;
-  if (record.about_pod() && (is_told(record.row) || (any_ && drains(record.row)))) changed_.push_back(record.row);
+  if (!record.about_pod() || !(is_told(record.row) || (any_ && drains(record.row)))) return;
+  constexpr std::size_t few = 64;
+  if (changed_.size() > few + 2 * std::size_t{state_->pods.rows.count()}) drop_repeated();  // nobody asks
+  changed_.push_back(record.row);
+}
+
+GANGSCHED_INLINE void leaving_pods::drop_repeated() {
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
 }
 
 GANGSCHED_INLINE bool leaving_pods::is_told(row_t pod) const {
@@ -87,8 +95,7 @@ GANGSCHED_INLINE std::vector<row_t> leaving_pods::due(instant now) {
   if (look_at_all_) look_at_all();
   if (reservations_changed_ || expired) look_at_reservations(now);
   std::erase_if(told_, [&](const told_pod& one) { return !names(one) || !leaves(one.pod.row, now); });
-  std::sort(changed_.begin(), changed_.end());
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  drop_repeated();
   constexpr instant patience = std::chrono::seconds{1};
   for (told_pod& one : told_)
     if (elapsed(one.at, now) >= patience) one.at = now, found.push_back(one.pod.row);  // not at the end of time

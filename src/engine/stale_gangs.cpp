@@ -11,7 +11,10 @@ GANGSCHED_INLINE void stale_gangs::group_changed(row_t group) {
   for (; group != no_row && state_->groups.alive(group); group = state_->groups.parent[group]) {
     const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
     if (policy == nullptr || !policy->stale_after) continue;
-    if (changed_.empty() || changed_.back() != group) changed_.push_back(group);
+    if (!changed_.empty() && changed_.back() == group) continue;
+    constexpr std::size_t few = 64;
+    if (changed_.size() > few + 2 * std::size_t{state_->groups.rows.count()}) drop_repeated();  // nobody asks
+    changed_.push_back(group);
   }
 }
 
@@ -57,9 +60,13 @@ GANGSCHED_INLINE instant stale_gangs::due_time(const stale_gang& one, instant li
   return later_by(one.since, one.evicted ? std::max(limit, instant{std::chrono::seconds{1}}) : limit);
 }
 
-GANGSCHED_INLINE void stale_gangs::look_at_changed(instant now) {
+GANGSCHED_INLINE void stale_gangs::drop_repeated() {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+}
+
+GANGSCHED_INLINE void stale_gangs::look_at_changed(instant now) {
+  drop_repeated();
   for (const row_t group : changed_) {
     const auto found =
         std::find_if(all_.begin(), all_.end(), [&](const stale_gang& one) { return one.group.row == group; });

@@ -1,4 +1,6 @@
 // Queues that drain: who runs in them is told to go.
+#include "engine_parts.hpp"
+#include "gangsched/engine/leaving_pods.hpp"
 #include "queue_world.hpp"
 
 namespace gangsched::testing::draining_queues_test {
@@ -127,6 +129,32 @@ TEST_CASE("where no plugin reads queues none drains", "[engine][queues]") {
   CHECK(w.run(true) == words{"bind a-0 n"});
   w.update(drained);
   CHECK(w.run().empty());
+}
+
+TEST_CASE("pods that change in queues that drain while nobody asks who goes take no more memory each time",
+          "[engine][queues][parts]") {
+  engine_parts w{{}, profiles::with_queues()};
+  const node_id node = w.add(a_node{"n"}.cpu(8));
+  world::must(w.cluster.queues().add({.name = "a", .state = queue_state::drain}));
+  const auto pod = [&](const char* name, int turn) -> pod_spec {
+    return a_pod{name}.cpu(1).queue("a").label("turn", std::to_string(turn)).on(node);
+  };
+  const pod_id one = w.add(pod("one", 0)), two = w.add(pod("two", 0));
+  engine::leaving_pods leaving{w.state, w.entities};
+  const auto recheck = [&](instant now) {
+    std::vector<row_t> told;
+    leaving.recheck(now, [&](row_t gone, const char*) { told.push_back(gone); });
+    return told;
+  };
+  CHECK(recheck(0s) == std::vector{one.row, two.row});
+  std::uint64_t seen = w.state.log.end();
+  for (int i = 1; i < 500; ++i) {
+    for (const pod_id which : {one, two})
+      world::must(w.cluster.update_pod(which, pod(which == one ? "one" : "two", i)));
+    for (; seen < w.state.log.end(); ++seen) leaving.on_change(w.state.log[seen]);
+  }
+  CHECK(leaving.save().changed.size() <= 100);
+  CHECK(recheck(1s) == std::vector{one.row, two.row});
 }
 
 }  // namespace gangsched::testing::draining_queues_test

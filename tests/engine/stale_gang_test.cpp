@@ -1,4 +1,6 @@
 // gang::stale_after: members that are left of a gang go when they have been too few for too long (KAI 24).
+#include "engine_parts.hpp"
+#include "gangsched/engine/stale_gangs.hpp"
 #include "world.hpp"
 
 namespace gangsched::testing::stale_gang_test {
@@ -160,6 +162,28 @@ TEST_CASE("a grace below nothing is refused", "[engine][group][stale]") {
   const auto made = c.add_group({.name = "g", .policy = gang{.stale_after = instant{-1s}}});
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().field == "policy.stale_after");
+}
+
+TEST_CASE("gangs that change while nobody asks which are stale take no more memory each time",
+          "[engine][group][stale][parts]") {
+  engine_parts w;
+  std::vector<group_id> gangs;
+  const node_id node = w.add(a_node{"n"}.cpu(8));
+  for (const std::string name : {"one", "two"}) {
+    group_spec spec = a_gang{name, 2};
+    std::get<gang>(spec.policy).stale_after = instant{60s};
+    gangs.push_back(w.add(spec));
+    w.add(a_pod{name}.cpu(1).in(gangs.back()).on(node));
+  }
+  engine::stale_gangs stale{w.state, w.entities};
+  for (int i = 0; i < 1000; ++i) stale.group_changed(gangs[static_cast<std::size_t>(i % 2)].row);
+  CHECK(stale.save().changed.size() <= 100);
+  std::vector<row_t> evicted;
+  const auto evict = [&](row_t pod) { evicted.push_back(pod); };
+  stale.recheck(0s, evict);
+  CHECK(stale.next_due() == instant{60s});
+  stale.recheck(60s, evict);
+  CHECK(evicted.size() == 2);
 }
 
 }  // namespace gangsched::testing::stale_gang_test

@@ -31,10 +31,8 @@ class GANGSCHED_API decision_list {
   /// What is added until `end_answer` is the answer to a failure.
   void begin_answer();
   std::span<const decision> end_answer() noexcept;
-  void drop_answers() noexcept {
-    answers_.clear();
-    texts_.clear();
-  }
+  /// For hosts that pop: they make no call that decides anew.
+  void drop_answers() noexcept;
   /// Of the last cycle or permit.
   [[nodiscard]] std::span<const decision> of_cycle() const noexcept { return cycle_; }
 
@@ -45,7 +43,7 @@ class GANGSCHED_API decision_list {
   [[nodiscard]] const rejection_notes& rejections() const noexcept { return rejections_; }
 
   // For a call that may be abandoned: `recall` drops the answers that were begun since `remember`.
-  void remember() noexcept { answers_before_ = answers_.size(); }
+  void remember() noexcept { answers_before_ = answers_.size(), grants_before_ = grants_used_; }
   void recall() noexcept;
 
  private:
@@ -58,7 +56,8 @@ class GANGSCHED_API decision_list {
   std::size_t answers_before_ = 0;
   /// what decisions point at: the first `grants_used_`; the others are kept for their memory
   std::vector<std::vector<device_grant>> grants_;
-  std::size_t grants_used_ = 0;
+  std::size_t grants_used_ = 0, grants_before_ = 0;
+  std::size_t grants_of_cycle_ = 0;  ///< if there are answers: theirs are the others
   text_pool texts_;
   rejection_notes rejections_;
 };

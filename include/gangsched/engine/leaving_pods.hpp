@@ -64,6 +64,7 @@ class GANGSCHED_API leaving_pods {
   [[nodiscard]] bool is_over(row_t pod, instant now) const;
   [[nodiscard]] bool leaves(row_t pod, instant now) const { return drains(pod) || is_over(pod, now); }
   [[nodiscard]] const char* why(row_t pod) const;
+  void drop_repeated();
   [[nodiscard]] bool is_told(row_t pod) const;
   [[nodiscard]] bool names(const told_pod& one) const;
   std::vector<row_t> due(instant now);

@@ -53,6 +53,7 @@ class GANGSCHED_API stale_gangs {
   [[nodiscard]] static instant due_time(const stale_gang& one, instant limit) noexcept;
   [[nodiscard]] bool has_enough(row_t group) const;
   [[nodiscard]] bool is_stale(row_t group) const;
+  void drop_repeated();
   void look_at_changed(instant now);
   std::vector<group_id> due(instant now);
 
