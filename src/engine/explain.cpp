@@ -57,7 +57,8 @@ GANGSCHED_INLINE bool picker::reject_with_nominated(const class_plan& plan, row_
 }
 
 GANGSCHED_INLINE std::vector<std::string> picker::reasons(row_t pod, row_t node) {
-  const class_plan& plan = plan_of(state_->class_of(pod));
+  const std::shared_ptr<const class_plan> kept = shared_plan(state_->class_of(pod));
+  const class_plan& plan = *kept;
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
   node_verdict verdict;
   if (reject_with_nominated(plan, pod, node, verdict)) return std::move(verdict.reasons);

@@ -21,7 +21,8 @@ GANGSCHED_INLINE std::string explainer::shortage(row_t pod, const std::vector<ro
   status other;
   std::uint8_t other_mark = 0;
   row_t other_node = no_row;
-  const class_plan& plan = picks_->plan_of(state_->pods.cls[pod]);
+  const std::shared_ptr<const class_plan> kept = picks_->shared_plan(state_->pods.cls[pod]);
+  const class_plan& plan = *kept;
   const auto each_lack = [&](row_t node, std::uint8_t mark, const auto& visit) {
     if (mark == 0) return;
     const planned& by = plan.filters[mark - 1u];

@@ -406,14 +406,18 @@ GANGSCHED_INLINE status picker::filter(row_t pod, row_t node, std::uint8_t* by) 
   return {};
 }
 
-GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool added) {
-  const class_plan& plan = plan_of(state_->class_of(pod));
-  for (const planned& hook : plan.incremental) {
-    if (skipped(hook)) continue;
-    const auto run = added ? hook.plugin->add_pod : hook.plugin->remove_pod;
-    const status said = run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other},
-                            node_info{*state_, node});
-    if (said.code == code::error && misled_.ok()) misled_ = said;
+GANGSCHED_INLINE void picker::follow(row_t pod, row_t other, row_t node, bool added) noexcept {
+  try {
+    const class_plan& plan = plan_of(state_->class_of(pod));
+    for (const planned& hook : plan.incremental) {
+      if (skipped(hook)) continue;
+      const auto run = added ? hook.plugin->add_pod : hook.plugin->remove_pod;
+      const status said = run(hook.plugin->self.get(), pod_info{*state_, pod}, hook.data, pod_info{*state_, other},
+                              node_info{*state_, node});
+      if (said.code == code::error && misled_.ok()) misled_ = said;
+    }
+  } catch (...) {
+    misled_ = status::error("no memory to follow what a trial does");
   }
 }
 

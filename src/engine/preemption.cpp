@@ -30,16 +30,37 @@ GANGSCHED_INLINE void preemption::forget_cached() {
   unhelped_gang_ = {no_row, no_class, 0};
 }
 
+/// What is wrong with what a hook of the group (none: of a pod) says, or null.
+GANGSCHED_INLINE const char* preemption::wrong_plan(const victim_plan& plan, row_t group) const {
+  const auto no_pod = [&](pod_id pod) { return !gangsched::detail::names_pod(*state_, pod); };
+  const auto unknown = [&](const assignment& one) {
+    return no_pod(one.pod) || !gangsched::detail::names_node(*state_, one.node);
+  };
+  const auto no_member = [&](const assignment& one) {
+    const row_t its = unknown(one) ? no_row : state_->pods.group[one.pod.row];
+    return its == no_row || group == no_row || state_->groups.root(its) != state_->groups.root(group) ||
+           state_->pods.state[one.pod.row] != pod_state::pending;
+  };
+  if (std::any_of(plan.victims.begin(), plan.victims.end(), no_pod)) return "named a victim that is not in the cluster";
+  if (std::any_of(plan.nominations.begin(), plan.nominations.end(), no_member))
+    return "nominated what is not a pending member, or to a node that is not in the cluster";
+  if (std::any_of(plan.moves.begin(), plan.moves.end(), unknown))
+    return "moved a pod, or to a node, that is not in the cluster";
+  return nullptr;
+}
+
 /// Hooks in order (kube-framework 1.3): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them want the
 /// nomination to be kept. The plan has the words of all who did not help.
 template <class Ask>
-victim_plan preemption::ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask) {
+victim_plan preemption::ask_hooks(const kernel_table& table, point at, row_t group, bool& keep, Ask&& ask) {
   victim_plan plan;
   std::string words;
   for (const std::uint16_t index : table.at(at)) {
     ++asked_;
     const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
     plan = ask(table.plugins[index], *attempt);
+    if (const char* const wrong = plan.verdict.ok() ? wrong_plan(plan, group) : nullptr; wrong != nullptr)
+      plan = {.verdict = picks_->broken(table.plugins[index], wrong)};
     keep = keep && plan.keep_nomination;
     if (!plan.words.empty()) (words += words.empty() ? "" : ", ") += plan.words;
     if (plan.verdict.code != code::unschedulable) break;
@@ -49,14 +70,14 @@ victim_plan preemption::ask_hooks(const kernel_table& table, point at, bool& kee
 }
 
 GANGSCHED_INLINE victim_plan preemption::ask_post_filters(row_t pod, bool& keep) {
-  return ask_hooks(entities_->profile_of(pod), point::post_filter, keep,
+  return ask_hooks(entities_->profile_of(pod), point::post_filter, no_row, keep,
                    [&](const plugin_entry& plugin, trial& attempt) {
                      return plugin.post_filter(plugin.self.get(), attempt, pod_info{*state_, pod});
                    });
 }
 
 GANGSCHED_INLINE victim_plan preemption::ask_group_hooks(row_t group, bool& keep) {
-  return ask_hooks(entities_->profile_of_group(group), point::group_preempt, keep,
+  return ask_hooks(entities_->profile_of_group(group), point::group_preempt, group, keep,
                    [&](const plugin_entry& plugin, trial& attempt) {
                      return plugin.group_preempt(plugin.self.get(), attempt, group_view{*state_, group});
                    });

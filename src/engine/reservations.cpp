@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -30,26 +31,24 @@ GANGSCHED_INLINE const char* reservations::wrong_choice(row_t pod, row_t node, c
 GANGSCHED_INLINE bool reservations::assume(row_t pod, row_t node, status& said) {
   refused_by_ = nullptr;
   const pod_class& cls = state_->classes[state_->class_of(pod)];
-  if (!model::reservation_table::pre_allocates(cls)) {
-    if (!state_->reserved.concerns(cls)) return take(pod, node, said);
+  const bool around_pods = model::reservation_table::pre_allocates(cls);
+  if (!around_pods && !state_->reserved.concerns(cls)) return take(pod, node, said);
+  transaction whole{*state_};  // a choose_devices hook may throw
+  if (!around_pods) {
     row_t from = no_row;
     said = find_reservation(*picks_, *state_, pod, node, from);
     if (!said.ok()) return false;
     state_->reserved.choose(pod, from);
-    const bool taken = take(pod, node, said);
-    if (!taken) state_->reserved.choose(pod, no_row);
-    return taken;
-  }
-  const std::optional<std::vector<row_t>> around = pods_to_allocate_around(*picks_, *state_, pod, node);
-  if (!around) return said = status::unschedulable(no_pods_to_allocate_around), false;
-  for (const row_t one : *around) state_->assigned.take_off_node(one);
-  const bool taken = take(pod, node, said);
-  if (taken) {
-    state_->assigned.allocate_around(pod, node, *around);
+    if (!take(pod, node, said)) return false;
   } else {
-    for (const row_t one : *around) state_->assigned.put_on_node(one, node);
+    const std::optional<std::vector<row_t>> around = pods_to_allocate_around(*picks_, *state_, pod, node);
+    if (!around) return said = status::unschedulable(no_pods_to_allocate_around), false;
+    for (const row_t one : *around) state_->assigned.take_off_node(one);
+    if (!take(pod, node, said)) return false;
+    state_->assigned.allocate_around(pod, node, *around);
   }
-  return taken;
+  whole.commit();
+  return true;
 }
 
 /// The model chooses devices only for profiles whose plugins do not choose. Otherwise the first plugin whose rules lead to devices
@@ -94,7 +93,12 @@ GANGSCHED_INLINE bool reservations::take(row_t pod, row_t node, status& said) {
 
 GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, status& said) {
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::reserve)) {
-    said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
+    try {
+      said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
+    } catch (...) {  // no memory, or a hook_error: it goes on to the caller, and the hooks forget the pod
+      unreserve(pod, node);
+      throw;
+    }
     if (said.ok()) continue;
     refused_by_ = &plugin;
     unreserve(pod, node);

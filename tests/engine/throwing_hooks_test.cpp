@@ -1,7 +1,8 @@
 // Hooks that throw: the exception becomes a contract error of the cycle that names the plugin, and everything is accounted for.
+#include "reservation_pods.hpp"
 #include "support/inside.hpp"
-#include "world.hpp"
 
+#include <new>
 #include <stdexcept>
 
 namespace gangsched::testing::throwing_hooks_test {
@@ -297,10 +298,160 @@ TEST_CASE("data of a plugin whose constructor throws is an error of the attempt,
   w.must(w.scheduler.catch_up(w.now));  // judges whether that helps
   w.now += 10s;
   const gangsched::cycle tried = w.scheduler.schedule_cycle(w.now);
+  CAPTURE(w.said(tried.decisions()));
   REQUIRE(tried.error() != nullptr);
   CHECK(tried.error()->code == errc::contract);
   noteless::throws = false;
   CHECK(w.run_at(w.now + 10s) == words{"bind p n"});
+}
+namespace {
+
+/// Knows who has reserved.
+struct bookkeeper {
+  static constexpr std::string_view name = "Bookkeeper";
+  using points = implements<point::reserve>;
+  std::shared_ptr<std::vector<pod_id>> reserved = std::make_shared<std::vector<pod_id>>();
+  status reserve(const new_reservation& r) { return reserved->push_back(r.pod.id()), status::success(); }
+  void unreserve(const reservation& r) noexcept { std::erase(*reserved, r.pod.id()); }
+};
+
+/// Has no memory in the hook that the host says, when it has been asked that often.
+struct memoryless {
+  static constexpr std::string_view name = "Memoryless";
+  using points = implements<point::pre_filter, point::filter, point::reserve>;
+  struct cycle_data {};
+  std::shared_ptr<std::string> where = std::make_shared<std::string>();
+  std::shared_ptr<int> times = std::make_shared<int>(0);
+  void use(std::string_view hook) const {
+    if (*where == hook && *times > 0 && --*times == 0) throw std::bad_alloc{};
+  }
+  [[nodiscard]] status pre_filter(const pod_info&, const cluster_view&, cycle_data&) const { return status::success(); }
+  [[nodiscard]] status add_pod(const pod_info&, cycle_data&, const pod_info&, const node_info&) const {
+    return use("add_pod"), status::success();
+  }
+  [[nodiscard]] status remove_pod(const pod_info&, cycle_data&, const pod_info&, const node_info&) const {
+    return use("remove_pod"), status::success();
+  }
+  [[nodiscard]] status filter(const pod_info&, const cycle_data&, node_info) const { return status::success(); }
+  status reserve(const new_reservation&) { return use("reserve"), status::success(); }
+  void unreserve(const reservation&) noexcept {}
+};
+
+/// Throws where devices are to be chosen, while the host says so.
+struct chooser {
+  static constexpr std::string_view name = "Chooser";
+  using points = implements<point::choose_devices>;
+  board at;
+  [[nodiscard]] device_rules choose_devices(const pod_view&, node_view<reads::devices>) const {
+    return (*at)("choose_devices"), device_rules{};
+  }
+};
+
+/// Says what the host wants it to say.
+struct planner {
+  static constexpr std::string_view name = "Planner";
+  using points = implements<point::post_filter, point::group_preempt>;
+  std::shared_ptr<victim_plan> plan = std::make_shared<victim_plan>();
+  [[nodiscard]] victim_plan post_filter(trial&, const pod_info&) const { return *plan; }
+  [[nodiscard]] victim_plan group_preempt(trial&, const group_view&) const { return *plan; }
+};
+
+}  // namespace
+
+TEST_CASE("where a reserve hook has no memory, the reserve hooks before it forget the pod", "[engine][hooks]") {
+  const bookkeeper books;
+  const memoryless short_of;
+  world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, books, short_of}};
+  w.add(a_node{"n"}.cpu(8));
+  const bool in_gang = GENERATE(false, true);
+  if (in_gang) {
+    const group_id gang = w.add(a_gang{"gang", 3});
+    for (const char* pod : {"a", "b", "c"}) w.add(a_pod{pod}.cpu(1).in(gang));
+  } else {
+    w.add(a_pod{"p"}.cpu(1));
+  }
+  *short_of.where = "reserve", *short_of.times = in_gang ? 3 : 1;
+  CHECK_THROWS_AS(w.scheduler.schedule_cycle(w.now), std::bad_alloc);
+  CHECK(books.reserved->empty());
+  CHECK(w.cluster.assumed().empty());
+  CHECK(w.run_at(w.now + 10s).size() == (in_gang ? 3u : 1u));
+  CHECK(books.reserved->size() == (in_gang ? 3u : 1u));
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a hook that has no memory to follow the end of a trial is an error of the attempt", "[engine][hooks]") {
+  const memoryless short_of;
+  world w{profile{priority_sort{}, scheduling_gates{}, node_resources_fit{}, short_of}};
+  for (const char* node : {"n", "m"})
+    w.add(a_pod{std::string{"to-"} + node}.cpu(4).priority(1).gate("later").nominated(w.add(a_node{node}.cpu(8))));
+  w.add(a_pod{"p"}.cpu(1));
+  *short_of.where = GENERATE(as<std::string>{}, "add_pod", "remove_pod"), *short_of.times = 1;
+  const cycle tried = w.scheduler.schedule_cycle(w.now);
+  CAPTURE(w.said(tried.decisions()));
+  REQUIRE(tried.error() != nullptr);
+  CHECK(tried.error()->reason.find("no memory") != std::string::npos);
+  CHECK(*short_of.times == 0);
+  for (const node_id node : w.cluster.nodes()) CHECK(w.cluster.requested(node, "cpu") == 0);
+  CHECK(w.run_at(w.now + 10s).size() == 1);
+  CHECK(w.cluster.assumed().size() == 1);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("where choosing devices for a reservation fails, pods that it was to allocate around stay on their node",
+          "[engine][hooks][reservations]") {
+  const board at = std::make_shared<switchboard>();
+  world w{profile{priority_sort{}, node_resources_fit{}, chooser{at}, device_fit{}}};
+  node_spec machine = a_node{"n"}.cpu(8);
+  machine.devices = {.gpu = {.model = "A", .memory_mib = 40'000}, .gpus = {{.id = "gpu-0"}, {.id = "gpu-1"}}};
+  const node_id n = w.add(machine);
+  pod_spec there = owner("there", 5);
+  there.node = n;
+  const pod_id runs = w.add(there);
+  pod_spec held = holder("r", 6);
+  held.devices = {{.milli = 500}};
+  held.reservation->pre_allocation = pre_allocation::if_needed;
+  const pod_id r = w.add(held);
+  at->where = "choose_devices";
+  const cycle tried = w.scheduler.schedule_cycle(w.now);
+  CAPTURE(w.said(tried.decisions()));
+  REQUIRE(tried.error() != nullptr);
+  CHECK(w.cluster.requested(n, "cpu") == 5000);
+  CHECK(!w.cluster.reservation_of(runs));
+  CHECK(w.scheduler.verify());
+  at->where.clear();
+  CHECK(w.run_at(w.now + 10s) == words{"bind r n"});
+  CHECK(w.cluster.reservation_of(runs) == r);
+  CHECK(w.cluster.requested(n, "cpu") == 6000);
+}
+
+TEST_CASE("what a hook says of pods and nodes that there are not breaks its contract, and nobody goes for it",
+          "[engine][hooks]") {
+  const planner says;
+  world w{profile{priority_sort{}, gang_scheduling{}, node_resources_fit{}, says}};
+  const node_id n = w.add(a_node{"n"}.cpu(1)), gone = w.add(a_node{"gone"}.cpu(1));
+  const pod_id left = w.add(a_pod{"left"}.cpu(1).on(n)), stays = w.add(a_pod{"stays"}.cpu(1).on(n));
+  w.remove(left);
+  w.must(w.cluster.remove_node(gone));
+  const bool in_gang = GENERATE(false, true);
+  const pod_id waits = in_gang ? w.add(a_pod{"p"}.cpu(1).in(w.add(a_gang{"gang", 1}))) : w.add(a_pod{"p"}.cpu(1));
+  victim_plan wrong{.verdict = status::success(), .nominated = n};
+  if (in_gang) wrong.nominations = {{waits, n}};
+  const int which = GENERATE(0, 1, 2, 3, 4);
+  if (which == 0) wrong.victims = {stays, left};
+  if (which == 1) wrong.victims = {stays}, wrong.moves = {{stays, gone}};
+  if (which == 2) wrong.nominations = {{left, n}};
+  if (which == 3) wrong.nominations = {{waits, gone}};
+  if (which == 4) wrong.nominations = {{stays, n}};
+  INFO(which);
+  *says.plan = wrong;
+  const cycle tried = w.scheduler.schedule_cycle(w.now);
+  CAPTURE(w.said(tried.decisions()));
+  REQUIRE(tried.error() != nullptr);
+  CHECK(tried.error()->code == errc::contract);
+  CHECK(tried.error()->reason.find("Planner") != std::string::npos);
+  CHECK(w.said(tried.decisions()) == words{"reject p"});
+  CHECK(w.cluster.nominated_node_of(waits) == node_id{});
+  CHECK(w.cluster.nominated_node_of(stays) == node_id{});
 }
 
 }  // namespace gangsched::testing::throwing_hooks_test

@@ -54,8 +54,10 @@ class GANGSCHED_API picker {
   status filter(row_t pod, row_t node, std::uint8_t* by = nullptr);
   /// The same with the pods that are nominated to it; success if none are that matter.
   status filter_with_nominated(row_t pod, row_t node, std::uint8_t* by = nullptr, bool counting = false);
-  /// The plan of a class, made on first sight.
+  /// The plan of a class, made on first sight. A pick, a filter with nominated pods or any other trial may replace it: who uses it after
+  /// one keeps a share.
   const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
+  const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   /// Whether the local filters of a class pass on a node as it is now, or one of them fails.
   bool passes_locally(class_id cls, row_t node);
   /// What of the cached differs from what the hooks say now, if anything does.
@@ -65,8 +67,9 @@ class GANGSCHED_API picker {
   [[nodiscard]] std::vector<std::string> reasons(row_t pod, row_t node);
   /// Filters that are idle now are not asked again until the next cycle begins, whatever a trial changes.
   void skip_idle(const class_plan& plan, row_t pod);
-  /// For trials: tells cycle-level plugins what was done to a pod.
-  void follow(row_t pod, row_t other, row_t node, bool added);
+  /// For trials, also where they end: tells cycle-level plugins what was done to a pod. If one fails or has no memory, filters are an
+  /// error until the next cycle begins.
+  void follow(row_t pod, row_t other, row_t node, bool added) noexcept;
   /// All nodes (of those @p within, if given) where the pod fits, ascending. O(nodes).
   std::vector<row_t> feasible_rows(row_t pod, const std::vector<row_t>* within);
   /// The class's index, up to date, for how much room it sees; null if it cannot tell nodes apart by itself.
@@ -110,7 +113,6 @@ class GANGSCHED_API picker {
     std::int64_t best = -1;   ///< without what the group adds
     std::uint64_t rejectors = 0;
   };
-  const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
   class_index& index_of(class_id cls);
   [[nodiscard]] bool pays_to_index(class_id cls);

@@ -105,8 +105,9 @@ class GANGSCHED_API preemption final : public member_preemption {
     victims_ += found.victims.size();
     return found;
   }
+  [[nodiscard]] const char* wrong_plan(const victim_plan& plan, row_t group) const;
   template <class Ask>
-  victim_plan ask_hooks(const kernel_table& table, point at, bool& keep, Ask&& ask);
+  victim_plan ask_hooks(const kernel_table& table, point at, row_t group, bool& keep, Ask&& ask);
   victim_plan ask_post_filters(row_t pod, bool& keep);
   victim_plan ask_group_hooks(row_t group, bool& keep);
   preemption_result for_minimum(row_t pod, std::span<const row_t> held);

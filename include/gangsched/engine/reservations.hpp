@@ -14,8 +14,8 @@ class GANGSCHED_API reservations {
   /// Assumes the pod there, with devices, in the reservation that it is to draw from. False, with the reason in @p said, if a hook names
   /// devices that cannot be had, or if there is room for it neither in a reservation that it may use nor beside them.
   bool assume(row_t pod, row_t node, status& said);
-  /// All reserve hooks in order; at the first failure all are unreserved in reverse order, also those not reached. What they noted by then
-  /// is for the caller's transaction to undo.
+  /// All reserve hooks in order; at the first that fails or throws all are unreserved in reverse order, also those not reached. What they
+  /// noted by then is for the caller's transaction to undo.
   bool reserve(row_t pod, row_t node, status& said);
   void unreserve(row_t pod, row_t node);
   /// The plugin that rejected in the last failed `reserve`; null if none failed.
