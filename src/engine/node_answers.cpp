@@ -280,7 +280,6 @@ std::uint64_t node_answers::judge_block(std::size_t block, std::uint64_t open, r
     counts[one.hook->mark] += static_cast<std::uint32_t>(std::popcount(rejects));
     rejected(rejects, one.hook->mark);
   }
-  counts[passes] += static_cast<std::uint32_t>(std::popcount(open));
   return open;
 }
 
@@ -425,6 +424,7 @@ GANGSCHED_INLINE void node_answers::rate(const class_plan& plan, row_scores& out
     counts[no_node] += count(gone);
     const std::uint64_t open = passing_.word(at.block) = judge_block(at.block, about & ~gone, out, counts, write);
     if (open == 0) continue;
+    counts[passes] += count(open);
     write(open, passes);
     double sum[detail::block_rows];
     score_block(at.block, open, &sum[0], out);
@@ -524,26 +524,45 @@ GANGSCHED_INLINE double node_answers::best_of(std::size_t block, std::uint64_t a
 
 GANGSCHED_INLINE std::int64_t node_answers::best(row_scores& out, std::span<const std::uint8_t> open,
                                                  std::span<const std::int64_t> offset) {
+  using bounded = std::pair<double, std::size_t>;  // what no sum of a block is above
   const std::size_t blocks = passing_.words();
   tied_.clear(places());
   buffers_.tops.assign(blocks, -1.0);
   buffers_.open.assign(blocks, 0);
-  std::vector<std::pair<double, std::size_t>>& bounds = buffers_.bounds;
+  std::vector<bounded>& bounds = buffers_.bounds;
   bounds.clear();
+  std::int64_t largest_of_all = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
     std::int64_t largest = 0;
     buffers_.open[block] = open_places(block, open, offset, largest);
-    if (buffers_.open[block] != 0) bounds.emplace_back(bound_of(block) + static_cast<double>(largest), block);
+    if (buffers_.open[block] != 0) bounds.emplace_back(static_cast<double>(largest), block);
+    largest_of_all = std::max(largest_of_all, largest);
   }
   double best = -1.0;
-  std::make_heap(bounds.begin(), bounds.end());
-  for (auto end = bounds.end(); end != bounds.begin() && bounds.front().first >= best; --end) {
-    const std::size_t block = bounds.front().second;
-    std::pop_heap(bounds.begin(), end);
-    buffers_.tops[block] = best_of(block, buffers_.open[block], offset, out);
-    ++rated_;
-    best = std::max(best, buffers_.tops[block]);
+  const auto rate_best = [&](auto first, auto end) {
+    for (auto one = first; one != end; ++one) one->first += bound_of(one->second);
+    std::make_heap(first, end);
+    for (; end != first && first->first >= best; --end) {
+      const std::size_t block = first->second;
+      std::pop_heap(first, end);
+      buffers_.tops[block] = best_of(block, buffers_.open[block], offset, out);
+      ++rated_;
+      best = std::max(best, buffers_.tops[block]);
+    }
+  };
+  // Blocks with nodes of the best groups first: of others mostly none could come up to those whatever the scores say, and they are not
+  // asked for bounds.
+  const auto others = std::partition(bounds.begin(), bounds.end(), [&](const bounded& one) {
+    return one.first == static_cast<double>(largest_of_all);
+  });
+  rate_best(bounds.begin(), others);
+  double most = 0;
+  for (const source& one : scores_) {
+    const bool above = one.kept != nullptr && !one.kept->most.empty();  // what is no score: to be found out
+    const double its = above ? *std::max_element(one.kept->most.begin(), one.kept->most.end()) : 0.0;
+    most += static_cast<double>(one.hook->plugin->weight) * std::max(its, static_cast<double>(max_node_score));
   }
+  rate_best(others, std::remove_if(others, bounds.end(), [&](const bounded& one) { return one.first + most < best; }));
   for (std::size_t block = 0; block < blocks; ++block)
     if (buffers_.tops[block] != best) tied_.word(block) = 0;
   return static_cast<std::int64_t>(best);

@@ -13,6 +13,24 @@ namespace detail {
 /// Of more blocks than that only some are put in order at a time: bounds how long a pick takes that does it.
 inline constexpr std::size_t most_blocks = 128, some_blocks = 32;
 
+/// In twelve bits: how large an amount (not negative) is, in steps of less than a half. (Finer ones leave too few nodes of a size to tell
+/// full ones from empty ones by blocks.)
+inline std::uint64_t rough_size(double amount) noexcept {
+  return std::bit_cast<std::uint64_t>(amount) >> 51 & 0xfff;  // what is left of the exponent and one bit more
+}
+
+/// Of nodes of one group and size each, in turns, the emptiest and the fullest come first: so a block in which one of these ends and
+/// another begins has nodes that are about as full.
+inline void turn_every_second(std::vector<std::pair<std::uint64_t, row_t>>& standing) {
+  bool turn = false;
+  for (auto first = standing.begin(); first != standing.end(); turn = !turn) {
+    const auto end =
+        std::find_if(first, standing.end(), [&](const auto& one) { return one.first >> 32 != first->first >> 32; });
+    if (turn) std::reverse(first, end);
+    first = end;
+  }
+}
+
 /// What stood at place from[i] stands at first + i; those are the same places. Nothing happens to what is empty; what has fewer places gets
 /// more.
 template <class T>
@@ -23,12 +41,21 @@ void permute(std::vector<T>& all, std::size_t first, std::span<const row_t> from
   const std::vector<T> before(begin, begin + static_cast<std::ptrdiff_t>(from.size()));
   for (std::size_t i = 0; i < from.size(); ++i) all[first + i] = before[from[i] - first];
 }
+/// @p first is the first place of a block; places after the last of @p from have no bit.
 inline void permute(row_bits& all, std::size_t first, std::span<const row_t> from) {
+  constexpr std::size_t bits = row_bits::rows_in_word;
   if (all.words() == 0) return;
   all.grow(first + from.size());
-  std::vector<bool> before(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) before[i] = all.has(static_cast<row_t>(first + i));
-  for (std::size_t i = 0; i < from.size(); ++i) all.set(static_cast<row_t>(first + i), before[from[i] - first]);
+  std::vector<std::uint64_t> before;
+  for (std::size_t which = first / bits; which * bits < first + from.size(); ++which) before.push_back(all.word(which));
+  for (std::size_t i = 0; i < from.size(); i += bits) {
+    std::uint64_t word = 0;
+    for (std::size_t at = 0; at < bits && i + at < from.size(); ++at) {
+      const std::size_t was = from[i + at] - first;
+      word |= (before[was / bits] >> was % bits & 1u) << at;
+    }
+    all.word((first + i) / bits) = word;
+  }
 }
 
 }  // namespace detail
@@ -41,7 +68,7 @@ GANGSCHED_INLINE void node_answers::answer::find_most(std::size_t from, std::siz
   }
 }
 
-/// Nodes of a group stand side by side, of those nodes of one size, and of those nodes that are as full: so ranges of blocks are narrow.
+/// Nodes of a group stand side by side, of those nodes of about one size, and of those who are as full: so ranges of blocks are narrow.
 /// Of many nodes a stretch at a time, in turns; `start` has put all in order by size.
 GANGSCHED_INLINE void node_answers::reorder() {
   const std::size_t blocks = (order_.size() + amount_block::rows - 1) / amount_block::rows;
@@ -77,12 +104,13 @@ GANGSCHED_INLINE void node_answers::put_in_order(std::size_t first, std::size_t 
     const bool grouped = latest != groupings_.end() && place < (*latest)->group.size();
     const std::uint32_t its = grouped ? (*latest)->group[place] : key_groups::none;
     const std::uint64_t group = std::min<std::uint64_t>(its, 255);
-    const std::uint64_t size = mix64(std::bit_cast<std::uint64_t>(cpu.allocatable[place]) ^
-                                     mix64(std::bit_cast<std::uint64_t>(memory.allocatable[place])));
+    const std::uint64_t size =
+        detail::rough_size(cpu.allocatable[place]) << 12 | detail::rough_size(memory.allocatable[place]);
     const auto load = static_cast<std::uint64_t>((cpu.share[place] + memory.share[place]) * double{1 << 20});
-    standing.emplace_back(group << 56 | size >> 40 << 32 | load, static_cast<row_t>(place));
+    standing.emplace_back(group << 56 | size << 32 | load, static_cast<row_t>(place));
   }
   std::sort(standing.begin(), standing.end());
+  detail::turn_every_second(standing);
   std::vector<row_t> from;
   from.reserve(standing.size());
   for (const auto& one : standing) from.push_back(one.second);

@@ -61,6 +61,12 @@ struct rate_evenness {
   }
 };
 
+/// The first of two shares is @p apart above the second: how much nearer they come at most, if that changes by no less and no more.
+inline double most_nearer(double apart, double least_change, double most_change) noexcept {
+  const double after = apart + std::clamp(-apart, least_change, most_change);
+  return (apart < 0 ? -apart : apart) - (after < 0 ? -after : after);
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE bool node_resources_balanced_allocation::score_block(const pod_view& pod, const data& d,
@@ -83,28 +89,38 @@ GANGSCHED_INLINE bool node_resources_balanced_allocation::score_block(const pod_
   return true;
 }
 
-/// By how far apart the two shares are with the pod at least, and without it at most.
+/// By how far apart the two shares may be, and by how much the pod changes that: if the first share gains more, they come nearer most where
+/// it is lowest beside the second; if it gains less, where it is highest.
 GANGSCHED_INLINE double node_resources_balanced_allocation::score_bound(const pod_view& pod, const data& d,
                                                                         const amount_block& nodes) const {
   constexpr auto most = static_cast<double>(max_node_score);
+  constexpr double slack = 1e-9;  // rounding
   if (d.requests.size() != 2) return most;
-  double least[2], largest[2];  // share with the pod
+  const amount_range* shares[2];
+  double least[2], largest[2];  // what the pod adds to a share
   for (std::size_t i = 0; i < 2; ++i) {
     const amount& one = d.requests[i];
     if (!nodes.exact(one.kind, one.value) || !nodes.all_have(one.kind)) return most;
-    const amount_range& its = nodes.range(one.kind);
+    shares[i] = &nodes.range(one.kind);
     const auto request = static_cast<double>(one.value);
-    least[i] = std::min(1.0, (its.least_used + request) / its.most_allocatable);
-    largest[i] = std::min(1.0, (its.most_used + request) / its.least_allocatable);
+    least[i] = std::min(request / shares[i]->most_allocatable, 1.0 - shares[i]->most_share);  // (none is above 1)
+    largest[i] = request / shares[i]->least_allocatable;
   }
-  const double apart = std::max({0.0, least[0] - largest[1], least[1] - largest[0]});
-  const double even = (1.0 - apart / 2) * most;
-  if (!gains(pod)) return even;
-  const amount_range& a = nodes.range(d.requests[0].kind);
-  const amount_range& b = nodes.range(d.requests[1].kind);
-  const double apart_now = std::max(a.most_share - b.least_share, b.most_share - a.least_share);
-  const double even_now = __builtin_floor((1.0 - apart_now / 2) * most - 1e-9);  // scores have no fractions
-  return most / 2 + (most / 2 + even - even_now) / 2;
+  const double least_apart = shares[0]->least_share - shares[1]->most_share;
+  const double most_apart = shares[0]->most_share - shares[1]->least_share;
+  const double least_change = least[0] - largest[1], most_change = largest[0] - least[1];
+  if (!gains(pod)) {
+    const double apart = std::max({0.0, least_apart + least_change, -most_apart - most_change});
+    return (1.0 - apart / 2) * most;
+  }
+  double nearer = -2.0;
+  if (most_change >= 0)
+    nearer = std::max(nearer, detail::most_nearer(least_apart, std::max(least_change, 0.0), most_change));
+  if (least_change <= 0)
+    nearer = std::max(nearer, detail::most_nearer(most_apart, least_change, std::min(most_change, 0.0)));
+  // (The difference of two whole parts is less than 1 above that of the numbers.)
+  const double gain = __builtin_ceil(nearer / 2 * most + slack);
+  return most / 2 + __builtin_floor((most / 2 + gain) / 2);
 }
 
 GANGSCHED_INLINE result<node_resources_balanced_allocation> node_resources_balanced_allocation::from(

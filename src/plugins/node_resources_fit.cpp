@@ -183,6 +183,7 @@ GANGSCHED_INLINE double node_resources_fit::score_bound(const pod_view&, const d
                                                         const amount_block& nodes) const {
   constexpr auto most = static_cast<double>(max_node_score);
   if (options_.strategy == strategy::requested_to_capacity_ratio || d.scored.empty()) return most;
+  const auto whole_part_of = [](double value) { return __builtin_floor(value + 1e-9); };  // (some for rounding)
   double sum = 0, weights = 0;
   for (const scored_resource& one : d.scored) {
     if (!nodes.exact(one.kind) || !nodes.exact(one.used, one.request) || !nodes.all_have(one.kind)) return most;
@@ -192,10 +193,10 @@ GANGSCHED_INLINE double node_resources_fit::score_bound(const pod_view&, const d
     const double part = options_.strategy == strategy::most_allocated
                             ? (uses.most_used + request) / has.least_allocatable
                             : 1.0 - (uses.least_used + request) / has.most_allocatable;
-    sum += weight * std::clamp(part, 0.0, 1.0);
+    sum += weight * whole_part_of(most * std::clamp(part, 0.0, 1.0));
     weights += weight;
   }
-  return most * sum / weights;
+  return whole_part_of(sum / weights);
 }
 
 GANGSCHED_INLINE std::optional<error> node_resources_fit::check(const options& chosen) {

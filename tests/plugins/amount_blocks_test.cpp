@@ -61,6 +61,29 @@ void compare(const Plugin& plugin, std::uint64_t seed, bool score) {
   }
 }
 
+/// The same of nodes that are nearly alike, so that bounds are close to what the nodes are rated: some full, some more than full.
+template <class Plugin>
+void compare_alike(const Plugin& plugin, std::uint64_t seed, const cluster_options& options) {
+  dice roll{seed};
+  const plugin_entry entry = lower(Plugin{plugin});
+  cluster cluster{options};
+  const std::int64_t cpu = roll.between(8, 90), memory = roll.between(8, 90), load = roll.between(0, 9);
+  const auto about = [&](std::int64_t amount) { return 1000 * amount + roll.between(-99, 99); };
+  for (int i = 0; i < 64; ++i) {
+    a_node node{"n" + std::to_string(i)};
+    node.cpu_milli(about(cpu)).resource("memory", quantity{about(memory)}).resource("pods", quantity{9});
+    const node_id id = must(cluster.add_node(node));
+    a_pod pod{"r" + std::to_string(i)};
+    pod.cpu_milli(about(cpu) * load / 9).resource("memory", quantity{about(memory) * roll.between(load, 9) / 9});
+    must(cluster.add_pod(pod.on(id)));
+  }
+  for (int i = 0; i < 12; ++i) {
+    a_pod pod{"p" + std::to_string(i)};
+    pod.cpu_milli(roll.between(0, 1000 * cpu / 3)).resource("memory", quantity{roll.between(0, 1000 * memory / 3)});
+    static_cast<void>(hooks::scores(entry, cluster, must(cluster.add_pod(pod)), cluster.nodes()));
+  }
+}
+
 struct third_of_the_larger {
   template <std::size_t N>
   GANGSCHED_LANES static void run(double* out, const double* a, const double* b) {
@@ -97,6 +120,17 @@ TEST_CASE("a block is judged and rated as its nodes are one by one", "[plugins]"
     CHECK_NOTHROW(compare(fit{}, seed, false));
     CHECK_NOTHROW(compare(node_resources_balanced_allocation{}, seed, true));
     CHECK_NOTHROW(compare(node_resources_balanced_allocation{{"cpu", "memory", "nvidia.com/gpu"}}, seed, true));
+  }
+}
+
+TEST_CASE("no node is rated above the bound of its block, how close that may be", "[plugins]") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    INFO(seed);
+    cluster_options options;
+    if (seed % 4 == 0) options.semantics = kube_semantics{kube_release::v1_35};
+    CHECK_NOTHROW(compare_alike(node_resources_balanced_allocation{}, seed, options));
+    CHECK_NOTHROW(compare_alike(fit{}, seed, options));
+    CHECK_NOTHROW(compare_alike(fit{fit::options{.strategy = fit::strategy::most_allocated}}, seed, options));
   }
 }
 
