@@ -314,16 +314,29 @@ GANGSCHED_INLINE bool matches(const pod_scope& scope, symbol ns, const label_map
 }
 
 struct tuple_table::impl {
-  struct hash {
-    std::size_t operator()(const std::vector<std::int64_t>& tuple) const noexcept {
-      std::uint64_t state = tuple.size();
-      for (const std::int64_t word : tuple) state = mix64(state ^ static_cast<std::uint64_t>(word));
-      return static_cast<std::size_t>(state);
-    }
-  };
-  std::unordered_map<std::vector<std::int64_t>, std::int64_t, hash> words;
-  std::vector<std::unique_ptr<const std::vector<std::int64_t>>> tuples;
-  std::vector<std::int64_t> wanted;
+  static constexpr std::uint32_t none = 0xffffffffu;
+  std::vector<std::unique_ptr<const std::vector<std::int64_t>>> tuples;     // by word
+  std::vector<std::uint32_t> words = std::vector<std::uint32_t>(64, none);  // open addressing, at most half full
+
+  /// Where the tuple's word is, or belongs.
+  [[nodiscard]] std::uint32_t& place(std::span<const std::int64_t> tuple) noexcept {
+    std::uint64_t hash = tuple.size();
+    for (const std::int64_t word : tuple) hash = mix64(hash ^ static_cast<std::uint64_t>(word));
+    const auto is_it = [&](std::uint32_t word) {  // (tuples are short: no call for that)
+      const std::vector<std::int64_t>& known = *tuples[word];
+      std::size_t same = 0;
+      while (same < tuple.size() && same < known.size() && known[same] == tuple[same]) ++same;
+      return same == tuple.size() && same == known.size();
+    };
+    std::size_t at = static_cast<std::size_t>(hash) & (words.size() - 1);
+    while (words[at] != none && !is_it(words[at])) at = (at + 1) & (words.size() - 1);
+    return words[at];
+  }
+  void grow() {
+    std::vector<std::uint32_t> larger(2 * words.size(), none);
+    words.swap(larger);
+    for (std::uint32_t word = 0; word < tuples.size(); ++word) place(*tuples[word]) = word;
+  }
 };
 
 GANGSCHED_INLINE tuple_table::tuple_table() : impl_(std::make_unique<impl>()) {}
@@ -331,14 +344,12 @@ GANGSCHED_INLINE tuple_table::~tuple_table() = default;
 
 GANGSCHED_INLINE std::int64_t tuple_table::pack(std::span<const std::int64_t> tuple) {
   if (tuple.size() == 1) return tuple.front();
-  impl_->wanted.assign(tuple.begin(), tuple.end());
-  if (const auto known = impl_->words.find(impl_->wanted); known != impl_->words.end()) return known->second;
+  if (2 * (size_ + 1) > impl_->words.size()) impl_->grow();
+  std::uint32_t& word = impl_->place(tuple);
+  if (word != impl::none) return word;
   detail::make_room(impl_->tuples);
-  auto made = std::make_unique<const std::vector<std::int64_t>>(impl_->wanted);
-  const auto word = static_cast<std::int64_t>(impl_->tuples.size());
-  impl_->words.emplace(impl_->wanted, word);
-  impl_->tuples.push_back(std::move(made));
-  ++size_;
+  impl_->tuples.push_back(std::make_unique<const std::vector<std::int64_t>>(tuple.begin(), tuple.end()));
+  word = static_cast<std::uint32_t>(size_++);
   return word;
 }
 
@@ -348,7 +359,7 @@ GANGSCHED_INLINE std::span<const std::int64_t> tuple_table::unpack(const std::in
 }
 
 GANGSCHED_INLINE void tuple_table::clear() noexcept {
-  impl_->words.clear();
+  std::fill(impl_->words.begin(), impl_->words.end(), impl::none);
   impl_->tuples.clear();
   size_ = 0;
 }

@@ -274,4 +274,22 @@ TEST_CASE("packed tuples are equal where they are equal", "[model][counters]") {
   CHECK(tuples.unpack(single, 1).front() == 7);
 }
 
+TEST_CASE("packed tuples have the words of a plain map, however many there are", "[model][counters]") {
+  dice roll{7};
+  model::tuple_table tuples;
+  for (int round = 0; round < 2; ++round) {
+    std::map<std::vector<std::int64_t>, std::int64_t> known;
+    for (int i = 0; i < 3000; ++i) {
+      std::vector<std::int64_t> tuple(2 + roll.below(3));
+      for (std::int64_t& word : tuple) word = roll.between(-4, 4);
+      const auto [at, is_new] = known.emplace(tuple, static_cast<std::int64_t>(known.size()));
+      REQUIRE(tuples.pack(tuple) == at->second);
+      const auto back = tuples.unpack(at->second, tuple.size());
+      CHECK(std::equal(back.begin(), back.end(), tuple.begin(), tuple.end()));
+    }
+    CHECK(tuples.size() == known.size());
+    tuples.clear();
+  }
+}
+
 }  // namespace gangsched::testing::counters_test
