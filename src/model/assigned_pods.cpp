@@ -4,6 +4,15 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
                                                    const pod_class* replaced) const noexcept {
+  if (replaced == nullptr && reserved_.empty()) {  // as a rule: what is used there is all that counts
+    const auto fits = [&](resource_kind kind, std::int64_t more) {
+      std::int64_t sum = 0;
+      return !__builtin_add_overflow(nodes_.used.at(node, kind), more, &sum);
+    };
+    bool all = fits(kinds::scored_cpu, cls.scored_cpu) && fits(kinds::scored_memory, cls.scored_memory);
+    for (const amount& a : cls.requests) all = all && fits(a.kind, a.value);
+    return all;
+  }
   for (const amount& a : cls.requests) {
     if (!fits_in_words(node, a.kind, a.value, replaced)) return false;
   }
