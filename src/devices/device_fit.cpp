@@ -27,6 +27,16 @@ GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inve
   return {};
 }
 
+/// Whether @p count of them are GPUs that are shared with nobody: several with all of their memory are as good as whole ones.
+inline bool is_whole(const device_demand& demand, std::int32_t count) noexcept {
+  return demand.kind == device_demand::form::whole ||
+         (demand.kind == device_demand::form::share && count > 1 && demand.memory_percent == 100);
+}
+/// Whether they have to be inside one scope.
+inline bool has_to_be_near(const device_demand& demand, std::int32_t count) noexcept {
+  return count > 1 && demand.within != device_scope::node && !demand.within_preferred;
+}
+
 /// What no pod that leaves can change.
 GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_demand& demand) {
   if (inventory.gpus.empty()) return status::unresolvable("node(s) didn't have GPUs");
@@ -35,6 +45,7 @@ GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_de
   }
   if (demand.least_memory_mib > inventory.gpu_memory_mib)
     return status::unresolvable("node(s) had GPUs with too little memory");
+  if (!knows_memory(inventory, demand)) return status::unresolvable("node(s) had GPUs with memory that is not known");
   if (demand.kind == device_demand::form::mig && !inventory.find_profile(demand.mig_profile)) {
     return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
   }
@@ -114,10 +125,14 @@ class device_search {
     const device_demand& demand = *want.what;
     if (demand.first_of.empty()) return take_gpus(want, demand);
     status first;
+    const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
+    const std::uint32_t named = rules_.gpus;
     for (const device_demand& one : demand.first_of) {
       const status said = take_gpus({&one, one.count, want.request, want.gpus}, one);
       if (said.ok()) return said;
       if (first.ok()) first = said;
+      give_back(changes, grants);  // instances and replicas are taken one by one
+      rules_.gpus = named;
     }
     return first;
   }
@@ -128,11 +143,13 @@ class device_search {
     if (demand.kind == device_demand::form::replica) return take_replicas(want);
     if (demand.kind == device_demand::form::mig) return take_instances(want);
     const auto count = static_cast<std::uint32_t>(want.count);
-    // Several with all of their memory are shared with nobody either: they should be close to each other.
-    const bool whole = demand.kind == device_demand::form::whole || (count > 1 && demand.memory_percent == 100);
+    const bool whole = is_whole(demand, want.count);
+    const auto best_of = [&](std::uint32_t gpus) {
+      return whole ? best_gpus(*inventory_, gpus, count, demand) : shares(gpus, count, demand);
+    };
     std::uint32_t chosen = named(free, count);
-    if (whole && chosen != 0) chosen = best_gpus(*inventory_, chosen, count, demand);
-    if (chosen == 0) chosen = whole ? best_gpus(*inventory_, free, count, demand) : shares(free, count);
+    if (chosen != 0) chosen = best_of(chosen);
+    if (chosen == 0) chosen = best_of(free);
     if (chosen == 0) return status::unschedulable("node(s) didn't have enough free GPUs close to each other");
     if (whole) claim_->link_points += inventory_->sets->points(static_cast<gpu_mask>(chosen));
     claim_->grants.reserve(claim_->grants.size() + count);
@@ -155,7 +172,13 @@ class device_search {
     return (gpus & ~free) == 0 && std::popcount(gpus) == static_cast<int>(count) ? gpus : 0;
   }
 
-  [[nodiscard]] std::uint32_t shares(std::uint32_t free, std::uint32_t count) const {
+  /// Several that should be inside one scope are the closest there: partitions are of who has GPUs to himself.
+  [[nodiscard]] std::uint32_t shares(std::uint32_t free, std::uint32_t count, const device_demand& demand) const {
+    if (count > 1 && demand.within != device_scope::node) {
+      const std::uint32_t near =
+          inventory_->sets->best(static_cast<gpu_mask>(free), count, requirement_of(*inventory_, demand));
+      if (near != 0 || !demand.within_preferred) return near;
+    }
     if (rules_.gpu >= 0 && count == 1 && (free >> rules_.gpu & 1u) != 0) return std::uint32_t{1} << rules_.gpu;
     std::uint32_t chosen = 0;
     for (; count != 0; --count) {
@@ -390,6 +413,7 @@ GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const 
 GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept {
   std::uint32_t fits = 0;
   const device_inventory& inventory = *state.inventory;
+  if (!detail::knows_memory(inventory, demand)) return 0;
   if (!inventory.mig &&
       (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
                                                      demand.memory_mib == 0 && demand.memory_percent == 0))) {
@@ -484,17 +508,9 @@ GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& stat
   if (demand.kind == device_demand::form::mig && count == 1) return instance_fits(state, demand);
   std::uint32_t free = ~std::uint32_t{0};
   if (status said = free_gpus(state, demand, count, free); !said.ok()) return said;
-  switch (demand.kind) {
-    case device_demand::form::share: return status::success();
-    case device_demand::form::whole:
-      if (inventory.partitions || (demand.within != device_scope::node && !demand.within_preferred))
-        return std::nullopt;
-      return status::success();
-    case device_demand::form::mig:
-    case device_demand::form::replica:
-    case device_demand::form::other: break;
-  }
-  return std::nullopt;
+  if (demand.kind == device_demand::form::mig || demand.kind == device_demand::form::replica) return std::nullopt;
+  const bool by_set = (inventory.partitions && is_whole(demand, count)) || has_to_be_near(demand, count);
+  return by_set ? std::nullopt : std::optional{status::success()};
 }
 
 }  // namespace detail

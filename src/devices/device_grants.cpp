@@ -155,7 +155,7 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
     case form::share:
       // Slices are full where somebody has the whole GPU, and used where MIG is.
       if (mig != mig_mode::off || word.slices() != 0 || word.replicas() != 0) return false;
-      if (word.milli() + grant.milli > whole_gpu) return false;
+      if (word.milli() + grant.milli > whole_gpu || word.pods() == gpu_word::max_pods) return false;
       if (inventory.memory_rule == gpu_memory_rule::as_asked && grant.mig_start > 0)
         return grant.mig_start <= 100 - state.used_memory_percent(grant.device);
       return grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);

@@ -447,4 +447,84 @@ TEST_CASE("capacity is how often a pod can be placed, and what it fills is free"
   }
 }
 
+TEST_CASE("an alternative that cannot be had in full leaves nothing taken", "[devices][fit][mig]") {
+  const auto either = [](std::int32_t large) {
+    return std::vector<device_request>{
+        {.first_of = {{.count = large, .mig_profile = "3g.40gb"}, {.count = 1, .mig_profile = "1g.10gb"}}}};
+  };
+  node_devices spec = cards(1, 81'920);
+  spec.gpu.model = "NVIDIA-A100-SXM4-80GB";
+  spec.gpus[0].mig = mig_mode::dynamic;
+  bench_node one{spec};
+  CHECK(one.take(either(3)) == chosen{0});
+  CHECK(std::popcount(one.now().gpu(0).slices()) == 1);
+  spec.gpus.push_back(spec.gpus[0]);
+  bench_node two{spec};
+  CHECK(two.take(either(5)).size() == 1);
+  CHECK(std::popcount(two.now().gpu(0).slices()) + std::popcount(two.now().gpu(1).slices()) == 1);
+  CHECK(two.take(either(3)).size() == 3);
+
+  bench_node plain{cards(4)};  // nor is what a plugin named used up
+  CHECK(plain.take({{.first_of = {{.count = 2, .within = device_scope::pcie}, {.count = 1}}}}, {.gpus = 0b0100}) ==
+        chosen{2});
+}
+
+TEST_CASE("several GPUs with all of their memory are a partition where only partitions are handed out",
+          "[devices][fit]") {
+  node_devices spec = make_node_devices(gpu_machine::hgx_h100_8, "", 1000);
+  const gpu_partition_table table = gpu_partition_table::nvswitch_8();
+  spec.gpu.partitions.assign(table.partitions().begin(), table.partitions().end());
+  spec.gpu.partition_policy = gpu_partition_policy::honor;
+  bench_node n{spec};
+  for (const int gpu : {1, 2, 3, 5, 6, 7})
+    n.take({{.milli = 100, .memory_mib = 100}}, {.gpu = static_cast<std::int8_t>(gpu)});
+  const std::vector<device_request> two{{.count = 2, .milli = 0, .memory_percent = 100}};
+  CHECK(n.take(two).empty());  // 0 and 4; what the filter says is compared there
+  bench_node empty{spec};
+  CHECK(empty.take(two) == chosen{0, 1});
+}
+
+TEST_CASE("several shares are inside one scope if they have to be", "[devices][fit]") {
+  node_devices spec = cards(4);
+  for (std::size_t i = 0; i < 4; ++i) spec.gpus[i].numa = static_cast<std::int32_t>(i / 2);
+  spec.gpu.memory_mib = 1000;
+  const auto two = [](bool preferred) {
+    return std::vector<device_request>{
+        {.count = 2, .milli = 0, .memory_mib = 400, .within = device_scope::numa, .within_preferred = preferred}};
+  };
+  bench_node n{spec};
+  const auto fill = [&](std::int8_t gpu) { n.take({{.milli = 0, .memory_mib = 700}}, {.gpu = gpu}); };
+  CHECK(n.take(two(false), {.gpus = 0b0110}) == chosen{0, 1});
+  fill(2);
+  CHECK(n.take(two(false)) == chosen{0, 1});  // by the share rule alone 0 and 1 as well, and 0 and 3 next
+  fill(2), n.take({{.milli = 0, .memory_mib = 400}}, {.gpu = 3});
+  CHECK(n.take(two(false)).empty());
+  bench_node apart{spec};
+  apart.take({{.milli = 0, .memory_mib = 700}}, {.gpu = 1}), apart.take({{.milli = 0, .memory_mib = 700}}, {.gpu = 2});
+  CHECK(apart.take(two(false)).empty());
+  CHECK(apart.take(two(true)) == chosen{0, 3});
+}
+
+TEST_CASE("nobody has a part of memory of which nobody knows how much there is", "[devices][fit]") {
+  node_devices spec = cards(1);
+  device_claim claim;
+  bench_node unknown{spec};
+  CHECK(unknown.choose({{.milli = 0, .memory_percent = 10}}, claim).code == code::unresolvable);
+  CHECK(unknown.choose({{.milli = 500}}, claim).ok());
+  spec.gpu.memory_rule = gpu_memory_rule::as_asked;  // there hundredths are counted by themselves
+  bench_node counted{spec};
+  for (int tenth = 0; tenth < 10; ++tenth) CHECK(counted.take({{.milli = 0, .memory_percent = 10}}) == chosen{0});
+  CHECK(counted.take({{.milli = 0, .memory_percent = 10}}).empty());
+}
+
+TEST_CASE("a GPU has no more pods than its word can count", "[devices][fit]") {
+  bench_node n{cards(1, 65'536)};
+  n.words[0] = static_cast<std::int64_t>(0x7ffe * gpu_word::one_pod);
+  n.words[1] = 0x7ffe;
+  CHECK(n.take({{.milli = 0, .memory_mib = 1}}) == chosen{0});
+  CHECK(n.now().gpu(0).pods() == 0x7fff);
+  CHECK(n.take({{.milli = 0, .memory_mib = 1}}).empty());
+  CHECK_FALSE(n.now().gpu(0).unhealthy());
+}
+
 }  // namespace gangsched::testing::device_fit_test

@@ -34,6 +34,11 @@ namespace detail {
 
 /// How much of the GPU or device: what the demand says, of one of this node.
 GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant);
+/// False if the demand is for hundredths of memory of which the host did not say how much there is, and which are counted in MiB.
+[[nodiscard]] inline bool knows_memory(const device_inventory& inventory, const device_demand& demand) noexcept {
+  return inventory.gpu_memory_mib != 0 || inventory.memory_rule == gpu_memory_rule::as_asked ||
+         demand.kind != device_demand::form::share || demand.memory_percent == 0;
+}
 /// Where an instance could begin on a GPU, as bits; on a GPU with fixed instances: the starts of unused ones.
 GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
 [[nodiscard]] inline std::uint8_t mig_starts(const device_state& state, std::size_t gpu,

@@ -39,6 +39,7 @@ struct gpu_word {
     return std::uint64_t{one.mask} << 16 | std::uint64_t{one.media} << 24;
   }
   static constexpr std::uint64_t one_replica = std::uint64_t{1} << 32;
+  static constexpr std::int32_t max_pods = 0x7fff;
   static constexpr std::uint64_t one_pod = std::uint64_t{1} << 48;
   static constexpr std::uint64_t unhealthy_bit = std::uint64_t{1} << 63;
   /// All of it, to one pod.
