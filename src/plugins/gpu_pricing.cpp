@@ -55,12 +55,16 @@ GANGSCHED_INLINE gpu_pricing::option gpu_pricing::best(const pod_view& pod, room
                                   [&](const gpu_supply& one) { return one.model == text; });
   const std::int64_t price = known == book_->models.end() ? 0 : known->price;
   const std::int64_t cpu = pod.request(kinds::cpu), before = book_->outlook.fragment(model, rest);
+  constexpr std::int64_t dearest = std::int64_t{1} << 58;
   option found{0, -1};
   each_option(rest, ask, [&](std::int8_t gpu) {
     const auto index = static_cast<std::size_t>(gpu);
     std::int64_t worth =
         before - book_->outlook.fragment(model, rest.without(ask, cpu, static_cast<std::uint32_t>(gpu)));
-    worth -= 500 * price * ask.total() * gpu_outlook::unit / 1'000'000;
+    // A price is what the host says, or as large as a model is rare: 64 bits do not hold each of them times this.
+    __extension__ using wide = __int128;
+    const wide paid = wide{500} * price * ask.total() * gpu_outlook::unit / 1'000'000;
+    worth -= static_cast<std::int64_t>(std::clamp<wide>(paid, -dearest, dearest));
     if (ask.share() && !book_->bids.empty()) {
       const auto left = static_cast<std::size_t>(rest.left[index]), size = static_cast<std::size_t>(ask.milli);
       const std::int64_t lost = std::int64_t{book_->bids[left]} - book_->bids[left - size] - book_->bids[size];

@@ -23,12 +23,12 @@ struct one_node {
   std::vector<std::string> kinds;
 
   one_node(std::int64_t cores, std::size_t gpus) : cpu(1000 * cores), left(gpus, 1000) {
-    node = cluster.add_node(a_node("n").cpu(cores).memory("1Ti").cards(gpus, "M")).value();
+    node = cluster.add_node(a_node("n").cpu(cores).memory("1Ti").cards(gpus, "M", 1000)).value();
   }
   void takes(const std::string& name, std::int64_t cpu_milli, std::int32_t gpus, std::int32_t milli,
-             std::vector<std::string> from) {
+             std::vector<std::string> from, std::int32_t memory_percent = 0) {
     a_pod made = a_pod(name).cpu_milli(cpu_milli).on(node);
-    if (gpus != 0) made.device({.count = gpus, .milli = milli});
+    if (gpus != 0) made.device({.count = gpus, .milli = milli, .memory_percent = memory_percent});
     for (const std::string& id : from) {
       made.spec.held_devices.push_back({.id = id});
       left[std::stoul(id)] -= milli;
@@ -43,9 +43,10 @@ struct one_node {
     return sum;
   }
   template <class Plugin>
-  std::int64_t score(const Plugin& plugin, std::int64_t cpu_milli, std::int32_t gpus, std::int32_t milli) {
+  std::int64_t score(const Plugin& plugin, std::int64_t cpu_milli, std::int32_t gpus, std::int32_t milli,
+                     std::int32_t memory_percent = 0) {
     a_pod made = a_pod("asks").cpu_milli(cpu_milli);
-    if (gpus != 0) made.device({.count = gpus, .milli = milli});
+    if (gpus != 0) made.device({.count = gpus, .milli = milli, .memory_percent = memory_percent});
     const pod_id pod = cluster.add_pod(made).value();
     const model::cluster_state& state = inside(cluster);
     const std::int64_t said =
@@ -106,6 +107,36 @@ TEST_CASE("packing prefers shared GPUs, then nodes in use, then idle nodes", "[p
   CHECK(used.score(gpu_packing{}, 1000, 4, 1000) == 46);
   CHECK(used.score(gpu_packing{}, 1000, 0, 0) == 0);
   CHECK(one_node(8, 1).score(gpu_packing{}, 1000, 1, 500) == 32);
+}
+
+TEST_CASE("GpuClustering is not below 0 on nodes with more than eight GPUs", "[plugins][packing]") {
+  one_node large{64, 16};
+  CHECK(large.score(gpu_clustering{}, 1000, 1, 500) == 25);
+  large.takes("a", 1000, 1, 500, {"0"});
+  CHECK(large.score(gpu_clustering{}, 1000, 1, 500) == 75);
+  CHECK(large.score(gpu_clustering{}, 1000, 2, 1000) == 0);
+  CHECK(one_node(64, 2).score(gpu_clustering{}, 1000, 17, 1000) == 25 * 6 / 8 + 25);  // there are no such pods anywhere
+}
+
+TEST_CASE("pods with shares of several GPUs are one kind with those that have one", "[plugins][packing]") {
+  one_node n{64, 8};
+  n.takes("a", 1000, 2, 500, {"0", "1"}, 50);
+  CHECK(n.score(gpu_clustering{}, 1000, 2, 500, 50) == 3 + 75);
+  CHECK(n.score(gpu_clustering{}, 1000, 1, 500) == 3 + 75);
+  CHECK(n.score(gpu_clustering{}, 1000, 2, 1000) == 3);
+}
+
+TEST_CASE("GpuBestFit rounds down on nodes that have too little, too", "[plugins][packing]") {
+  one_node n{8, 1};
+  CHECK(n.score(gpu_best_fit{}, 8'000 + 16'000, 0, 0) == 100);
+  CHECK(n.score(gpu_best_fit{}, 8'000 + 16'000 + 2'559, 0, 0) == 100);
+  CHECK(n.score(gpu_best_fit{}, 8'000 + 16'000 + 2'560, 0, 0) == 101);
+}
+
+TEST_CASE("GpuDotProduct is 0 for the largest amounts", "[plugins][packing]") {
+  one_node n{std::int64_t{1} << 53, 1};
+  for (const std::int64_t cpu : {std::int64_t{1} << 52, std::int64_t{3} << 50, std::int64_t{1} << 62})
+    CHECK(n.score(gpu_dot_product{}, cpu, 0, 0) == 0);
 }
 
 TEST_CASE("FGD's score grows where the logistic function does", "[plugins][packing]") {
@@ -188,6 +219,9 @@ TEST_CASE("what a plugin goes by may change, if the host says so", "[plugins][pa
   book->models[0].price = 5000;
   CHECK(scheduler.forget_cached());
   CHECK(place("second") == "b");
+  book->models[0].price = 4'000'000'000;  // 64 bits do not hold what it comes to
+  CHECK(scheduler.forget_cached());
+  CHECK(place("third") == "b");
 }
 
 }  // namespace gangsched::testing::gpu_policies_test

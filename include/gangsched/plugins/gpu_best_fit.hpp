@@ -22,7 +22,7 @@ class gpu_best_fit {
     const std::int64_t gpu = rest.sum - gpu_ask_of(pod.spec(), node).total();
     const std::int64_t left =
         cpu + 16 * gpu;  // in 128,000ths, as 8,000 thousandths are worth as much as 128,000 milli-CPUs
-    return 100 - (left + 2'559) / 2'560;
+    return 100 - (left / 2'560 + (left % 2'560 > 0 ? 1 : 0));  // rounded down, below 0 as well
   }
   void normalize_score(const pod_view&, std::span<scored_group> groups) const {
     std::int64_t low = groups.front().score, high = low;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <bitset>
 
 #include "gangsched/devices/gpu_outlook.hpp"
@@ -7,9 +8,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Pods of one kind side by side, kinds being shares, one GPU, two GPUs, …: ⌊25·(8000−G)/8000⌋, with G the thousandths of GPUs that are
-/// left, and 75 where the node has only pods of the kind, 50 where it has some, 25 where it has none with GPUs, else 0; pods without
-/// GPUs 0 (FGD's GpuClustering; devices-topology 6.2). O(pods on the node).
+/// Pods of one kind side by side, kinds being shares, one GPU, two GPUs, …: ⌊25·(8000−G)/8000⌋, or 0 if that is less, with G the
+/// thousandths of GPUs that are left, and 75 where the node has only pods of the kind, 50 where it has some, 25 where it has none with
+/// GPUs, else 0; pods without GPUs 0 (FGD's GpuClustering; devices-topology 6.2). O(pods on the node).
 class gpu_clustering {
  public:
   static constexpr std::string_view name = "GpuClustering";
@@ -30,9 +31,10 @@ class gpu_clustering {
       }
       if (share || gpus != 0) kinds_there.set(share ? 0 : gpus);
     });
-    const std::size_t kind = ask.share() ? 0 : static_cast<std::size_t>(ask.gpus);
-    const std::int64_t filled = 25 * (8'000 - gpu_rest{node.devices(), 0}.sum) / 8'000;
-    return filled + (kinds_there.test(kind) ? (kinds_there.count() == 1 ? 75 : 50) : kinds_there.none() ? 25 : 0);
+    const std::size_t kind = ask.milli < whole_gpu ? 0 : static_cast<std::size_t>(ask.gpus);
+    const std::int64_t filled = 25 * std::max(0, 8'000 - gpu_rest{node.devices(), 0}.sum) / 8'000;
+    const bool there = kind < kinds_there.size() && kinds_there[kind];
+    return filled + (there ? (kinds_there.count() == 1 ? 75 : 50) : kinds_there.none() ? 25 : 0);
   }
 };
 
