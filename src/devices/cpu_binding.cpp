@@ -1,6 +1,7 @@
 #include "gangsched/devices/cpu_binding.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -241,6 +242,13 @@ GANGSCHED_INLINE std::optional<cpu_set> bind_cpus_in(const numa_topology& topolo
   taken |= *rest;
   if (whole && taken.count() != topology.whole_cores(taken).count()) return std::nullopt;
   return taken;
+}
+
+GANGSCHED_INLINE std::int64_t amplified(std::int64_t milli, std::int64_t percent) noexcept {
+  if (percent <= 100) return milli;
+  __extension__ using wide = __int128;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min<wide>((wide{milli} * percent + 99) / 100, most));
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "gangsched/core/percent.hpp"
+#include "gangsched/core/saturating_add.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
@@ -38,7 +41,7 @@ inline std::optional<std::size_t> lowest_zone(const numa_zone_pod& pod, const st
 inline zone_amounts pod_request(const numa_zone_pod& pod) {
   zone_amounts sum(pod.resources.size(), not_listed), init = sum;
   const auto add = [](std::int64_t& to, std::int64_t amount) {
-    if (amount != not_listed) to = std::max<std::int64_t>(to, 0) + amount;
+    if (amount != not_listed) to = saturating_add(std::max<std::int64_t>(to, 0), amount);
   };
   for (const numa_zone_container& container : pod.containers)
     for (std::size_t r = 0; r < container.requests.size(); ++r) {
@@ -70,7 +73,7 @@ inline bool zones_fit(const numa_zone_pod& pod, const std::vector<numa_zone>& zo
     for (std::size_t i = 0; i < zones.size(); ++i) {
       if ((chosen >> i & 1u) == 0) continue;
       if (zones[i].available[r] == not_listed) return false;
-      total += zones[i].available[r];
+      total = saturating_add(total, zones[i].available[r]);
     }
     if (requests[r] > 0 && !zone_suits(pod, r, requests[r], total)) return false;
   }
@@ -172,7 +175,7 @@ inline std::int64_t zone_score(const numa_zone_pod& pod, numa_strategy strategy,
     if (zone.available[r] <= 0 || requests[r] > zone.available[r]) continue;
     const std::int64_t asked = whole_amount(pod.resources[r], requests[r]);
     const std::int64_t capacity = whole_amount(pod.resources[r], zone.available[r]);
-    sum += weight * ((strategy == numa_strategy::most_allocated ? asked : capacity - asked) * 100 / capacity);
+    sum += weight * percent(strategy == numa_strategy::most_allocated ? asked : capacity - asked, capacity);
   }
   return weights == 0 ? 0 : sum / weights;
 }
@@ -237,7 +240,7 @@ GANGSCHED_INLINE std::int64_t least_numa_score(const numa_zone_pod& pod, unsigne
   }
   if (most == 0) return 100;
   const std::int64_t each = 100 / static_cast<std::int64_t>(most_zones);
-  return 100 - static_cast<std::int64_t>(most) * each + (closest ? each / 2 : 0);
+  return std::max<std::int64_t>(0, 100 - static_cast<std::int64_t>(most) * each + (closest ? each / 2 : 0));
 }
 
 GANGSCHED_INLINE std::int64_t numa_allocation_score(const numa_zone_pod& pod, numa_strategy strategy) {

@@ -160,6 +160,13 @@ TEST_CASE("LeastNUMANodes divides by the zones that the kubelet allows, as in up
   CHECK(least_numa_score(pod(eight, {ask(8, 1)}), 16) == 100 - 8 * 6 + 3);
 }
 
+TEST_CASE("LeastNUMANodes is 0 where more zones are needed than the kubelet allows", "[devices][numa]") {
+  std::vector<numa_zone> ten;
+  for (std::uint32_t i = 0; i < 10; ++i) ten.push_back(zone(i, 1, 10));
+  CHECK(least_numa_score(pod(ten, {ask(10, 1)})) == 0);
+  CHECK(least_numa_score(pod(ten, {ask(10, 1)}), 16) == 100 - 10 * 6 + 3);
+}
+
 TEST_CASE("allocation strategies score as in upstream's TestNodeResourceScorePlugin", "[devices][numa]") {
   const std::vector<amounts> two{ask(2, 20)};
   const auto scores = [&](numa_strategy strategy) {
@@ -183,6 +190,15 @@ TEST_CASE("the zone that suits least decides, unless it does not fit at all", "[
                               numa_strategy::most_allocated) == 37);
   // Parts of a CPU count as a whole one: 3 of 4 and 3 of 8.
   CHECK(numa_allocation_score(pod(zones, {{2500, none, none, none}}), numa_strategy::most_allocated) == 37);
+}
+
+TEST_CASE("the largest amounts of memory are scored like small ones", "[devices][numa]") {
+  constexpr std::int64_t half = std::int64_t{1} << 61;
+  const numa_zone_pod large = pod({zone(0, 4, 2 * half)}, {ask(2, half)}), small = pod({zone(0, 4, 2)}, {ask(2, 1)});
+  for (const auto how : {numa_strategy::least_allocated, numa_strategy::most_allocated})
+    CHECK(numa_allocation_score(large, how) == numa_allocation_score(small, how));
+  const numa_zone_pod two = pod({zone(0, 4, 2 * half), zone(1, 4, 2 * half)}, {ask(5, 2 * half)});
+  CHECK(numa_zones_required(two, two.containers[0].requests).zones == 3);
 }
 
 TEST_CASE("weights count, and one below 1 is 1", "[devices][numa]") {

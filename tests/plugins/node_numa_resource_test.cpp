@@ -1,5 +1,7 @@
 #include "gangsched/plugins/node_numa_resource.hpp"
 
+#include <limits>
+
 #include "devices/numa_nodes.hpp"
 #include "gangsched/plugins/device_fit.hpp"
 #include "support/builders.hpp"
@@ -105,6 +107,10 @@ TEST_CASE("NodeNUMAResource: bound CPUs count for more where CPU is amplified", 
   CHECK(on.filter(on.add(bound("g", 9)), n).code == code::unschedulable);
   CHECK(on.filter(on.add(bound("h", 1)), plain).code == code::unresolvable);
   CHECK(on.filter(on.add(a_pod("i").cpu(1)), plain).code == code::success);
+  constexpr std::int64_t most = 9'223'372'036'854'775;  // CPUs that 64 bits hold the thousandths of
+  CHECK(on.filter(on.add(a_pod("j").cpu(most)), n).code == code::unschedulable);
+  CHECK(on.filter(on.add(bound("k", most)), n).code == code::unschedulable);
+  CHECK(amplified(1000 * most, 200) == std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_CASE("NodeNUMAResource scores what is used with the pod, as bound CPUs count", "[plugins][numa]") {

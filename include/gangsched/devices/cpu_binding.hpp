@@ -34,10 +34,9 @@ struct exclusive_cpus {
                                                                 const cpu_binding& how, numa_allocate_strategy strategy,
                                                                 const cpu_set& others = {});
 
-/// What so many bound CPUs (in milli) count for on a node with amplified CPU, rounded up; @p percent is the ratio in hundredths.
-[[nodiscard]] constexpr std::int64_t amplified(std::int64_t milli, std::int64_t percent) noexcept {
-  return percent <= 100 ? milli : (milli * percent + 99) / 100;
-}
+/// What so many bound CPUs (in milli) count for on a node with amplified CPU, rounded up, at most the largest amount; @p percent is the
+/// ratio in hundredths.
+[[nodiscard]] GANGSCHED_API std::int64_t amplified(std::int64_t milli, std::int64_t percent) noexcept;
 
 }  // namespace gangsched::inline GANGSCHED_ABI
 

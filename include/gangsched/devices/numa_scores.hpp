@@ -60,7 +60,7 @@ struct numa_zone_need {
                                                                std::span<const std::int64_t> requests);
 
 /// LeastNUMANodes: 100 less what each zone needed costs (100 / @p most_zones), half of one back when no set of as many is closer; by
-/// the container that needs most, each subtracting before the next. 0 when something does not fit.
+/// the container that needs most, each subtracting before the next. 0 when something does not fit, or more zones are needed.
 /// @param most_zones the kubelet's max-allowable-numa-nodes: 8 unless it was set, at least 1
 /// @return 0 … 100; 100 for a pod that is not Guaranteed
 [[nodiscard]] GANGSCHED_API std::int64_t least_numa_score(const numa_zone_pod& pod, unsigned most_zones = 8);

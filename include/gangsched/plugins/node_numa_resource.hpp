@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gangsched/core/percent.hpp"
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/devices/numa_fit.hpp"
 #include "gangsched/devices/numa_layout.hpp"
 #include "gangsched/framework/device_views.hpp"
@@ -67,8 +68,8 @@ class node_numa_resource {
       const std::int64_t all = kind ? node.allocatable(*kind) : 0;
       weights += one.weight;
       if (all <= 0) continue;
-      const std::int64_t with =
-          *kind == kinds::cpu ? used_with(cells_of(node), pod, node) : node.used(*kind) + pod.request(*kind);
+      const std::int64_t with = *kind == kinds::cpu ? used_with(cells_of(node), pod, node)
+                                                    : saturating_add(node.used(*kind), pod.request(*kind));
       const std::int64_t used = std::min(with, all);
       sum += one.weight * percent(strategy_ == strategy::most_allocated ? used : all - used, all);
     }
@@ -87,10 +88,10 @@ class node_numa_resource {
   /// Thousandths of CPU that are used with the pod, as bound ones count.
   [[nodiscard]] static std::int64_t used_with(const numa_layout* numa, const pod_view& pod, room node) {
     const std::int64_t asked = pod.request(kinds::cpu), used = node.used(kinds::cpu);
-    if (numa == nullptr || asked == 0) return used + asked;
+    if (numa == nullptr || asked == 0) return saturating_add(used, asked);
     const std::int64_t ratio = numa->spec.cpu_amplification_percent, bound = bound_milli(*numa, node);
     const std::int64_t more = used >= bound ? amplified(bound, ratio) - bound : 0;
-    return used + more + (binds_on(*numa, pod) ? amplified(asked, ratio) : asked);
+    return saturating_add(saturating_add(used, more), binds_on(*numa, pod) ? amplified(asked, ratio) : asked);
   }
   /// Thousandths of the CPUs that are some pod's own. O(CPUs / 64).
   [[nodiscard]] static std::int64_t bound_milli(const numa_layout& numa, room node) {
