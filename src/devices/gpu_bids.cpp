@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "gangsched/core/saturating_add.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
@@ -161,21 +164,30 @@ GANGSCHED_INLINE demand_learner::demand_learner(std::span<const expected_pods> p
 GANGSCHED_INLINE bool demand_learner::see(const expected_pods& arrival) {
   expected_pods line = arrival;
   line.count = 0;
-  seen_[line] += arrival.count;
-  arrived_ += arrival.count;
+  std::int64_t& seen = seen_[line];
+  seen = saturating_add(seen, arrival.count);
+  arrived_ = saturating_add(arrived_, arrival.count);
   if (arrived_ < next_) return false;
-  while (next_ <= arrived_) next_ *= 2;
+  while (next_ <= arrived_ && next_ != std::numeric_limits<std::int64_t>::max()) next_ = saturating_add(next_, next_);
   return true;
 }
 
 GANGSCHED_INLINE std::vector<expected_pods> demand_learner::expected() const {
   // In thousandths of a pod, so that a prior of few pods keeps its proportions.
   constexpr std::int64_t fine = 1000;
-  std::int64_t priors = 0;
+  __extension__ using wide = __int128;
+  const auto whole = [](wide amount) {
+    return static_cast<std::int64_t>(std::min<wide>(amount, std::numeric_limits<std::int64_t>::max()));
+  };
+  wide priors = 0;
   for (const auto& [line, count] : prior_) priors += count;
   std::map<expected_pods, std::int64_t> counts;
-  for (const auto& [line, count] : prior_) counts[line] += (count * prior_pods_ * fine + priors / 2) / priors;
-  for (const auto& [line, count] : seen_) counts[line] += count * fine;
+  for (const auto& [line, count] : prior_)
+    counts[line] = priors == 0 ? 0 : whole((wide{count} * prior_pods_ * fine + priors / 2) / priors);
+  for (const auto& [line, count] : seen_) {
+    std::int64_t& known = counts[line];
+    known = saturating_add(known, whole(wide{count} * fine));
+  }
   std::vector<expected_pods> all;
   for (const auto& [line, count] : counts) {
     all.push_back(line);

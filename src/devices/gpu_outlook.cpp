@@ -76,7 +76,7 @@ GANGSCHED_INLINE gpu_outlook::gpu_outlook(std::span<const expected_pods> target,
   unique(sizes_), unique(models_);
   of_.resize(models_.size() + 1);
   for (const expected_pods& one : target) {
-    const auto weight = static_cast<std::int32_t>((one.count * unit + total / 2) / total);
+    const auto weight = static_cast<std::int32_t>(total == 0 ? 0 : (one.count * unit + total / 2) / total);
     for (std::size_t model = 0; model < of_.size(); ++model) {
       of_[model].weight += weight;
       const bool named =
@@ -182,7 +182,9 @@ GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu
     if (one.cpu_milli > rest.cpu_milli || fitting[one.size] < 1) continue;
     // What the CPU that is left could still feed with pods of this line.
     const std::int64_t lost = slivers[one.size];
-    const std::int64_t fed = std::min<std::int64_t>((rest.cpu_milli * one.feeds) >> 16, 1'000'000);
+    constexpr std::int64_t plenty = 1'000'000;
+    std::int64_t fed = 0;
+    fed = __builtin_mul_overflow(rest.cpu_milli, one.feeds, &fed) ? plenty : std::min(fed >> 16, plenty);
     const std::int64_t stranded = std::max(lost, rest.sum - fed);
     sum += std::int64_t{one.weight} * ((stranding_ * (stranded - lost)) >> 8);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "gangsched/devices/gpu_bids.hpp"
@@ -143,6 +144,16 @@ TEST_CASE("a GPU that no CPU is left to feed is stranded, as far as the outlook 
   CHECK(in_milli(gpu_outlook(target, 128).fragment(0, rest)) == 1500);
 }
 
+TEST_CASE("no amount of CPU is too much to be measured, and a target of nobody asks for nothing",
+          "[devices][outlook]") {
+  const gpu_outlook outlook{std::vector<expected_pods>{{.cpu_milli = 1000, .gpus = 1, .milli = 500}}, 256};
+  const auto left = [&](std::int64_t cpu) { return outlook.fragment(outlook.model(""), rest_of(cpu, {1000, 300})); };
+  CHECK(left(std::numeric_limits<std::int64_t>::max()) == left(1'000'000));
+  CHECK(left(1000) > left(1'000'000));
+  const gpu_outlook nobody{std::vector<expected_pods>{{.gpus = 1, .count = 0}}};
+  CHECK(nobody.fragment(0, rest_of(1000, {1000})) == 0);
+}
+
 TEST_CASE("the most frequent lines are kept until they are enough", "[devices][outlook]") {
   const expected_pods a{.cpu_milli = 1, .gpus = 1, .count = 3}, b{.cpu_milli = 2, .gpus = 1, .count = 5},
       c{.cpu_milli = 3, .gpus = 1, .count = 2};
@@ -215,6 +226,21 @@ TEST_CASE("a learner weighs what it was told by what it saw", "[devices][outlook
   REQUIRE(now.size() == 2);
   CHECK((now[0].milli == 100 && now[0].count == 300'000));
   CHECK((now[1].milli == 900 && now[1].count == 1'100'000));
+}
+
+TEST_CASE("a learner that was told of nobody goes by what it sees, however many they are", "[devices][outlook]") {
+  const expected_pods nobody{.gpus = 1, .milli = 100, .count = 0};
+  demand_learner learner{std::vector<expected_pods>{nobody}};
+  expected_pods many{.gpus = 1, .milli = 900, .count = 3};
+  CHECK_FALSE(learner.see(many));
+  const auto now = learner.expected();
+  REQUIRE(now.size() == 2);
+  CHECK((now[0].milli == 100 && now[0].count == 0));
+  CHECK((now[1].milli == 900 && now[1].count == 3000));
+  many.count = std::int64_t{1} << 62;
+  CHECK(learner.see(many));
+  CHECK(learner.see(many));  // there are as many as can be counted
+  CHECK(learner.expected()[1].count == std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace gangsched::testing::gpu_outlook_test
