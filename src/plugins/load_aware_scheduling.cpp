@@ -177,7 +177,10 @@ GANGSCHED_INLINE bool load_aware_scheduling::expired(room node) const {
 }
 
 GANGSCHED_INLINE bool load_aware_scheduling::settling(const pod_info& pod, room node) const {
-  const auto seconds = [](std::int64_t count) { return instant{std::chrono::seconds{count}}; };
+  const auto seconds = [](std::int64_t count) {
+    constexpr std::int64_t longest = std::chrono::duration_cast<std::chrono::seconds>(instant::max()).count();
+    return instant{std::chrono::seconds{std::clamp(count, -longest, longest)}};
+  };
   const instant measured = node_load::when(node.own(measured_)).value_or(instant{});
   auto scheduled = node_load::when(pod.own(scheduled_));
   if (!scheduled) scheduled = pod.start_time();

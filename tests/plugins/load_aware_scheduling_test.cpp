@@ -130,6 +130,9 @@ TEST_CASE("LoadAwareScheduling adds what pods will use beyond what was measured 
   CHECK(on.scores(nothing) == scores{77});
   REQUIRE(on.cluster.remove_pod(settling));
   CHECK(on.scores(nothing) == scores{80});
+  on.set(node_load::interval, node_load::count_word(18'446'744'074));  // seconds that no instant can say: for ever
+  on.uses(old, 4), on.uses(late, 4);
+  CHECK(on.scores(nothing) == scores{80 - 6 - 6});
 }
 
 TEST_CASE("LoadAwareScheduling takes a percentile where one is asked for", "[plugins][load]") {
