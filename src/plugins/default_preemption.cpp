@@ -167,10 +167,7 @@ struct default_preemption::search {
   [[nodiscard]] bool reaches_out(const node_info& node) const {
     bool reaches = false;
     if (!groups) return false;
-    node.each_pod([&](const pod_info& other) {
-      reaches = reaches || disrupted_with(other) ||
-                (other.group() && other.group()->spec().disruption == disruption_mode::surplus);
-    });
+    node.each_pod([&](const pod_info& other) { reaches = reaches || takes_others_along(other); });
     return reaches;
   }
 
@@ -414,8 +411,8 @@ GANGSCHED_INLINE status default_preemption::ask_extenders(trial& attempt, const 
   const auto stands = [&](const candidate& one) {
     return cluster.node(one.node) && std::all_of(one.victims.begin(), one.victims.end(), [&](pod_id victim) {
              const std::optional<pod_info> there = cluster.pod(victim);
-             // Somewhere else, if its whole group goes.
-             return there && there->node() && (there->node()->id() == one.node || disrupted_with(*there));
+             // Somewhere else, if it goes with its group.
+             return there && there->node() && (there->node()->id() == one.node || takes_others_along(*there));
            });
   };
   for (const extender& one : extenders_) {

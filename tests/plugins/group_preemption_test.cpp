@@ -306,6 +306,38 @@ TEST_CASE("surplus: a pod that preempts takes one member above the minimum, or t
   CHECK(w.evicted() == (large ? words{"v-0", "v-1", "v-2"} : words{"v-2"}));
 }
 
+TEST_CASE("surplus: an extender that leaves the victims as they are is believed, though some are on other nodes") {
+  std::size_t asked = 0;
+  fixture w{profile{priority_sort{}, node_resources_fit{}, gang_scheduling{},
+                    default_preemption{}.ask({.preempt = [&](const pod_info&, const cluster_view&,
+                                                             std::vector<default_preemption::candidate>&) {
+                      ++asked;
+                      return true;
+                    }})}};
+  w.nodes({"n", "m"});
+  a_gang gang{"v", 2};
+  gang.spec.disruption = disruption_mode::surplus;
+  const group_id v = w.add(gang.priority(0));
+  for (const char* node : {"n", "m"}) {
+    running one{std::string{"v-"} + node, 2};
+    one.in(v);
+    w.run_on(node, one);
+  }
+  w.add(a_pod{"p"}.cpu(2).priority(9));
+  CHECK(w.evicted() == words{"v-m", "v-n"});
+  CHECK(asked == 1);
+}
+
+TEST_CASE("of victims as important the one that started last goes, though no other could have started earlier") {
+  fixture w;
+  w.nodes({"n", "m"});
+  running first{"first", 2}, last{"last", 2};
+  first.spec.start_time = instant::min(), last.spec.start_time = instant{};
+  w.run_on("n", first), w.run_on("m", last);
+  w.add(a_pod{"p"}.cpu(2).priority(9));
+  CHECK(w.evicted() == words{"last"});
+}
+
 TEST_CASE("B49: in a tree the highest group that goes as a whole takes everything below it along") {
   fixture w;
   w.nodes({"n", "m"});

@@ -18,6 +18,12 @@ namespace gangsched::inline GANGSCHED_ABI {
   return found;
 }
 
+/// Whether other pods may have to go with the pod, from other nodes too: it is of a group that goes as a whole, or of a gang that goes
+/// when it has lost its surplus. O(depth).
+[[nodiscard]] inline bool takes_others_along(const pod_info& pod) {
+  return disrupted_with(pod) || (pod.group() && pod.group()->spec().disruption == disruption_mode::surplus);
+}
+
 /// The priority of a tree of groups: its root's own, else that of its most important pod.
 [[nodiscard]] inline std::int32_t tree_priority(const group_view& group) {
   const group_view root = group.root();
@@ -64,8 +70,10 @@ template <class Counts>
   return awaits_victims(pod, [](const pod_info&) { return true; });
 }
 
-/// A pod without a start time counts as started now: the youngest.
-[[nodiscard]] inline instant victim_start(const pod_info& pod) { return pod.start_time().value_or(instant::max()); }
+/// A pod without a start time counts as started now: the youngest. What is returned can be negated.
+[[nodiscard]] inline instant victim_start(const pod_info& pod) {
+  return std::max(pod.start_time().value_or(instant::max()), -instant::max());
+}
 
 /// The members of a group that are on nodes, most important first: by priority, start and arrival. If a gang's disruption is `surplus`, the
 /// first min_count of them are what the gang needs; the others can go one by one.
