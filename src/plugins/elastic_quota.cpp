@@ -94,12 +94,15 @@ struct elastic_quota_policy::books {
   /// does not count.
   void count(const cluster_view& cluster) {
     const std::size_t width = resources.size(), all = list.size() + 1;  // the default quota is the last
+    // Of sums each part fits into 64 bits; what is more than there is room for is cut off at the end.
+    __extension__ using wide = __int128;
+    std::vector<wide> wide_requested(all * width), wide_used(all * width);
     amounts requested(all * width), used(all * width), total(width);
     cluster.each_node([&](const node_info& node) {
       for (std::size_t at = 0; at < width; ++at) {
         const resource_kind kind = resources.kinds()[at];
         total[at] += std::min(node.allocatable(kind), queues::largest_amount - total[at]);
-        used[list.size() * width + at] += node.used(kind);
+        wide_used[list.size() * width + at] += node.used(kind);
       }
     });
     for (std::size_t quota = 0; quota < list.size(); ++quota) {
@@ -107,24 +110,23 @@ struct elastic_quota_policy::books {
       const queues::queue_index above = quotas->tree().parent(static_cast<queues::queue_index>(quota));
       for (std::size_t at = 0; at < width; ++at) {
         const std::int64_t asks = its.requested(resources.kinds()[at]), uses = its.used(resources.kinds()[at]);
-        requested[quota * width + at] += asks;
-        used[quota * width + at] += uses;
-        if (above != queues::no_queue) requested[above * width + at] -= asks;
-        used[(above == queues::no_queue ? list.size() : above) * width + at] -= uses;
+        wide_requested[quota * width + at] += asks;
+        wide_used[quota * width + at] += uses;
+        if (above != queues::no_queue) wide_requested[above * width + at] -= asks;
+        wide_used[(above == queues::no_queue ? list.size() : above) * width + at] -= uses;
       }
     }
     cluster.each_nominated([&](const pod_info& other) {
       if (!other.node()) return;
       const queues::queue_index its = list.find(other.queue());
       const std::size_t row = its == queues::no_queue ? list.size() : its;
-      for (std::size_t at = 0; at < width; ++at) used[row * width + at] -= other.request(resources.kinds()[at]);
+      for (std::size_t at = 0; at < width; ++at) wide_used[row * width + at] -= other.request(resources.kinds()[at]);
     });
     amounts left = room;
-    for (amounts* const one : {&used, &requested})
-      for (std::size_t i = 0; i < one->size(); ++i) {
-        std::int64_t& amount = (*one)[i];
-        amount = std::clamp<std::int64_t>(amount, 0, left[i % width]);
-        left[i % width] -= amount;
+    for (const auto& [from, to] : {std::pair{&wide_used, &used}, std::pair{&wide_requested, &requested}})
+      for (std::size_t i = 0; i < to->size(); ++i) {
+        (*to)[i] = static_cast<std::int64_t>(std::clamp<wide>((*from)[i], 0, left[i % width]));
+        left[i % width] -= (*to)[i];
       }
     // Sums have room for what grows when what shrinks has done so.
     for (const std::int64_t sign : {-1, 1}) {

@@ -57,6 +57,18 @@ TEST_CASE("pods without a queue are not limited, and what they use is not shared
   CHECK(w.run_at(60s) == words{"bind a1 n"});
 }
 
+TEST_CASE("what pods without a queue use is not shared, though 64 bits do not hold its sum", "[engine][koordinator]") {
+  quota_world w;
+  w.add(a_node{"n"}.cpu(8));
+  w.queue("a", 0, 8);
+  for (const char* name : {"x", "y"}) {
+    w.add(a_node{name}.cpu(8));
+    w.add(a_pod{std::string{"on-"} + name}.cpu(std::int64_t{5} << 50).on(w.node(name)));
+  }
+  w.ask("a1", "a", 3);
+  CHECK(w.run() == words{"reject a1"});
+}
+
 TEST_CASE("with parents asked, a pod is refused where a quota above is over its own", "[engine][koordinator]") {
   for (const bool asked : {false, true}) {
     quota_world w{{.check_parents = asked, .scale_min = false}};
