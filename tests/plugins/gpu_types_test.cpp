@@ -129,4 +129,17 @@ TEST_CASE("GpuPricing without bids goes by fragments and prices alone", "[plugin
   CHECK(w.where(made) == "n");
 }
 
+TEST_CASE("GpuTypeValue names the type that it cannot be made with", "[plugins][types]") {
+  const auto field = [](gpu_type_value::type one) {
+    const auto wrong = gpu_type_value::check({.types = {{.name = "fine", .throughput = 1}, std::move(one)}});
+    return wrong ? wrong->field : std::string{};
+  };
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  CHECK(field({.name = "x", .throughput = most, .price = most}).empty());
+  CHECK(field({.name = "x", .throughput = 1, .price = 0}) == "types[1].price");
+  CHECK(field({.name = "x", .throughput = 1, .price = most + 1}) == "types[1].price");
+  CHECK(field({.name = "x", .throughput = -1}) == "types[1].throughput");
+  CHECK(field({.name = "x", .throughput = most + 1}) == "types[1].throughput");
+}
+
 }  // namespace gangsched::testing::gpu_types_test

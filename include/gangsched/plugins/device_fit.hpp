@@ -32,13 +32,9 @@ class device_fit {
     argument_reader read{name};
     const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
       if (key != "share") return read.unknown(path);
-      std::string text;
-      if (!read.text(value, path, text)) return false;
-      if (text != "Tightest" && text != "Widest" && text != "First") {
-        return read.fail(errc::unknown, path, "\"" + text + "\" is not Tightest, Widest or First");
-      }
-      share = text == "First" ? share_rule::first : text == "Widest" ? share_rule::widest : share_rule::tightest;
-      return true;
+      return read.word(
+          value, path,
+          {{"Tightest", share_rule::tightest}, {"Widest", share_rule::widest}, {"First", share_rule::first}}, share);
     });
     if (!fine) return std::move(read).failure();
     return device_fit{share};

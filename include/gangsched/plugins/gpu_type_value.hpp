@@ -30,8 +30,22 @@ class gpu_type_value {
   };
 
   gpu_type_value() = default;
+  /// @pre check(chosen) finds nothing.
   explicit gpu_type_value(options chosen) : options_(std::move(chosen)) {
+    GANGSCHED_ASSERT(!check(options_));
     for (const type& one : options_.types) best_ = std::max(best_, value_of(one));
+  }
+  /// The first type with a throughput below 0, a price below 1, or one of them above 2⁴⁰. O(types).
+  [[nodiscard]] static std::optional<error> check(const options& chosen) {
+    for (std::size_t i = 0; i < chosen.types.size(); ++i) {
+      const type& one = chosen.types[i];
+      const bool runs = one.throughput >= 0 && one.throughput <= most;
+      if (runs && one.price >= 1 && one.price <= most) continue;
+      return error{errc::out_of_range, "plugin GpuTypeValue",
+                   "types[" + std::to_string(i) + (runs ? "].price" : "].throughput"),
+                   runs ? "is not in 1 to 2^40" : "is not in 0 to 2^40"};
+    }
+    return std::nullopt;
   }
   /// Arguments: label, gangs ("OneType", the default, or "Mixed"), types: [{name, throughput, price}].
   [[nodiscard]] static result<gpu_type_value> from(const argument& args) {
@@ -39,14 +53,7 @@ class gpu_type_value {
     argument_reader read{name};
     const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
       if (key == "label") return read.text(value, path, made.label);
-      if (key == "gangs") {
-        std::string text;
-        if (!read.text(value, path, text)) return false;
-        if (text != "OneType" && text != "Mixed")
-          return read.fail(errc::unknown, path, "\"" + text + "\" is not OneType or Mixed");
-        made.may_mix = text == "Mixed";
-        return true;
-      }
+      if (key == "gangs") return read.word(value, path, {{"OneType", false}, {"Mixed", true}}, made.may_mix);
       if (key != "types") return read.unknown(path);
       return read.items(value, path, [&](const argument& item, const std::string& at) {
         type& one = made.types.emplace_back();
