@@ -24,6 +24,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
+inline constexpr const char* too_many_kinds = "quotas name more kinds of resources than can be compared";
 inline constexpr const char* why_evicted = "others are due what it uses, or a more important job of its queue needs it";
 }  // namespace detail
 
@@ -283,6 +284,7 @@ GANGSCHED_INLINE status fair_share_policy::admit(const pod_info& pod, const clus
   const auto queue = pod.queue();
   if (!queue) return status::success();
   fair_share_books& b = read(cluster);
+  if (!b.fault.empty()) return status::pending(detail::too_many_kinds);
   if (queue->has_children()) return status::unschedulable("pods run in queues without children");
   const auto group = pod.group();
   // All pods of a line of equal pods are asked: the last answer is reused.
@@ -303,6 +305,7 @@ GANGSCHED_INLINE status fair_share_policy::admit(const group_view& group, const 
   const auto queue = group.queue();
   if (!queue) return status::success();
   const fair_share_books& b = read(cluster);
+  if (!b.fault.empty()) return status::pending(detail::too_many_kinds);
   if (queue->has_children()) return status::unschedulable("pods run in queues without children");
   fair_share_demand wanted{b, *queue};
   wanted.add_least(b, group, {});
@@ -314,6 +317,7 @@ GANGSCHED_INLINE void fair_share_policy::finish_filter(const pod_info& pod, cons
   const auto queue = pod.queue();
   if (!queue) return;
   const fair_share_books& b = read(cluster);
+  if (!b.fault.empty()) return refuse_all(groups, status::unresolvable(detail::too_many_kinds));
   if (b.list.find(*queue) == queues::no_queue) return;
   const fair_share_books::counts now{b, cluster};
   const auto job = pod.group();
@@ -390,6 +394,7 @@ GANGSCHED_INLINE std::string fair_share_policy::admission_words(const pod_info& 
                                                                 const cluster_view& cluster) const {
   const auto queue = pod.queue();
   const fair_share_books& b = read(cluster);
+  if (queue && !b.fault.empty()) return b.fault;
   if (!queue || b.list.find(*queue) == queues::no_queue) return {};
   fair_share_demand wanted{b, *queue};
   if (const auto group = pod.group())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -68,7 +69,11 @@ GANGSCHED_INLINE void fair_share_books::read_requests(const cluster_view& cluste
 
 GANGSCHED_INLINE void fair_share_books::name_resources(const std::vector<queue_view>& all,
                                                        const cluster_view& cluster) {
-  std::map<std::pair<row_t, resource_kind>, flavor_id> named;
+  struct origin {
+    flavor_id flavor;
+    std::string_view queue = {};  ///< that names it first
+  };
+  std::map<std::pair<row_t, resource_kind>, origin> named;
   std::vector<flavor_id> flavors{flavor_id{}};
   cluster.each_flavor([&](const flavor_view& one) { flavors.push_back(one.id()); });
   for (const queue_view& queue : all) {
@@ -76,19 +81,29 @@ GANGSCHED_INLINE void fair_share_books::name_resources(const std::vector<queue_v
       const queue_amounts* const quota = queue.quota(flavor);
       if (quota == nullptr) continue;
       for (const auto* amounts : {&quota->guaranteed, &quota->limit, &quota->borrowing_limit, &quota->lending_limit})
-        for (const amount& one : *amounts) named.try_emplace({flavor.row, one.kind}, flavor);
-      for (const auto& [kind, weight] : quota->weights) named.try_emplace({flavor.row, kind}, flavor);
+        for (const amount& one : *amounts) named.try_emplace({flavor.row, one.kind}, origin{flavor, queue.name()});
+      for (const auto& [kind, weight] : quota->weights)
+        named.try_emplace({flavor.row, kind}, origin{flavor, queue.name()});
     }
   }
   if (named.empty()) {
     cluster.each_node([&](const node_info& node) {
       for (resource_kind kind = 0; kind < node.kind_count(); ++kind)
-        if (node.allocatable(kind) > 0) named.try_emplace({flavor_id{}.row, kind}, flavor_id{});
+        if (node.allocatable(kind) > 0) named.try_emplace({flavor_id{}.row, kind}, origin{});
     });
   }
+  fault.clear();
   resources.clear();
-  for (const auto& [key, flavor] : named)
-    if (resources.size() < queues::most_resources) resources.push_back({key.second, flavor});
+  for (const auto& [key, from] : named) {
+    if (resources.size() < queues::most_resources) {
+      resources.push_back({key.second, from.flavor});
+    } else if (fault.empty() && !from.queue.empty()) {
+      const auto flavor = cluster.flavor_at(from.flavor.row);
+      fault = "queue " + std::string{from.queue} + ": quotas[\"" + std::string{flavor ? flavor->name() : ""} +
+              "\"]: " + std::string{cluster.kind_name(key.second)} + " is one more than the " +
+              std::to_string(queues::most_resources) + " kinds, by flavor, that quotas may name in all";
+    }
+  }
 }
 
 GANGSCHED_INLINE std::vector<std::int64_t> fair_share_books::capacities(const cluster_view& cluster) const {

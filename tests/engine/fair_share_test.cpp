@@ -173,6 +173,60 @@ TEST_CASE("what a team does not lend stays free for it, and who has run too brie
   CHECK(w.used("train") == 4);
 }
 
+TEST_CASE("where quotas name more than can be compared nobody of a queue starts, and is told what is too much",
+          "[engine][queues]") {
+  shared w;
+  w.gpus("n", 8);
+  queue_spec many = shared::team("many", 0);
+  for (int i = 0; i < 63; ++i) many.quotas[0].limit["example.com/" + std::to_string(100 + i)] = 1;
+  w.queue(many);
+  queue_spec other = shared::team("other", 0);
+  other.quotas[0].limit["nvidia.com/gpu"] = 2;
+  w.queue(other);
+  w.ask("other", 3);
+  CHECK(count(w.act(0s), "bind other") == 2);  // they are 64
+  other.quotas[0].limit["example.com/zz"] = 1;
+  w.update(other);
+  w.remove(w.pod("other-0"));
+  CHECK(w.act(60s).empty());
+  const auto why = w.scheduler.explain(w.pod("other-2"));
+  REQUIRE(why);
+  CHECK(
+      why->summary ==
+      "quotas name more kinds of resources than can be compared: queue other: quotas[\"\"]: example.com/zz is one more "
+      "than the 64 kinds, by flavor, that quotas may name in all");
+  other.quotas[0].limit.erase("example.com/zz");
+  w.update(other);
+  CHECK(count(w.act(120s), "bind other") == 1);
+}
+
+TEST_CASE("what a team does not lend stays free for it below queues that have no limit, too", "[engine][queues]") {
+  const int depth = GENERATE(1, 2);
+  const bool others = GENERATE(false, true);
+  CAPTURE(depth, others);
+  shared w;
+  w.gpus("n", 5);
+  w.gpus("m", 5);
+  if (depth == 2) w.queue({.name = "group"});
+  w.queue({.name = "company", .parent = depth == 2 ? "group" : ""});
+  w.queue(shared::team("infer", 4, "company"));
+  queue_spec train = shared::team("train", 6, "company");
+  train.quotas[0].lending_limit["nvidia.com/gpu"] = 4;
+  w.queue(train);
+  if (others) {  // the company has no more for it that there is more for these
+    w.gpus("o", 3);
+    w.queue(shared::team("guests", 3));
+    w.ask("guests", 3);
+    w.act(0s);
+  }
+  w.ask("infer", 10);
+  CHECK(count(w.act(10s), "bind infer") == 8);
+  w.ask("train", 2);
+  const words said = w.act(20s);
+  CHECK(count(said, "bind train") == 2);
+  CHECK(count(said, "evict") == 0);
+}
+
 TEST_CASE("limits by flavor hold on nodes of that flavor, and guarantees of one are taken back there",
           "[engine][queues]") {
   shared w;

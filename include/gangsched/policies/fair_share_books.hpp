@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,8 @@ struct GANGSCHED_API fair_share_books {
   std::vector<resource> resources = {};
   queue_list list = {};  ///< by index of the tree
   queues::fair_share::fair_shares shares = {};
-  bool keeps = false;  ///< something is kept for some queue, whether it uses it or not
+  std::string fault = {};  ///< why nobody of any queue may start, or empty: quotas name more than can be compared
+  bool keeps = false;      ///< something is kept for some queue, whether it uses it or not
   queues::fair_share::reclaim_plan plan = {};
   search_memory memory = {};
   queues::fair_share::known_parts parts = {};  ///< as of the last change

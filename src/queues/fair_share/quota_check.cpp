@@ -31,14 +31,18 @@ inline quota_verdict check_kept(const fair_shares& shares, queue_index queue, st
                                 const usage& now) {
   const held_amounts with{shares, now, resource, queue, job};
   const queue_tree& tree = shares.tree();
+  bool borrows_beside_kept = false;  // there or below: what is kept there takes room above, too
   for (queue_index at = queue; at != no_queue; at = tree.parent(at)) {
-    if (with.used(at) <= std::max(shares.guaranteed(at, resource), shares.kept(at, resource))) continue;
     const queue_index parent = tree.parent(at);
-    std::int64_t kept = 0, held = 0, in_use = 0;
+    std::int64_t held = 0, in_use = 0;
     const std::span<const queue_index> siblings = parent == no_queue ? tree.roots() : tree.children(parent);
-    for (const queue_index one : siblings) kept += one == at ? 0 : shares.kept(one, resource);
-    if (kept == 0) continue;
-    const std::int64_t most = parent == no_queue ? shares.capacity(resource) : shares.most(parent, resource);
+    if (with.used(at) > std::max(shares.guaranteed(at, resource), shares.kept(at, resource)))
+      for (const queue_index one : siblings)
+        borrows_beside_kept = borrows_beside_kept || (one != at && shares.kept(one, resource) > 0);
+    if (!borrows_beside_kept) continue;
+    // A parent without a limit has no more than there is.
+    const std::int64_t capacity = shares.capacity(resource);
+    const std::int64_t most = parent == no_queue ? capacity : std::min(shares.most(parent, resource), capacity);
     for (const queue_index one : siblings) {
       held += with.held(one);
       in_use += with.used(one);

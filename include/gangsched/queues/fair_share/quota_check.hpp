@@ -31,7 +31,8 @@ struct quota_verdict {
 };
 
 /// Whether a job of the queue that needs @p request, by resource, may start: no queue above it is closed, runs as many jobs as it may, or
-/// comes above its limit; and who comes above its guarantee takes nothing that is kept for others. The lowest queue that refuses is named.
+/// comes above its limit; and who comes above its guarantee takes nothing that is kept for others, of what their parents may use and of
+/// what there is. The lowest queue that refuses is named.
 /// @p runs: some of the job does already, so it is no job more.
 /// O(depth · resources); where something is kept O(queues) for each resource.
 [[nodiscard]] GANGSCHED_API quota_verdict check_quota(const fair_shares& shares, queue_index queue,
