@@ -54,15 +54,17 @@ struct kueue_policy::memory {
   [[nodiscard]] const head& of(const queue_head& asked, const cluster_view& cluster, bool fair) {
     if (heads_at != cluster.changes()) heads.clear();
     heads_at = cluster.changes();
-    const auto [place, is_new] = heads.try_emplace(asked.pod.row);
-    head& made = place->second;
-    const auto pod = is_new ? cluster.pod(asked.pod) : std::nullopt;
-    if (!pod) return made;
+    if (const auto known = heads.find(asked.pod.row); known != heads.end()) return known->second;
+    return heads.emplace(asked.pod.row, look_at(asked, cluster, fair)).first->second;
+  }
+  [[nodiscard]] head look_at(const queue_head& asked, const cluster_view& cluster, bool fair) {
+    const auto pod = cluster.pod(asked.pod);
+    if (!pod) return {};
     const auto group = pod->group();
     const kueue_books::workload who = asked.group && group ? books.of(group->root()) : books.of(*pod);
-    if (who.queue == queues::no_queue || who.sets.empty()) return made;
+    if (who.queue == queues::no_queue || who.sets.empty()) return {};
     const kueue_books::entry& entry = books.look(cluster, who);
-    made = {who.queue, entry.flavors.borrowing, who.priority, who.arrival, books.score(cluster, who.queue, who.ns)};
+    head made{who.queue, entry.flavors.borrowing, who.priority, who.arrival, books.score(cluster, who.queue, who.ns)};
     if (fair) made.standing = books.with(who, entry);
     return made;
   }

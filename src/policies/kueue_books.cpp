@@ -311,8 +311,8 @@ GANGSCHED_INLINE void kueue_books::nominate(const workload& who) {
   record.queue = who.queue;
   record.priority = who.priority;
   record.created = instant{static_cast<instant::rep>(who.arrival)};
-  const row_t row = jobs_.workloads().add(std::move(record)).row;
   queues::kueue::workload_shape shape = shape_;
+  const row_t row = jobs_.workloads().add(std::move(record)).row;
   struct guard {
     ~guard() {
       if (shape) books->shapes_.release(*shape);

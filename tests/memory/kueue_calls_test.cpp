@@ -106,4 +106,27 @@ TEST_CASE("calls of Kueue's controller for which there is no memory change nothi
   CHECK(removed);
 }
 
+/// Two queues of a cohort, of which one may borrow from the other, before their first cycle.
+struct fresh_tournament {
+  admission_controller kueue{configuration::make({.flavors = {{"f"}}, .queues = {team("one"), team("two")}}).value(),
+                             {.fair_sharing = {.enabled = true}}};
+  fresh_tournament() {
+    for (const char* const queue : {"one", "two"})
+      kueue.add({.name = queue, .uid = queue, .queue = queue, .pod_sets = {{.requests = {{"cpu", 2}}}}}).value();
+  }
+  static queues::kueue::queue_spec team(std::string name) {
+    return {.name = std::move(name), .cohort = "all", .groups = {{{"cpu"}, {{"f", {{1}}}}}}};
+  }
+  [[nodiscard]] std::string state() const {
+    std::string text;
+    for (queue_index node = 0; node < kueue.of().tree().size(); ++node)
+      text += std::to_string(kueue.ledger().usage(node, 0)) + " ";
+    return text + std::to_string(kueue.waiting());
+  }
+};
+
+TEST_CASE("a tournament that there was no memory to begin is begun anew by the next cycle") {
+  CHECK(fails_without_memory<fresh_tournament>([](fresh_tournament& on) { on.kueue.cycle(1s); }) > 0);
+}
+
 }  // namespace gangsched::testing::kueue_calls_test

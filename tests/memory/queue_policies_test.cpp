@@ -94,4 +94,43 @@ TEST_CASE("a policy of queues whose books cannot be made for want of memory make
   }
 }
 
+/// Room for one of two pods, of which the one of the first queue is more important.
+struct two_heads {
+  gangsched::cluster cluster;
+  gangsched::scheduler scheduler{cluster, instead_of_sort<kueue_policy>()};
+
+  two_heads() {
+    for (const char* const name : {"a", "b"})
+      cluster.queues().add({.name = name, .quotas = {{.guaranteed = {{"nvidia.com/gpu", 4}}}}}).value();
+    cluster.add_node(a_node{"n"}.cpu(64).gpus(1)).value();
+    for (const char* const name : {"a", "b"}) {
+      a_pod one{name};
+      one.gpus(1).priority(*name == 'a' ? 5 : 0).spec.queue = name;
+      cluster.add_pod(one).value();
+    }
+  }
+  /// Who is popped first.
+  std::string first() {
+    const cycle done = scheduler.schedule_cycle(instant{});
+    return std::string{cluster.name_of(done.begin()->pod)};
+  }
+};
+
+TEST_CASE("Kueue's heads that there was no memory to look at are looked at the next time") {
+  REQUIRE(two_heads{}.first() == "a");
+  for (long nth = 1;; ++nth) {
+    two_heads w;
+    failing_allocation fails{nth};
+    std::string said;
+    try {
+      said = w.first();
+    } catch (const std::bad_alloc&) {
+    }
+    if (!fails.stop()) break;
+    CAPTURE(nth);
+    if (said.empty()) CHECK(w.first() == "a");
+    REQUIRE(nth < 10'000);
+  }
+}
+
 }  // namespace gangsched::testing::queue_policies_test

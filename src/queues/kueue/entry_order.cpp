@@ -21,7 +21,9 @@ GANGSCHED_INLINE void order_classically(std::span<const cycle_entry> entries, co
 }
 
 GANGSCHED_INLINE fair_tournament::fair_tournament(quota_ledger& on, const workload_table& workloads)
-    : on_(&on), workloads_(&workloads), cohorts_(on.of().tree().size()) {}
+    : on_(&on), workloads_(&workloads), cohorts_(on.of().tree().size()) {
+  listed_.reserve(cohorts_.size());  // so that who is marked as listed is
+}
 
 GANGSCHED_INLINE fair_tournament::contestant fair_tournament::rate(queue_index node, std::uint32_t entry) const {
   const cycle_entry& one = entries_[entry];
