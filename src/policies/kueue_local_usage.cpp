@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "gangsched/core/make_room.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/inside.hpp"
 
@@ -38,9 +39,13 @@ GANGSCHED_INLINE std::vector<queues::kueue::local_queue_spec> kueue_local_usage:
 
 GANGSCHED_INLINE kueue_local_usage::local_index kueue_local_usage::find_or_add(queues::queue_index queue,
                                                                                std::string_view ns) {
+  if (const auto known = usage_->find(queue, ns)) return *known;
+  std::pair<std::string, std::string> name{quotas_.all().name(queue), ns};
+  detail::make_room(names_);
+  detail::make_room(weights_);
+  detail::make_room(written_);
   const local_index local = usage_->find_or_add(queue, ns);
-  if (local < names_.size()) return local;
-  names_.emplace_back(quotas_.all().name(queue), ns);
+  names_.push_back(std::move(name));  // there is room, so that all have the same length, come what may
   weights_.push_back(1);
   written_.emplace_back();
   return local;
@@ -62,37 +67,43 @@ GANGSCHED_INLINE void kueue_local_usage::begin_anew(const cluster_view& of, inst
 
 /// What has been said of local queues, where their queues are there.
 GANGSCHED_INLINE void kueue_local_usage::tell() {
-  std::erase_if(said_, [&](const queues::kueue::local_queue_spec& one) {
+  const auto queue_of = [&](const queues::kueue::local_queue_spec& one) {
     const auto queue = quotas_.all().find_queue(one.queue);
-    if (!queue || !quotas_.all().by_local_usage(*queue)) return false;
+    return queue && quotas_.all().by_local_usage(*queue) ? queue : std::nullopt;
+  };
+  for (const queues::kueue::local_queue_spec& one : said_) {
+    const auto queue = queue_of(one);
+    if (!queue) continue;
     const local_index local = find_or_add(*queue, one.name);
     usage_->set(one).value();  // it has been checked
     weights_[local] = one.weight;
-    return true;
-  });
+  }
+  // Only now, so that all is told once more if memory ran out half-way.
+  std::erase_if(said_, [&](const queues::kueue::local_queue_spec& one) { return queue_of(one).has_value(); });
 }
 
 GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant now) {
   const bool first = !counted_at_;
   ++round_;
+  kueue_quotas::amounts amounts;
   of.each_pod([&](const pod_info& pod) {
     const auto queue = pod.queue();
     const auto node = pod.node();
     const queues::queue_index its = queue && node ? quotas_.find(*queue) : queues::no_queue;
     if (its == queues::no_queue || !quotas_.all().by_local_usage(its)) return;
     const local_index local = find_or_add(its, pod.ns());
-    auto [place, is_new] = held_.try_emplace(pod.id());
+    amounts.clear();
+    quotas_.add_amounts(pod, its, node->flavor(), amounts);
+    const auto [place, is_new] = held_.try_emplace(pod.id(), held{local, {}, round_});
+    // Nothing from here on needs memory: who is in the list has what it holds counted.
     held& one = place->second;
-    if (!is_new && one.local != local) {
-      usage_->release(one.local, one.amounts);
-      is_new = true;
-    }
     one.seen = round_;
-    if (!is_new) return;
+    const bool stays = !is_new && one.local == local;
+    if (stays && one.amounts == amounts) return;
+    if (!is_new) usage_->release(one.local, one.amounts);
     one.local = local;
-    one.amounts.clear();
-    quotas_.add_amounts(pod, its, node->flavor(), one.amounts);
-    if (first || before_.contains(pod.id()))
+    one.amounts.swap(amounts);
+    if (first || stays || before_.contains(pod.id()))  // who stays and uses something else is no admission
       usage_->hold(local, one.amounts);
     else
       usage_->admit(local, one.amounts, now);

@@ -13,29 +13,41 @@ GANGSCHED_INLINE run_time_estimates::run_time_estimates(const run_time_options& 
   options_.most_keys = std::max<std::size_t>(1, options_.most_keys);
 }
 
-/// The history of @p key, made if there is none. The key counts as the one whose job ended last.
-GANGSCHED_INLINE run_time_estimates::history& run_time_estimates::of(std::string_view key) {
-  auto found = by_key_.find(key);
-  if (found == by_key_.end()) {
-    if (by_key_.size() == options_.most_keys) {
-      by_key_.erase(by_last_.begin()->second);
-      by_last_.erase(by_last_.begin());
-    }
-    found = by_key_.emplace(std::string{key}, history{}).first;
-  } else {
-    by_last_.erase(found->second.last);
-  }
-  found->second.last = ++ends_;
-  by_last_.emplace(ends_, found->first);
-  return found->second;
-}
-
 GANGSCHED_INLINE void run_time_estimates::ended(std::span<const std::string_view> keys, instant ran) {
+  ran = std::max(ran, instant::zero());
+  // First what needs memory: if there is none, all is as it was.
+  struct guard {
+    ~guard() {
+      for (history* const one : grown) one->runs.pop_back();
+    }
+    std::vector<history*> grown = {};
+  } undo;
+  undo.grown.reserve(keys.size());
+  std::map<std::string, history, std::less<>> fresh;
+  std::map<std::uint64_t, std::string> last;
   for (const std::string_view key : keys) {
-    history& its = of(key);
-    its.runs.push_back(std::max(ran, instant::zero()));
-    if (its.runs.size() > options_.remembered) its.runs.pop_front();
+    last.emplace(ends_ + last.size() + 1, key);
+    const auto known = by_key_.find(key);
+    if (known == by_key_.end()) {
+      fresh.try_emplace(std::string{key}).first->second.runs.push_back(ran);
+    } else {
+      known->second.runs.push_back(ran);
+      undo.grown.push_back(&known->second);
+    }
   }
+  undo.grown.clear();
+  ends_ += keys.size();
+  by_key_.merge(fresh);
+  while (!last.empty()) {
+    auto one = last.extract(last.begin());
+    history& its = by_key_.find(one.mapped())->second;
+    while (its.runs.size() > options_.remembered) its.runs.pop_front();
+    by_last_.erase(its.last);
+    its.last = one.key();
+    by_last_.insert(std::move(one));
+  }
+  for (; by_key_.size() > options_.most_keys; by_last_.erase(by_last_.begin()))
+    by_key_.erase(by_key_.find(by_last_.begin()->second));
 }
 
 GANGSCHED_INLINE std::optional<instant> run_time_estimates::estimate(std::span<const std::string_view> keys) const {
@@ -73,7 +85,9 @@ GANGSCHED_INLINE result<void> run_time_estimates::restore(std::span<const learnt
       return wrong(one, "runs", "are negative");
     if (!keys.insert(one.key).second) return wrong(one, "key", "is there twice");
     if (i >= kept) continue;
-    history& its = made.of(one.key);
+    history& its = made.by_key_[one.key];
+    its.last = ++made.ends_;
+    made.by_last_.emplace(its.last, one.key);
     const std::size_t runs = std::min(one.runs.size(), options_.remembered);
     its.runs.assign(one.runs.end() - static_cast<std::ptrdiff_t>(runs), one.runs.end());
   }

@@ -1,5 +1,6 @@
 // Admission fair sharing on a cluster: namespaces of a queue that used less in the past go first.
 #include <bit>
+#include <cmath>
 
 #include "gangsched/policies/kueue_local_usage.hpp"
 #include "gangsched/queues/kueue/admission_controller.hpp"
@@ -74,6 +75,25 @@ TEST_CASE("a namespace that used less goes first, whatever the priority, until t
   w.ask("second", "team", "heavy", 3, 5);
   w.act(60h);  // of the two, what is left of heavy's past decides
   CHECK(w.used("team") == 3);
+}
+
+TEST_CASE("what a namespace uses follows pods that are resized", "[engine][kueue][local_usage]") {
+  remembered_usage w{{"team"}, {.half_life = 1h, .sampling_interval = 1min}};
+  w.gpus("n", 8);
+  w.queue(alone("team"));
+  const pod_id pod = w.ask("one", "team", "heavy", 4);
+  CHECK(w.act(0s) == words{"bind one n"});
+  for (int hour = 1; hour < 30; ++hour) w.act(std::chrono::hours{hour});
+  CHECK(std::abs(w.score("team/heavy") - 4) < 0.001);
+  pod_spec smaller = a_pod{"one"}.gpus(1).on(w.node("n"));
+  smaller.ns = "heavy";
+  smaller.queue = "team";
+  w.must(w.cluster.update_pod(pod, smaller));
+  for (int hour = 30; hour < 60; ++hour) w.act(std::chrono::hours{hour});
+  CHECK(std::abs(w.score("team/heavy") - 1) < 0.001);
+  w.end("one");
+  for (int hour = 60; hour < 90; ++hour) w.act(std::chrono::hours{hour});
+  CHECK(std::abs(w.score("team/heavy") - 0) < 0.001);
 }
 
 TEST_CASE("a queue that goes strictly in order goes by usage first", "[engine][kueue][local_usage]") {

@@ -31,7 +31,7 @@ class GANGSCHED_API run_time_estimates {
   explicit run_time_estimates(const run_time_options& options = {});
 
   /// A job ran so long and ended. (Leave out jobs that were stopped early, for another job or by a lost node: their times say too little.)
-  /// Negative times count as 0. O(keys · log keys known).
+  /// Negative times count as 0. Where memory runs out nothing is changed. O(keys · log keys known).
   void ended(std::span<const std::string_view> keys, instant ran);
   /// Takes the first key with enough ended jobs: the ⌈percent · n / 100⌉-th shortest of its last n runs. Nothing if no key has enough.
   /// O(keys · log keys known + remembered).
@@ -53,7 +53,6 @@ class GANGSCHED_API run_time_estimates {
     std::deque<instant> runs;
     std::uint64_t last = 0;  ///< when somebody ended, in calls
   };
-  history& of(std::string_view key);
 
   run_time_options options_;
   std::map<std::string, history, std::less<>> by_key_;
