@@ -291,6 +291,25 @@ TEST_CASE("after as many times as the limit says a workload is deactivated, unti
   CHECK_FALSE(w.kueue.next_timeout());
 }
 
+TEST_CASE("who was told to be deactivated may be activated before it has gone, and waits as soon as it has") {
+  admission_options options = waits_for_pods();
+  options.pods_ready.backoff_limit = 0;
+  world w{{cpu_queue("q", 1)}, options};
+  w.add(needs("slow", "a", 1));
+  w.cycle(0s), w.cycle(5min);
+  REQUIRE(w.timeouts.size() == 1);
+  REQUIRE(w.timeouts[0].deactivated);
+  w.kueue.activate(w["slow"]).value();
+  CHECK_FALSE(w.kueue.activate(w["slow"]));
+  CHECK(w.kueue[w["slow"].row].evicted);  // it goes all the same
+  w.kueue.evicted(w["slow"]).value();
+  CHECK_FALSE(w.kueue.is_deactivated(w["slow"].row));
+  CHECK(w.cycle(5min) == "slow");
+  w.cycle(10min);
+  REQUIRE(w.timeouts.size() == 1);
+  CHECK(w.timeouts[0].times == 1);
+}
+
 TEST_CASE("pods that are ready in time may be lost again, for as long as recovery takes at most") {
   admission_options options = waits_for_pods();
   for (const bool bounded : {true, false}) {

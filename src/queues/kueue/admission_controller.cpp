@@ -155,8 +155,12 @@ GANGSCHED_INLINE result<void> admission_controller::set_pods_ready(workload_id i
 
 GANGSCHED_INLINE result<void> admission_controller::activate(workload_id id) {
   if (auto fault = fault_of(id, false)) return *std::move(fault);
-  if (!is_deactivated(id.row))
+  if (!pods_.options().enabled || !pods_.is_to_be_activated(id.row))
     return error{errc::wrong_state, "workload " + workloads_[id.row].name, "", "is not deactivated"};
+  if (!is_deactivated(id.row)) {  // it has quota yet: evicted() sees to it that it waits again
+    pods_.activate(id.row);
+    return {};
+  }
   pending_.make_room(id.row, shape_of_[id.row]);
   pods_.activate(id.row);
   workloads_.set_created(id.row, progress_[id.row].created);

@@ -49,7 +49,7 @@ class GANGSCHED_API admission_controller {
   /// All pods of an admitted workload are ready, or not all are any more. Error: `unknown`, `wrong_state`; without effect unless
   /// pods_ready is enabled.
   result<void> set_pods_ready(workload_id id, bool ready, instant now);
-  /// One that was deactivated waits again, its timeouts forgotten. Error: `unknown`, `wrong_state`.
+  /// One that was deactivated waits again, its timeouts forgotten: at once, or as soon as it has gone. Error: `unknown`, `wrong_state`.
   result<void> activate(workload_id id);
 
   /// Somebody asked an admitted workload to go: it uses its quota on, and goes before others do. Error: `unknown`, `wrong_state`.

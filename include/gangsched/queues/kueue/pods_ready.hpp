@@ -65,6 +65,8 @@ class GANGSCHED_API pods_ready_watch {
   /// Whether nobody who is admitted has pods that are not ready.
   [[nodiscard]] bool all_ready() const noexcept { return not_ready_ == 0; }
   [[nodiscard]] bool is_deactivated(row_t row) const noexcept { return rows_[row].at == stage::deactivated; }
+  /// It is deactivated, or will be once it has given its quota back.
+  [[nodiscard]] bool is_to_be_activated(row_t row) const noexcept { return rows_[row].deactivated; }
   /// Not admitted, and not in its queue either.
   [[nodiscard]] bool is_aside(row_t row) const noexcept {
     return rows_[row].at == stage::backs_off || is_deactivated(row);
