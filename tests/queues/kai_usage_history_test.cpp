@@ -46,6 +46,21 @@ TEST_CASE("a sliding window forgets sample by sample, a tumbling one everything 
   CHECK(both(4s, 1) == std::pair{2.0 / 3, 1.0});
 }
 
+TEST_CASE("windows and times at the ends of what an instant holds neither forget nor wrap") {
+  kai::usage_history sliding{1, 1, {.length = instant::max()}};
+  sliding.record(1s, amounts{8}, amounts{8}).value();
+  sliding.record(2s, amounts{0}, amounts{8}).value();
+  CHECK(sliding.usage(0, 0) == 0.5);
+  kai::usage_history decaying{1, 1, {.length = 0s, .half_life = 1s, .tumbling_from = 0s}};
+  decaying.record(instant::min(), amounts{8}, amounts{8}).value();
+  decaying.record(instant::max(), amounts{2}, amounts{8}).value();
+  CHECK(decaying.usage(0, 0) == 0.25);  // nothing is left of the first
+  kai::usage_history tumbling{1, 1, {.length = 10s, .tumbling_from = instant::max()}};
+  tumbling.record(instant::min() + 9s, amounts{8}, amounts{8}).value();
+  tumbling.record(instant::min() + 11s, amounts{0}, amounts{8}).value();
+  CHECK(tumbling.usage(0, 0) == 0.5);
+}
+
 TEST_CASE("after random samples usage is that of a sum from the beginning") {
   std::size_t compared = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {

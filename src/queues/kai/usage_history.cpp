@@ -15,7 +15,7 @@ GANGSCHED_INLINE double usage_history::decay(instant age) const {
 }
 
 GANGSCHED_INLINE void usage_history::add(const sample& one, instant now) {
-  const double part = decay(now - one.at);
+  const double part = decay(elapsed(one.at, now));
   for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += one.amounts[i] * part;
 }
 
@@ -39,12 +39,13 @@ GANGSCHED_INLINE result<void> usage_history::record(instant now, std::span<const
   bool anew = false;
   if (!window_.tumbling_from) {
     samples_.push_back(made);
-    while (samples_.front().at + window_.length <= now && samples_.size() > 1) {
+    while (elapsed(samples_.front().at, now) >= window_.length && samples_.size() > 1) {
       samples_.pop_front();
       anew = true;
     }
   } else if (window_.length.count() > 0) {
-    const instant since = now - *window_.tumbling_from;
+    const instant from = *window_.tumbling_from;
+    const instant since = now >= from ? elapsed(from, now) : -elapsed(now, from);
     const std::int64_t round = since / window_.length - (since % window_.length < instant{} ? 1 : 0);
     anew = last_ && round != round_;
     round_ = round;
@@ -54,7 +55,7 @@ GANGSCHED_INLINE result<void> usage_history::record(instant now, std::span<const
     for (const sample& one : samples_)
       if (&one != &samples_.back()) add(one, now);
   } else if (last_) {
-    const double part = decay(now - *last_);
+    const double part = decay(elapsed(*last_, now));
     for (double& sum : sums_) sum *= part;
   }
   add(made, now);
