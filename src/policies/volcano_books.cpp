@@ -161,7 +161,7 @@ GANGSCHED_INLINE double volcano_books::share_of(const group_view& root) const {
 }
 
 GANGSCHED_INLINE void volcano_books::read_jobs(const cluster_view& cluster) {
-  if (jobs_of_ == cluster.changes()) return;
+  if (jobs_of_ == cluster.standing()) return;
   jobs_.clear();
   inqueue_ = {};
   of_queue_.assign(list_.size(), {});
@@ -178,7 +178,10 @@ GANGSCHED_INLINE void volcano_books::read_jobs(const cluster_view& cluster) {
         load.min_resources = least_of(group->root());
         load.min_member = 0;
         const auto add = [&](const group_view& one, const auto& self) -> void {
-          if (!one.spec().composite) load.min_member += static_cast<std::int32_t>(one.min_count());
+          constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+          if (!one.spec().composite)
+            load.min_member =
+                static_cast<std::int32_t>(std::min(most, std::int64_t{load.min_member} + one.min_count()));
           one.each_child([&](const group_view& child) { self(child, self); });
         };
         add(group->root(), add);
@@ -207,7 +210,7 @@ GANGSCHED_INLINE void volcano_books::read_jobs(const cluster_view& cluster) {
     of_queue_[job.load.queue].own_elastic.add(job.elastic);
     inqueue_.add(job.kept);
   }
-  jobs_of_ = cluster.changes();
+  jobs_of_ = cluster.standing();
 }
 
 GANGSCHED_INLINE volcano_books::reservations volcano_books::reserved(const cluster_view& cluster,
@@ -231,19 +234,22 @@ GANGSCHED_INLINE volcano_books::resources volcano_books::used(const cluster_view
 
 GANGSCHED_INLINE const volcano_books::tree* volcano_books::hierarchy(const cluster_view& cluster) {
   if (!has_hierarchy_) return nullptr;
-  if (tree_ && tree_of_ == cluster.changes()) return &*tree_;
+  if (tree_ && tree_of_ == cluster.standing()) return &*tree_;
   read_jobs(cluster);
   tree_.emplace(tree{queues::volcano::fair_hierarchy::make(total_).value(), {}, {}});
+  // Volcano's weights are at least 1: if there are lesser ones, all count in thousandths.
+  double scale = 1;
+  cluster.each_queue([&](const queue_view& one) { scale = one.spec().weight < 1 ? 1000 : scale; });
   std::vector<resources> waits;
   for (queues::queue_index at = 0; at < list_.size(); ++at) {
     const queue_view queue = *cluster.queue(list_.id(at));
-    std::string path, weights;
+    std::vector<queues::volcano::fair_hierarchy::part> path;
     queue.each_up([&](const queue_view& one) {  // rows, since a name may have a '/' in it
-      path = "/" + std::to_string(one.row()) + path;
-      weights = "/" + std::to_string(one.spec().weight) + weights;
+      path.push_back({std::to_string(one.row()), one.spec().weight * scale});
       return true;
     });
-    tree_->queue_nodes.push_back(tree_->jobs.add_queue(queue.name(), "root" + path, "1" + weights).value());
+    std::reverse(path.begin(), path.end());
+    tree_->queue_nodes.push_back(tree_->jobs.add_queue(path));
     waits.push_back(sum_of([&](resource_kind kind) { return std::max<std::int64_t>(queue.requested(kind), 0); }));
   }
   for (const auto& [key, job] : jobs_) {
@@ -259,7 +265,7 @@ GANGSCHED_INLINE const volcano_books::tree* volcano_books::hierarchy(const clust
   }
   for (queues::queue_index at = 0; at < list_.size(); ++at)
     if (!waits[at].is_empty()) tree_->jobs.add_job(tree_->queue_nodes[at], {}, waits[at]);
-  tree_of_ = cluster.changes();
+  tree_of_ = cluster.standing();
   return &*tree_;
 }
 

@@ -2,7 +2,10 @@
 #include <map>
 #include <optional>
 
+#include "gangsched/model/inside.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "gangsched/plugins/volcano.hpp"
+#include "gangsched/policies/volcano_books.hpp"
 #include "jobs_by_dice.hpp"
 
 namespace gangsched::testing::volcano_policy_test {
@@ -171,6 +174,45 @@ TEST_CASE("by hierarchy the branch goes first that has less for its weight", "[e
   const words said = w.run(true);
   CHECK(count(said, "bind p") == 3);
   CHECK(count(said, "bind s") == 9);
+}
+
+TEST_CASE("weights below 1 divide as others do", "[engine][volcano]") {
+  plugin_tiers tiers{{{.name = plugin_name::gang}}, {{.name = plugin_name::drf, .hierarchy = true}}};
+  volcano_world w{{action::allocate}, tiers};
+  w.add(a_node{"n"}.cpu(12));
+  w.queue("stores", 0.75);
+  w.queue("physics", 0.25);
+  for (int i = 0; i < 20; ++i) w.ask("p" + std::to_string(i), "physics", 1);
+  for (int i = 0; i < 20; ++i) w.ask("s" + std::to_string(i), "stores", 1);
+  const words said = w.run(true);
+  CHECK(count(said, "bind p") == 3);
+  CHECK(count(said, "bind s") == 9);
+}
+
+TEST_CASE("what a trial placed is in no share and no reservation once it is taken back", "[engine][volcano]") {
+  const plugin_tiers tiers{{{.name = plugin_name::gang}}, {{.name = plugin_name::drf, .hierarchy = true}}};
+  volcano_world w{{action::allocate}, tiers};
+  const node_id node = w.add(a_node{"n"}.cpu(12));
+  w.queue("a");
+  const pod_id pod = w.ask("a0", "a", 4);
+  volcano_books books;
+  const cluster_view view{detail::inside(w.cluster)};
+  books.read(view, tiers);
+  const queues::queue_index queue = books.find(view.pod(pod)->queue());
+  const auto kept = [&] { return books.reserved(view, queue, {}).inqueue.get(queues::volcano::cpu); };
+  {
+    transaction trial{w.cluster};
+    w.must(w.cluster.assume(pod, node));
+    CHECK(books.hierarchy(view)->leaves.size() == 1);
+    CHECK(kept() == 0);  // it runs
+  }
+  CHECK(books.hierarchy(view)->leaves.empty());
+  {
+    transaction trial{w.cluster};
+    w.must(w.cluster.nominate(pod, node));
+    CHECK(kept() == 4000);
+  }
+  CHECK(kept() == 0);
 }
 
 TEST_CASE("a queue that has less than it deserves takes it from members above the minimum of jobs of others",

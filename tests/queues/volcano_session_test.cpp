@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,17 @@ TEST_CASE("2: with a minimum of one for each of two roles and room for two, one 
   of.node(cores(2)).queue({.name = "q"});
   job_spec& job = of.job("j", 0, 2);
   job.min_roles = {{"master", 1}, {"worker", 1}};
+  add(job, cores(1), "master");
+  add(job, cores(1), "worker");
+  CHECK(of.names(of.run().bound) == texts{"j-0", "j-1"});
+}
+
+TEST_CASE("minimums of roles that are more than 32 bits together are more than the job's own") {
+  scene of{{action::allocate}, by_weight};
+  of.node(cores(2)).queue({.name = "q"});
+  job_spec& job = of.job("j", 0, 2);
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  job.min_roles = {{"master", most}, {"worker", most}};
   add(job, cores(1), "master");
   add(job, cores(1), "worker");
   CHECK(of.names(of.run().bound) == texts{"j-0", "j-1"});

@@ -96,7 +96,7 @@ class GANGSCHED_API volcano_books {
   resources total_;
   std::optional<queues::volcano::queue_shares> shares_;
 
-  std::optional<std::uint64_t> jobs_of_, tree_of_;  ///< changes
+  std::optional<cluster_view::log_standing> jobs_of_, tree_of_;  ///< with what an open transaction has done
   std::map<job_key, running_job> jobs_;
   std::vector<reservations> of_queue_;  ///< its own alone
   resources inqueue_;

@@ -43,7 +43,7 @@ GANGSCHED_INLINE fair_hierarchy::node_index fair_hierarchy::add(node_index paren
 GANGSCHED_INLINE result<fair_hierarchy::node_index> fair_hierarchy::add_queue(std::string_view queue,
                                                                               std::string_view path,
                                                                               std::string_view weights) {
-  std::vector<std::pair<std::string_view, double>> parts;
+  std::vector<part> parts;
   detail::take_part(path);  // the root, whatever it is called
   while (!path.empty()) {
     const std::string object = "queue " + std::string{queue};
@@ -55,14 +55,18 @@ GANGSCHED_INLINE result<fair_hierarchy::node_index> fair_hierarchy::add_queue(st
     if (const auto read = std::from_chars(text.data(), text.data() + text.size(), weight);
         read.ec != std::errc{} || read.ptr != text.data() + text.size() || !std::isfinite(weight))
       return error{errc::malformed, object, "hierarchy_weights", "\"" + std::string{text} + "\" is no number"};
-    parts.emplace_back(detail::take_part(path), std::max(1.0, weight));
+    parts.push_back({std::string{detail::take_part(path)}, weight});
   }
+  return add_queue(parts);
+}
+
+GANGSCHED_INLINE fair_hierarchy::node_index fair_hierarchy::add_queue(std::span<const part> path) {
   node_index at = root;
-  for (const auto& [name, weight] : parts) {
+  for (const part& one : path) {
     const auto& children = nodes_[at].children;
     const auto found = std::ranges::find_if(
-        children, [&, &part = name](node_index child) { return !nodes_[child].is_job && nodes_[child].name == part; });
-    at = found == children.end() ? add(at, std::string{name}, weight) : *found;
+        children, [&](node_index child) { return !nodes_[child].is_job && nodes_[child].name == one.name; });
+    at = found == children.end() ? add(at, one.name, std::max(1.0, one.weight)) : *found;
   }
   return at;
 }

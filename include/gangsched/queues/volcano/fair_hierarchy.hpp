@@ -45,6 +45,12 @@ class GANGSCHED_API fair_hierarchy {
   /// @return the queue's place; queues may share parts of their paths, and the weight of a part is that of the queue that named it
   /// first, at least 1. Errors name the queue: `malformed` (fewer weights than parts, or one is no number).
   result<node_index> add_queue(std::string_view queue, std::string_view path, std::string_view weights);
+  /// The same for a path from below the root on, whose parts may have any name. O(depth · children).
+  struct part {
+    std::string name;
+    double weight = 1;
+  };
+  node_index add_queue(std::span<const part> path);
   /// @return the job's place below its queue. It has no node yet.
   node_index add_job(node_index queue, std::string name, const resources& request);
 

@@ -127,7 +127,7 @@ class GANGSCHED_API session {
     resources allocated = {};
     double share = 0;
     fair_hierarchy::node_index leaf = 0;
-    std::int32_t roles_total = 0;
+    std::int64_t roles_total = 0;
     std::vector<std::string_view> failed_roles = {};
     [[nodiscard]] std::int32_t of(task_status status) const {
       return static_cast<std::int32_t>(number[static_cast<std::size_t>(status)]);
