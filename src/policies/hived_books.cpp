@@ -39,9 +39,13 @@ GANGSCHED_INLINE bool hived_books::plan::is_of(pod_id pod) const noexcept {
 
 GANGSCHED_INLINE std::uint32_t hived_books::devices_of(const pod_info& pod) const {
   constexpr std::int64_t most = 1 << 20;  // more than any cell has
-  std::int64_t wanted = pod.request(options_.gpu);
-  for (const device_demand& one : pod.spec().devices)
-    if (one.wants_gpu() && one.kind != device_demand::form::whole) wanted += one.count;
+  const std::int64_t counted = pod.request(options_.gpu);
+  std::int64_t wanted = counted;
+  for (const device_demand& either : pod.spec().devices) {
+    const device_demand& one = either.first_of.empty() ? either : either.first_of.front();
+    // Whole ones are as many as containers request by number, if they do.
+    if (one.wants_gpu() && (counted == 0 || one.kind != device_demand::form::whole)) wanted += one.count;
+  }
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, most));
 }
 

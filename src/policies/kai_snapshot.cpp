@@ -10,12 +10,15 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-/// How many GPUs a MIG instance counts as, by its resource: 2 of "nvidia.com/mig-2g.10gb"; 0 of another resource.
+/// How many GPUs a MIG instance counts as, by its profile: as many as it has compute slices, 2 of "2g.10gb"; 0 of what is none.
+inline double mig_profile_gpus(std::string_view profile) noexcept {
+  if (profile.size() < 2 || profile[1] != 'g') return 0;
+  return profile[0] >= '1' && profile[0] <= '9' ? profile[0] - '0' : 0;
+}
+/// The same by its resource, "nvidia.com/mig-2g.10gb"; 0 of another resource.
 inline double mig_gpus_of(std::string_view resource) noexcept {
   constexpr std::string_view mig = "nvidia.com/mig-";
-  if (!resource.starts_with(mig) || resource.size() < mig.size() + 2) return 0;
-  const char parts = resource[mig.size()];
-  return parts >= '1' && parts <= '9' && resource[mig.size() + 1] == 'g' ? parts - '0' : 0;
+  return resource.starts_with(mig) ? mig_profile_gpus(resource.substr(mig.size())) : 0;
 }
 inline double kai_bound(std::int64_t amount) noexcept {
   return amount >= kai_snapshot::unbounded ? queues::kai::unlimited : static_cast<double>(amount);
@@ -92,11 +95,19 @@ GANGSCHED_INLINE kai_snapshot::amount kai_snapshot::needs_of(const pod_info& pod
   amount made{};
   for (std::size_t r = 0; r < resources; ++r)
     if (kinds_of[r]) made[r] = static_cast<double>(pod.request(*kinds_of[r]));
-  for (const auto& [kind, gpus] : mig) made[2] += gpus * static_cast<double>(pod.request(kind));
-  for (const device_demand& one : pod.spec().devices) {
-    if (!one.wants_gpu() || one.kind == device_demand::form::whole) continue;
-    double part = one.milli / 1000.0;
+  const bool by_number = made[2] != 0;
+  double instances = 0;
+  for (const auto& [kind, gpus] : mig) instances += gpus * static_cast<double>(pod.request(kind));
+  made[2] += instances;
+  for (const device_demand& either : pod.spec().devices) {
+    using form = device_demand::form;
+    const device_demand& one = either.first_of.empty() ? either : either.first_of.front();
+    // Whole GPUs and instances are those that containers request by number, if they do.
+    if (!one.wants_gpu() || (one.kind == form::whole && by_number) || (one.kind == form::mig && instances != 0))
+      continue;
+    double part = one.milli != 0 ? one.milli / 1000.0 : one.memory_percent / 100.0;
     if (one.memory_mib != 0) part = gpu_memory == 0 ? 0 : static_cast<double>(one.memory_mib) / gpu_memory;
+    if (one.kind == form::mig) part = detail::mig_profile_gpus(pod.text(one.mig_profile));
     made[2] += part * one.count;
   }
   return made;

@@ -82,6 +82,22 @@ TEST_CASE("who uses what a virtual cluster is due goes when it is wanted, as a w
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("whole GPUs that only devices name take cells as those do that containers request by number",
+          "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 1, 4);
+  w.queue("vision", 4);
+  for (const char* const name : {"one", "two"}) {
+    a_pod asks{name};
+    asks.cpu_milli(100).cards(3).spec.queue = "vision";
+    w.add(asks);
+  }
+  a_pod both{"both"};
+  both.cpu_milli(100).gpus(1).cards(1).spec.queue = "vision";  // it is one, said twice
+  w.add(both);
+  CHECK(sorted(w.run(true)) == words{"bind both n0", "bind one n0", "reject two"});
+}
+
 TEST_CASE("a virtual cluster without cells waits for none, and its opportunistic pods take from nobody",
           "[engine][hived]") {
   cells_world w;

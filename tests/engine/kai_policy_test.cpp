@@ -1,6 +1,8 @@
 // KAI's policy on the queues of a cluster: turns, limits, and who goes or moves.
 #include "gangsched/policies/kai_snapshot.hpp"
 
+#include "gangsched/model/inside.hpp"
+
 #include "queue_world.hpp"
 #include "support/dice.hpp"
 
@@ -54,6 +56,26 @@ TEST_CASE("queues take turns by their fair shares, and stop at their limits", "[
   CHECK(std::ranges::count(turns, 'r') == 4);
   CHECK(turns.find('p') < 2);
   CHECK(rejected == words{"reject p2-0", "reject p3-0"});
+}
+
+TEST_CASE("GPUs that only devices name count as those that containers request", "[engine][kai]") {
+  kai_world w;
+  w.add(a_node{"n"}.cpu(64).gpus(8));
+  w.queue("q", 8);
+  const auto gpus_of = [&](a_pod one) {
+    one.cpu(1).spec.queue = "q";
+    const pod_id pod = w.add(one);
+    const kai_snapshot read{cluster_view{detail::inside(w.cluster)}, "nvidia.com/gpu", 100};
+    const double gpus = read.table.sum_of(std::vector{read.task_of_pod[pod.row]})[2];
+    w.remove(pod);
+    return gpus;
+  };
+  CHECK(gpus_of(a_pod{"a"}.cards(3)) == 3);
+  CHECK(gpus_of(a_pod{"a"}.gpus(3).cards(3)) == 3);
+  CHECK(gpus_of(a_pod{"a"}.milli(250)) == 0.25);
+  CHECK(gpus_of(a_pod{"a"}.device({.count = 2, .milli = 0, .memory_percent = 50})) == 1);
+  CHECK(gpus_of(a_pod{"a"}.device({.count = 2, .mig_profile = "3g.20gb"})) == 6);
+  CHECK(gpus_of(a_pod{"a"}.device({.first_of = {{.count = 2}, {.count = 4}}})) == 2);
 }
 
 TEST_CASE("a job that is not preemptible stays within what its queue deserves", "[engine][kai]") {
