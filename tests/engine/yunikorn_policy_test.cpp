@@ -48,6 +48,28 @@ TEST_CASE("the queue that uses less of its guarantee goes first, on every level,
   }
 }
 
+TEST_CASE("a group that comes after its pods is a part of its tree's application as if it had come before",
+          "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(8));
+  queue_spec a = core_queues::spec_of("a", 0);
+  a.max_running = 1;
+  w.queue_world::queue(a);
+  const group_id root =
+      w.world::add(group_spec{.name = "root", .policy = gang{.min_count = 1}, .composite = true, .queue = "a"});
+  const auto part = [&](const char* name, int least) {
+    group_spec spec = a_gang{name, least};
+    spec.parent = root;
+    return w.must(w.cluster.add_group(spec));
+  };
+  w.add(w.of("first-0", "a", 1).in(part("first", 1)));
+  const group_id late = w.must(w.cluster.expect_group("default", "late"));
+  for (const char* const name : {"late-0", "late-1"}) w.add(w.of(name, "a", 1).in(late));
+  CHECK(w.run(true) == words{"bind first-0 n"});
+  CHECK(part("late", 2) == late);
+  CHECK(sorted(w.run_at(60s)) == words{"bind late-0 n", "bind late-1 n"});
+}
+
 TEST_CASE("applications of a queue go by age, or fairly by what they have", "[engine][yunikorn]") {
   for (const bool fair : {false, true}) {
     options chosen;
