@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/model/cluster_listing.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 #include "gangsched/what_if/autoscaling.hpp"
@@ -314,7 +315,7 @@ class demand_search {
     demand_plan made{.by_itself = by_itself};
     for (const std::size_t shape : carried_out.shapes) {
       made.nodes.push_back({shape, {}});
-      made.price += shapes_[shape].price;
+      made.price = saturating_add(made.price, shapes_[shape].price);
     }
     for (const intended::wish& one : carried_out.wishes) {
       if (one.node)
@@ -356,6 +357,14 @@ GANGSCHED_INLINE result<demand_answer> demand(const scheduler& by, std::span<con
   }
   result<forked> base = by.fork();
   if (!base) return std::move(base).error();
+  for (std::size_t i = 0; i < options.pods.size(); ++i) {
+    if (!base->cluster.contains(options.pods[i]))
+      return error{errc::unknown, "pods[" + std::to_string(i) + "]", "id", "names no pod of this cluster"};
+  }
+  for (std::size_t i = 0; i < options.groups.size(); ++i) {
+    if (!base->cluster.contains(options.groups[i]))
+      return error{errc::unknown, "groups[" + std::to_string(i) + "]", "id", "names no group of this cluster"};
+  }
   if (auto told = base->scheduler.catch_up(options.now); !told) return std::move(told).error();
   return what_if::detail::demand_search{std::move(*base), shapes, options}.answer();
 }

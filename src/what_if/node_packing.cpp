@@ -8,7 +8,9 @@ namespace gangsched::inline GANGSCHED_ABI::what_if {
 namespace detail {
 
 using amounts = std::vector<std::int64_t>;
-__extension__ using wide_price = __int128;  // products
+__extension__ using wide_price = __int128;  // products, and sums over many bins or items
+using wide_amounts = std::vector<wide_price>;
+inline constexpr std::int64_t most_price = std::numeric_limits<std::int64_t>::max();
 
 [[nodiscard]] inline bool fits_into(const amounts& needs, const amounts& room) noexcept {
   for (std::size_t i = 0; i < needs.size(); ++i) {
@@ -16,15 +18,17 @@ __extension__ using wide_price = __int128;  // products
   }
   return true;
 }
-inline void take_from(amounts& room, const amounts& needs, std::int64_t sign) noexcept {
+template <class Room>
+void take_from(Room& room, const amounts& needs, std::int64_t sign) noexcept {
   for (std::size_t i = 0; i < needs.size(); ++i) room[i] -= sign * needs[i];
 }
 
-/// Parts of a million of @p of; what nobody has counts as all of it.
+/// Parts of a million of @p of, and no more than can be added up; what nobody has counts as all of it.
 [[nodiscard]] inline std::int64_t share_of(std::int64_t needs, std::int64_t of) noexcept {
   if (needs <= 0) return 0;
   if (of <= 0) return 1'000'000;
-  return static_cast<std::int64_t>(static_cast<wide_price>(needs) * 1'000'000 / of);
+  constexpr wide_price most = std::int64_t{1} << 60;
+  return static_cast<std::int64_t>(std::min(static_cast<wide_price>(needs) * 1'000'000 / of, most));
 }
 
 enum class size_rule : std::uint8_t { first_two, largest };
@@ -87,7 +91,7 @@ class packer {
     left_.assign(dimensions(), 0);
     free_.assign(dimensions(), 0);
     for (const packed_kind& one : what_.items) {
-      for (std::size_t r = 0; r < left_.size(); ++r) left_[r] += std::int64_t{one.count} * one.needs[r];
+      for (std::size_t r = 0; r < left_.size(); ++r) left_[r] += static_cast<wide_price>(one.count) * one.needs[r];
     }
     for (const amounts& one : rooms_) add_free(one, +1);
     descend(0, 0, 0);
@@ -175,20 +179,22 @@ class packer {
     return true;
   }
   void keep_best() {
-    if (!best_ || price_ < best_->price) best_ = packing{price_, bought_, where_};
+    if (best_ && price_ >= best_price_) return;
+    best_ = packing{static_cast<std::int64_t>(std::min<wide_price>(price_, most_price)), bought_, where_};
+    best_price_ = price_;
   }
 
   /// What the items that are left cost at least beyond the bins that are there: the dearest of the resources, each at its best price.
   [[nodiscard]] std::int64_t at_least() const noexcept {
     std::int64_t most = 0;
     for (std::size_t r = 0; r < left_.size(); ++r) {
-      const std::int64_t lacks = left_[r] - free_[r];
+      const wide_price lacks = std::min<wide_price>(left_[r] - free_[r], most_price);  // a product of two has room
       if (lacks <= 0) continue;
-      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      std::int64_t least = most_price;
       for (std::size_t kind = 0; kind < what_.bins.size(); ++kind) {
         const bin_kind& bin = what_.bins[kind];
         if (!allowed_[kind] || bin.room[r] <= 0) continue;
-        const wide_price price = (static_cast<wide_price>(lacks) * bin.price + bin.room[r] - 1) / bin.room[r];
+        const wide_price price = (lacks * bin.price + bin.room[r] - 1) / bin.room[r];
         least = std::min(least, static_cast<std::int64_t>(std::min<wide_price>(price, least)));
       }
       most = std::max(most, least);
@@ -196,8 +202,8 @@ class packer {
     return most;
   }
   [[nodiscard]] bool hopeless() const noexcept {
-    if (!best_) return at_least() == std::numeric_limits<std::int64_t>::max();
-    return at_least() >= best_->price - price_;
+    if (!best_) return at_least() == most_price;
+    return at_least() >= best_price_ - price_;
   }
 
   /// Item @p i of the kind at @p place in the order; those alike stand in bins that ascend from @p first.
@@ -227,7 +233,7 @@ class packer {
     for (std::size_t kind = 0; kind < what_.bins.size(); ++kind) {
       const bin_kind& bin = what_.bins[kind];
       if (!can_buy(kind, its)) continue;
-      if (best_ && price_ + bin.price >= best_->price) continue;
+      if (best_ && price_ + bin.price >= best_price_) continue;
       buy(kind);
       add_free(bin.room, +1);
       go_on(rooms_.size() - 1);
@@ -250,10 +256,10 @@ class packer {
   std::vector<amounts> rooms_;      // what is left of open bins, then of bought ones
   std::vector<std::size_t> bought_;
   std::vector<std::uint32_t> counts_;  // by bin kind
-  std::int64_t price_ = 0;
+  wide_price price_ = 0, best_price_ = 0;
   std::vector<std::vector<std::size_t>> where_;
   std::optional<packing> best_;
-  amounts left_, free_;  // needs of the items that are left, and room in all bins
+  wide_amounts left_, free_;  // needs of the items that are left, and room in all bins
   std::uint32_t steps_ = 0;
 };
 

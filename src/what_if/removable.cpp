@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "gangsched/framework/disruption.hpp"
@@ -48,8 +49,9 @@ GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& 
                                                                const removal_options& options) {
   result<forked> base = by.fork();
   if (!base) return std::move(base).error();
-  for (const node_id node : among) {
-    if (!base->cluster.contains(node)) return error{errc::unknown, "node", "id", "names no node of this cluster"};
+  for (std::size_t i = 0; i < among.size(); ++i) {
+    if (!base->cluster.contains(among[i]))
+      return error{errc::unknown, "among[" + std::to_string(i) + "]", "id", "names no node of this cluster"};
   }
   if (auto told = base->scheduler.catch_up(options.now); !told) return std::move(told).error();
   what_if::settle(*base, options.now);

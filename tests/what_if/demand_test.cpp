@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -363,6 +364,33 @@ TEST_CASE("demand of some pods leaves out the others who wait") {
   CHECK(answer.plans.front().nodes.size() == 1);
   CHECK(answer.plans.front().nodes.front().pods == meant);
   CHECK(answer.plans.front().by_itself);
+}
+
+TEST_CASE("nodes whose prices are more than 64 bits together are dearer than one that costs less") {
+  waiting_pods world;
+  for (const char* const name : {"a", "b"}) world.add(a_pod{name}.cpu(4).memory("1Gi"));
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const demand_answer answer = world.ask({shape("small", 4, 16, most / 2 + 2), shape("large", 8, 16, most - 1)});
+  REQUIRE(answer.plans.size() == 2);
+  CHECK(answer.plans[0].price == most - 1);
+  CHECK(answer.plans[0].nodes.size() == 1);
+  CHECK(answer.plans[1].price == most);
+  CHECK(answer.plans[1].nodes.size() == 2);
+}
+
+TEST_CASE("who is meant has to be there, and who is not is named") {
+  waiting_pods world;
+  world.add(a_pod{"stays"}.cpu(4).memory("1Gi"));
+  const pod_id gone = world.add(a_pod{"gone"}.cpu(4).memory("1Gi"));
+  const group_id group = world.cluster.add_group(a_gang("gang", 1)).value();
+  world.cluster.remove_pod(gone).value();
+  world.cluster.remove_group(group).value();
+  const std::vector shapes{shape("s", 4, 16, 3)};
+  const std::vector<pod_id> pods{world.pods.front(), gone};
+  CHECK(demand(world.by, shapes, {.now = instant{1}, .pods = pods}).error().message() ==
+        "pods[1]: id: names no pod of this cluster");
+  CHECK(demand(world.by, shapes, {.now = instant{1}, .groups = std::span{&group, 1}}).error().message() ==
+        "groups[0]: id: names no group of this cluster");
 }
 
 TEST_CASE("nobody who waits needs nothing, and wrong questions are refused") {

@@ -168,6 +168,7 @@ TEST_CASE("a node that nobody knows is refused") {
   running_cluster in;
   const std::vector<node_id> nobody{node_id{7, 1}};
   CHECK(removable(in.by, nobody, {.now = instant{1}}).error().code == errc::unknown);
+  CHECK(removable(in.by, nobody, {.now = instant{1}}).error().object == "among[0]");
 }
 
 }  // namespace gangsched::testing::removable_test

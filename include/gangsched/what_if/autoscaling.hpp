@@ -31,7 +31,7 @@ struct demand_plan {
     std::size_t shape = 0;          ///< its place among the shapes
     std::vector<pod_id> pods = {};  ///< that would run there
   };
-  std::int64_t price = 0;
+  std::int64_t price = 0;  ///< of all, at most the largest number
   std::vector<added_node> nodes = {};
   std::vector<assignment> elsewhere = {};  ///< pods that would find room on nodes that there are, beside those
   /// The scheduler finds these places, or as good ones, by itself. If not, it does if the host nominates the pods (`cluster::nominate`) to
@@ -48,8 +48,8 @@ struct demand_answer {
 /// Which nodes, and how many of them, make the waiting pods fit: gangs whole, topology and devices respected, nobody evicted. Every plan
 /// was tried in a fork, by the scheduler itself. Where only amounts, selectors and taints decide, the first one is never dearer than first
 /// fit decreasing with one shape, and the cheapest that there is if `search_steps` suffice. Error: busy, time_went_back, wrong_state
-/// (`scheduler::fork`), out_of_range (a price below 0), what add_node says of a shape. A fork for each shape and plan, and at most
-/// twice `most_trials` for each; beside them O(kinds of waiting pods · nodes · plugins).
+/// (`scheduler::fork`), unknown (no such pod or group), out_of_range (a price below 0), what add_node says of a shape. A fork for each
+/// shape and plan, and at most twice `most_trials` for each; beside them O(kinds of waiting pods · nodes · plugins).
 [[nodiscard]] GANGSCHED_API result<demand_answer> demand(const scheduler& by, std::span<const node_shape> shapes,
                                                          const demand_options& options);
 

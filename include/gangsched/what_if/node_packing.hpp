@@ -29,7 +29,7 @@ struct packing_problem {
 };
 
 struct packing {
-  std::int64_t price = 0;
+  std::int64_t price = 0;                       ///< of all, at most the largest number
   std::vector<std::size_t> bins;                ///< the kind of each one that is bought
   std::vector<std::vector<std::size_t>> where;  ///< by item kind, of each: an open bin, or open.size() + a bought one
 };
