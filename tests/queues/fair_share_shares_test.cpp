@@ -191,6 +191,10 @@ TEST_CASE("terms and amounts are refused by queue, field and reason") {
   w.shares.set_requested(1, 0, largest_amount).value();
   CHECK(w.shares.set_requested(2, 0, 1).error().message() == "queue c: requested: the sum is above 2^61");
   CHECK(w.shares.set_capacity(0, -1).error().message() == "fair shares: capacity: -1 is not in 0 … 2^61");
+  CHECK(w.shares.set_capacity(99'999'999, 1).error().message() ==
+        "fair shares: resource: there is no resource 99999999");
+  CHECK(w.shares.set_requested(99'999'999, 0, 1).error().message() == "fair shares: queue: there is no queue 99999999");
+  CHECK(w.shares.set_requested(0, 99'999'999, 1).error().field == "requested");
   CHECK(w.shares.capacity(0) == 10);
 }
 

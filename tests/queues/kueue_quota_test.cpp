@@ -238,6 +238,10 @@ TEST_CASE("a quota that cannot be changed is refused and stays") {
   CHECK(w.ledger.set_quota(w.queue("q"), w.fr("g", "cpu"), {1}).error().message() ==
         "queue q: quota of cpu: it has none in this flavor");
   CHECK(w.ledger.set_quota(w.queue("q"), mine, {-1}).error().code == errc::out_of_range);
+  CHECK(w.ledger.set_quota(99'999'999, mine, {1}).error().message() ==
+        "quotas: node: there is no queue or cohort 99999999");
+  CHECK(w.ledger.set_quota(w.queue("q"), 99'999'999, {1}).error().message() ==
+        "queue q: quota: there is no resource and flavor 99999999");
   {
     const quota_ledger::trial open{w.ledger};
     CHECK(w.ledger.set_quota(w.queue("q"), mine, {1}).error().code == errc::wrong_state);

@@ -130,6 +130,8 @@ GANGSCHED_INLINE void fair_shares::bound_up(queue_index queue, std::size_t resou
 }
 
 GANGSCHED_INLINE result<void> fair_shares::set_capacity(std::size_t resource, std::int64_t amount) {
+  if (resource >= resources_)
+    return error{errc::unknown, "fair shares", "resource", "there is no resource " + std::to_string(resource)};
   if (amount < 0 || amount > largest_amount)
     return error{errc::out_of_range, "fair shares", "capacity", std::to_string(amount) + " is not in 0 … 2^61"};
   if (capacity_[resource] == amount) return {};
@@ -140,9 +142,12 @@ GANGSCHED_INLINE result<void> fair_shares::set_capacity(std::size_t resource, st
 }
 
 GANGSCHED_INLINE result<void> fair_shares::set_requested(queue_index queue, std::size_t resource, std::int64_t amount) {
+  if (queue >= tree_.size())
+    return error{errc::unknown, "fair shares", "queue", "there is no queue " + std::to_string(queue)};
   const auto wrong = [&](errc code, std::string reason) {
     return error{code, "queue " + tree_.name(queue), "requested", std::move(reason)};
   };
+  if (resource >= resources_) return wrong(errc::unknown, "there is no resource " + std::to_string(resource));
   if (!tree_.is_leaf(queue)) return wrong(errc::malformed, "it has children, whose requests are its own");
   if (amount < 0 || amount > largest_amount)
     return wrong(errc::out_of_range, std::to_string(amount) + " is not in 0 … 2^61");

@@ -164,6 +164,11 @@ GANGSCHED_INLINE void quota_ledger::end_trial(std::size_t from) noexcept {
 }
 
 GANGSCHED_INLINE result<void> quota_ledger::set_quota(queue_index node, fr_index of, const quota& amounts) {
+  if (node >= of_->tree().size())
+    return error{errc::unknown, "quotas", "node", "there is no queue or cohort " + std::to_string(node)};
+  if (of >= of_->fr_count())
+    return error{errc::unknown, of_->tree().name(node), "quota",
+                 "there is no resource and flavor " + std::to_string(of)};
   const auto wrong = [&](errc code, const char* reason) {
     return error{code, of_->tree().name(node), "quota of " + of_->resource(of_->resource_of(of)), reason};
   };

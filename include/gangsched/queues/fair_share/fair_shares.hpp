@@ -50,12 +50,12 @@ class GANGSCHED_API fair_shares {
   [[nodiscard]] const queue_tree& tree() const noexcept { return tree_; }
   [[nodiscard]] std::size_t resources() const noexcept { return resources_; }
 
-  /// What there is of a resource. Errors: `out_of_range`.
+  /// What there is of a resource. Errors: `unknown` (no such resource), `out_of_range`.
   result<void> set_capacity(std::size_t resource, std::int64_t amount);
   [[nodiscard]] std::int64_t capacity(std::size_t resource) const { return capacity_[resource]; }
 
-  /// What the pods of a leaf request together, those that run and those that wait. Errors name the queue: `malformed` (it has children),
-  /// `out_of_range`, `overflow` (all requests of the resource above largest_amount). O(depth).
+  /// What the pods of a leaf request together, those that run and those that wait. Errors name the queue: `unknown` (no such queue
+  /// or resource), `malformed` (it has children), `out_of_range`, `overflow` (all requests of the resource above largest_amount). O(depth).
   result<void> set_requested(queue_index queue, std::size_t resource, std::int64_t amount);
   /// For a queue with children: the sum, over them, of what each requests within its limit, or of what is kept for it if that is more.
   [[nodiscard]] std::int64_t requested(queue_index queue, std::size_t resource) const {
