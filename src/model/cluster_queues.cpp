@@ -36,7 +36,25 @@ GANGSCHED_INLINE std::unique_ptr<const model::queue_record> make_queue_record(mo
   return made;
 }
 
-/// Whether a queue, no_row if it is new, can be as @p spec says. O(size of the spec + depth).
+/// Policies go down their trees by calls inside each other: no deeper than the stack bears, and than Kueue has its cohorts.
+inline constexpr std::size_t most_queues_above = 1000;
+
+/// How many queues are below each other below this one, at most. O(queues below it).
+inline std::size_t levels_below(const model::queue_table& queues, row_t top) {
+  std::size_t depth = 0, most = 0;
+  for (row_t row = top; row != no_row;) {
+    if (queues.first_child[row] != no_row) {
+      row = queues.first_child[row];
+      most = std::max(most, ++depth);
+      continue;
+    }
+    for (; row != top && queues.next_sibling[row] == no_row; --depth) row = queues.parent[row];
+    row = row == top ? no_row : queues.next_sibling[row];
+  }
+  return most;
+}
+
+/// Whether a queue, no_row if it is new, can be as @p spec says. O(size of the spec + depth), and O(queues below it) if its parent changes.
 GANGSCHED_INLINE std::optional<error> check_queue(const model::cluster_state& state, row_t row,
                                                   const queue_spec& spec) {
   const model::queue_table& queues = state.queues;
@@ -49,10 +67,15 @@ GANGSCHED_INLINE std::optional<error> check_queue(const model::cluster_state& st
     if (!flavor.empty() && state.queues.flavors.by_name.find({}, flavor) == no_row)
       return wrong(errc::unknown, "quotas[" + std::to_string(i) + "].flavor", "no such flavor \"" + flavor + "\"");
   }
-  row_t up = spec.parent.empty() ? no_row : queues.by_name.find({}, spec.parent);
-  for (; up != no_row; up = queues.parent[up]) {
+  const row_t parent = spec.parent.empty() ? no_row : queues.by_name.find({}, spec.parent);
+  std::size_t above = spec.parent.empty() || parent != no_row ? 0 : 1;  // one that will be expected has none
+  for (row_t up = parent; up != no_row; up = queues.parent[up], ++above) {
     if (up == row) return wrong(errc::malformed, "parent", "\"" + spec.parent + "\" is below the queue itself");
   }
+  const bool stays = row != no_row && parent == queues.parent[row] && (parent != no_row || spec.parent.empty());
+  if (!stays && above + levels_below(queues, row) > most_queues_above)
+    return wrong(errc::malformed, "parent",
+                 "a queue would have more than " + std::to_string(most_queues_above) + " others above it");
   for (std::size_t i = 0; i < spec.namespaces.size(); ++i) {
     const row_t taken = queues.by_namespace.find({}, spec.namespaces[i]);
     if (taken == no_row || taken == row) continue;

@@ -276,4 +276,23 @@ TEST_CASE("pods of two queues are of two classes, and of one queue of one", "[mo
   CHECK(class_of(r) == class_of(q));
 }
 
+TEST_CASE("queues are no deeper than a thousand below each other, whichever end comes first", "[model][queue]") {
+  cluster c;
+  const auto name = [](int number) { return "q" + std::to_string(number); };
+  c.queues().add({.name = name(0)}).value();
+  for (int i = 1; i <= 1000; ++i) c.queues().add({.name = name(i), .parent = name(i - 1)}).value();
+  const auto too_deep = [](const auto& refused, const std::string& queue) {
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message() ==
+          "queue " + queue + ": parent: a queue would have more than 1000 others above it");
+  };
+  too_deep(c.queues().add({.name = "lowest", .parent = name(1000)}), "lowest");
+  too_deep(c.queues().update(c.queues().find(name(0)).value(), {.name = name(0), .parent = "top"}), name(0));
+  CHECK_FALSE(c.queues().find("top"));
+  c.queues().add({.name = "other", .parent = "expected"}).value();
+  too_deep(c.queues().add({.name = "expected", .parent = name(999)}), "expected");
+  c.queues().add({.name = "expected", .parent = name(998)}).value();
+  c.queues().update(c.queues().find("other").value(), {.name = "other", .parent = "expected", .priority = 1}).value();
+}
+
 }  // namespace gangsched::testing::queue_table_test

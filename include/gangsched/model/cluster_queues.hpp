@@ -64,8 +64,9 @@ class GANGSCHED_API cluster_queues : public queue_questions {
 
   /// Adds a queue, or makes one that was only named what it is. The parent need not be there. Pods in its namespaces that have no word of
   /// their own are in it from then on. Error: duplicate, for a name that exists, and a namespace that another queue takes; unknown, for a
-  /// flavor; malformed, if it would be below itself; overflow, if what pods request would not fit into 64 bits above it.
-  /// O(size of the spec + depth · kinds · flavors + siblings), and O(pods) if it takes namespaces.
+  /// flavor; malformed, if it would be below itself, or a queue would have more than 1000 above it; overflow, if what pods request would
+  /// not fit into 64 bits above it. O(size of the spec + depth · kinds · flavors + siblings + queues below it), and O(pods) if it takes
+  /// namespaces.
   result<queue_id> add(const queue_spec& spec);
   /// Replaces the spec; the name must stay (wrong_state). As add; the parent may change, and all that is counted moves along.
   result<void> update(queue_id queue, const queue_spec& spec);
