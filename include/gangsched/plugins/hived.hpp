@@ -22,7 +22,6 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// The cells are given as HiveD's configuration has them, or are made of the nodes and of what queues are guaranteed (`cells_of_nodes`).
 /// A pod's virtual cluster is the nearest queue on its way up that has cells. Pods of a gang that wait, with those that it needs first, are
 /// one group of HiveD's; so is a pod without a group. Their priority is that of their tree, at most 1000; below 0 they are opportunistic.
-/// Pods that want no GPUs, and those in no queue, are let go anywhere; what the latter use others may take like that of opportunistic
 /// Pods that want no GPUs, and pods in no queue, may go anywhere. What pods in no queue use, other pods may take like that of opportunistic
 /// ones.
 /// Admission says whether there are cells; the filter leaves each pod the nodes that its group was given; who has to go goes as a whole,

@@ -62,7 +62,7 @@ class GANGSCHED_API node_search {
   std::vector<room> rooms_;
   std::vector<std::size_t> chosen_;  ///< by pod: its room
   std::vector<std::uint32_t> left_;  ///< devices of one room that may be used, in order of preference, from its first
-  std::vector<std::uint32_t> in_group_, picked_;
+  std::vector<std::uint32_t> in_group_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::queues::hived
