@@ -41,8 +41,8 @@ func (s *Scheduler) Trace() (string, error) {
 // PodEvent is an event of Kubernetes' about a pod (events.k8s.io/v1), in kube-scheduler's words.
 type PodEvent struct {
 	Type            string // "Normal", "Warning"
-	Reason          string // "Scheduled", "FailedScheduling", "Preempted", "Evicted"
-	Action          string // "Binding", "Scheduling", "Preempting", "Evicting"
+	Reason          string // "Scheduled", "FailedScheduling", "Preempted", "Evicted", "PreemptionNotice", "PreemptionWithdrawn"
+	Action          string // "Binding", "Scheduling", "Preempting" (of the last two, too), "Evicting"
 	Note            string // "Successfully assigned default/web-0 to node-1"
 	Namespace, Name string // of the pod, which may be gone by now
 	About           PodID
@@ -52,7 +52,8 @@ type PodEvent struct {
 }
 
 // Events takes what happened since it was asked last, oldest first: Scheduled when the host confirmed, FailedScheduling of every attempt that
-// failed, Preempted of each victim, Evicted of who must go for another reason. An error without EventsKept in Options.
+// failed, Preempted of each victim (with EvictionNotice PreemptionNotice before, or PreemptionWithdrawn instead), Evicted of who must go for
+// another reason. An error without EventsKept in Options.
 func (s *Scheduler) Events() ([]PodEvent, error) {
 	s.call.reset()
 	const batch = 64

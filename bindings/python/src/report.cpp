@@ -59,8 +59,10 @@ std::unique_ptr<watchers> watchers::make(const cluster& on, const watch_options&
 void add_reports(nb::module_& to, class_of_scheduler& by) {
   nb::class_<pod_event>(to, "PodEvent", "An event of Kubernetes' about a pod, in kube-scheduler's words")
       .def_ro("type", &pod_event::type, "Normal or Warning")
-      .def_ro("reason", &pod_event::reason, "Scheduled, FailedScheduling, Preempted or Evicted")
-      .def_ro("action", &pod_event::action, "Binding, Scheduling, Preempting or Evicting")
+      .def_ro("reason", &pod_event::reason,
+              "Scheduled, FailedScheduling, Preempted, Evicted, PreemptionNotice or PreemptionWithdrawn")
+      .def_ro("action", &pod_event::action,
+              "Binding, Scheduling, Preempting (of the last two reasons, too) or Evicting")
       .def_ro("note", &pod_event::note, "\"Successfully assigned default/web-0 to node-1\"")
       .def_ro("namespace", &pod_event::ns, "Of the pod, which may be gone by now")
       .def_ro("name", &pod_event::name)
@@ -98,7 +100,9 @@ void add_reports(nb::module_& to, class_of_scheduler& by) {
           },
           "Takes what happened since it was asked last, oldest first: Scheduled when the host confirmed, "
           "FailedScheduling "
-          "of every attempt that failed, Preempted of each victim, Evicted of who must go for another reason. With "
+          "of every attempt that failed, Preempted of each victim (with an `eviction_notice` PreemptionNotice before, "
+          "or "
+          "PreemptionWithdrawn instead), Evicted of who must go for another reason. With "
           "`count_reasons` a note has the whole line that users know.")
       .def_prop_ro(
           "events_dropped",

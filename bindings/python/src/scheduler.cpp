@@ -263,6 +263,7 @@ void add_questions(class_of_scheduler& to) {
                                                         {"scans", so_far.scans},
                                                         {"search_steps", so_far.search_steps},
                                                         {"wake_ups", so_far.wake_ups},
+                                                        {"observer_errors", so_far.observer_errors},
                                                         {"reservations", so_far.reservations},
                                                         {"late_reservations", so_far.late_reservations}};
           },

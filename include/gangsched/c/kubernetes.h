@@ -40,8 +40,9 @@ enum {
 };
 
 /// Adds an object as an API server has it, or updates the one of its name: what a watch reports of objects that came or changed. Kinds:
-/// Node, Pod, Reservation (Koordinator's: a pod that holds room for others), PodGroup, Namespace, Service, ReplicationController,
-/// ReplicaSet and StatefulSet (only their selectors, which default spreading uses), PodDisruptionBudget (its selector and status).
+/// Node, Pod, Reservation (Koordinator's: a pod that holds room for others), PodGroup, CompositePodGroup, Namespace, Service,
+/// ReplicationController, ReplicaSet and StatefulSet (only their selectors, which default spreading uses), PodDisruptionBudget (its
+/// selector and status).
 /// @p cookie is the host's own number for a node, pod or group; @p made may be null. A pod or reservation that has ended (phase Succeeded
 /// or Failed) is removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,

@@ -20,9 +20,10 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_trace(const gangsched_schedul
 
 /// An event of Kubernetes' about a pod (events.k8s.io/v1), in kube-scheduler's words. Its size is part of the interface: it does not grow.
 typedef struct gangsched_pod_event {
-  gangsched_text type;    ///< "Normal", "Warning"
-  gangsched_text reason;  ///< "Scheduled", "FailedScheduling", "Preempted", "Evicted"
-  gangsched_text action;  ///< "Binding", "Scheduling", "Preempting", "Evicting"
+  gangsched_text type;  ///< "Normal", "Warning"
+  gangsched_text
+      reason;  ///< "Scheduled", "FailedScheduling", "Preempted", "Evicted", "PreemptionNotice", "PreemptionWithdrawn"
+  gangsched_text action;  ///< "Binding", "Scheduling", "Preempting" (of the last two, too), "Evicting"
   gangsched_text note;    ///< "Successfully assigned default/web-0 to node-1"
   gangsched_text ns;      ///< of the pod, which may be gone by now
   gangsched_text name;
@@ -34,7 +35,8 @@ typedef struct gangsched_pod_event {
 
 /// Takes up to @p capacity events that were not taken yet, oldest first, and writes their number to @p count. Their texts are valid until
 /// the next successful call of this function, or until the scheduler is destroyed. A pod has a Scheduled event when the host confirms it, a
-/// FailedScheduling event for each failed attempt, Preempted if it is a victim, and Evicted if it must go for another reason. With
+/// FailedScheduling event for each failed attempt, Preempted if it is a victim (with `eviction_notice` PreemptionNotice before,
+/// or PreemptionWithdrawn instead), and Evicted if it must go for another reason. With
 /// `count_reasons` a note has the whole line ("0/5 nodes are available: …"). O(capacity).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_events(gangsched_scheduler* scheduler, gangsched_pod_event* into,
                                                           size_t capacity, size_t* count,
