@@ -17,6 +17,20 @@ def both(program, *files, where=MANIFESTS):
     return run(program, "--output", "json", *files), run(pathlib.Path(program).with_name("gangsched-simulate-c"), *files)
 
 
+def check_reads_all_files(program):
+    """However many there are and however long they are; and one that cannot be read is a mistake."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{i}.yaml" for i in range(20)]
+        for name in names:
+            (pathlib.Path(folder) / name).write_text(pod % ("p" + name[:-5]), encoding="utf-8")
+        (pathlib.Path(folder) / "long.yaml").write_text("# long\n" * (1 << 18) + pod % "last", encoding="utf-8")
+        tool, library = both(program, *names, "long.yaml", where=folder)
+        assert library.returncode == 0 and tool.stdout == library.stdout and "last" in library.stdout, library
+        _, library = both(program, "0.yaml", "none.yaml", where=folder)
+        assert library.returncode == 1 and library.stdout == "" and "none.yaml: cannot be read" in library.stderr, library
+
+
 def main(program):
     if not pathlib.Path(program).with_name("gangsched-simulate-c").exists():
         print("there is no library for C in this build")
@@ -41,6 +55,7 @@ def main(program):
         told = [": ".join(one[part] for part in ("object", "field", "reason") if part in one) for one in report["errors"]]
         assert tool.stderr.splitlines() == [f"error: {one}" for one in told] and len(told) == 2, (tool.stderr, told)
         assert library.stderr.splitlines() == told[:1], library.stderr
+    check_reads_all_files(program)
 
 
 main(sys.argv[1])
