@@ -57,6 +57,19 @@ def test_errors_say_object_field_and_reason_and_can_be_pickled(cluster):
         refused.value.code, refused.value.object, refused.value.field, refused.value.reason, str(refused.value))
     with pytest.raises(gs.Error, match="nobody"):
         cluster.remove_pod("nobody")
+    with pytest.raises(gs.Error) as several:
+        cluster.apply({"kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": 7}},
+                      {"kind": "Pod", "metadata": {"name": "y"}, "spec": {"containers": 7}})
+    again = pickle.loads(pickle.dumps(several.value))
+    assert [str(one) for one in again.mistakes] == [str(one) for one in several.value.mistakes]
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_has_ended_is_not_added(cluster, phase):
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod({"metadata": {"name": "done"}, "status": {"phase": phase}})
+    assert (refused.value.code, refused.value.object, refused.value.field) == ("wrong_state", "pod default/done", "status.phase")
+    assert cluster.find_pod("done") is None
 
 
 def test_fields_of_the_wrong_type_are_refused(cluster):
@@ -138,7 +151,8 @@ def test_tables_are_nodes_and_pods_a_row_each(make):
                           "example.com/nic": [1, float("nan")]})
     assert cluster.add_nodes(make(nodes)) == [cluster.find_node("a"), cluster.find_node("b")]
     assert cluster.nodes(["cpu", gs.GPU, "example.com/nic"]).allocatable.tolist() == [[4000, 0, 1], [8000, 2, 0]]
-    pods = pd.DataFrame({"name": ["p", "q"], "cpu": ["500m", "1"], "gpu": [1, 0], "priority": [float("nan"), 7]})
+    pods = pd.DataFrame({"name": ["p", "q"], "cpu": ["500m", "1"], "gpu": [1, 0], "priority": [float("nan"), 7],
+                         "load_cpu_percent": [85, float("nan")], "load_memory_percent": [float("nan"), 70]})
     cluster.add_pods(make(pods))
     assert cluster.pods().priority.tolist() == [0, 7]
     assert {d.pod_name: d.node_name for d in gs.Scheduler(cluster).run(0)}["p"] == "b"

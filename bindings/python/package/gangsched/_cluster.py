@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple, Union
@@ -56,9 +57,10 @@ def _from_row(kind: Any, amounts: str, row: Mapping[str, Any]) -> Any:
         fields["labels"] = {**fields.get("labels", {}), **labels}
     if others:
         fields[amounts] = {**others, **fields.get(amounts, {})}
-    for name in ("priority", "rank", "cookie", "pods", "gpu_devices", "gpu_milli"):  # a column with gaps holds fractions
-        if isinstance(fields.get(name), float) and fields[name].is_integer():
-            fields[name] = int(fields[name])
+    for field in dataclasses.fields(kind):  # a column with gaps holds fractions
+        value = fields.get(field.name)
+        if field.type in ("int", "Optional[int]") and isinstance(value, float) and value.is_integer():
+            fields[field.name] = int(value)
     return kind(**fields)
 
 
@@ -83,11 +85,12 @@ class Cluster(ClusterBase):
         self._update_node(node, spec)
 
     def add_pod(self, pod: Union[Pod, Kubernetes]) -> PodId:
-        """Adds a pod that waits for a node, or runs already, also one of Kubernetes' shape."""
+        """Adds a pod that waits for a node, or runs already, also one of Kubernetes' shape. One that has ended is in the wrong state."""
         if isinstance(pod, Mapping):
-            name = self._apply_one("Pod", pod)
-            found = self.find_pod(name, pod.get("metadata", {}).get("namespace", "default"))
-            assert found is not None
+            name, namespace = self._apply_one("Pod", pod), pod.get("metadata", {}).get("namespace", "default")
+            found = self.find_pod(name, namespace)
+            if found is None:
+                raise Error("wrong_state", f"pod {namespace}/{name}", "status.phase", "the pod has ended and needs no node")
             return found
         added: PodId = self._add_pod(pod)
         return added

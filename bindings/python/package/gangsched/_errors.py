@@ -12,6 +12,7 @@ class Error(Exception):
     time_went_back or contract. ``object`` names what it is about (``pod default/web-1``), ``field`` where (``tolerations[2].effect``),
     ``reason`` why. ``decisions`` is what a cycle had decided before a plugin ended it: it stands; else ``None``.
     ``mistakes`` has, where several were found in manifests at once, an `Error` for each, of which this is the first.
+    A pickled one has no ``decisions``: they are of a cluster that is not pickled with it.
     """
 
     code: str
@@ -31,4 +32,5 @@ class Error(Exception):
         self.mistakes = []
 
     def __reduce__(self) -> Any:
-        return (type(self), (self.code, self.object, self.field, self.reason, str(self)))
+        kept = {"mistakes": self.mistakes} if self.mistakes else None
+        return (type(self), (self.code, self.object, self.field, self.reason, str(self)), kept)
