@@ -13,6 +13,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+static_assert(change_log::largest_bound == cluster_options::most_log_bound);
+
 GANGSCHED_INLINE cluster::cluster(const cluster_options& options)
     : cluster_questions(std::make_unique<model::cluster_state>(options.log_bound, options.semantics)) {
   state_->devices.answer_by(options.device_matcher);

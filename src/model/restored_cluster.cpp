@@ -85,8 +85,10 @@ GANGSCHED_INLINE bool cluster_restorer::has_room(std::size_t wide) const noexcep
   const auto rows = [&](table which) -> std::uint64_t { return from_->tables[which].generations.size(); };
   std::uint64_t all = 0;
   for (const saved_rows& one : from_->tables) all += one.generations.size();
-  return (rows(nodes) + rows(queues) * (1 + rows(flavors)) + rows(room_parts)) * wide <= most_words_ &&
-         all * from_->columns.all.size() <= most_words_ && from_->columns.rows.generations.size() <= most_words_;
+  // No table has 2^31 rows, so that only the products with what is counted elsewhere could be too large.
+  const auto fit = [&](std::uint64_t many, std::uint64_t each) { return each == 0 || many <= most_words_ / each; };
+  return fit(rows(nodes) + rows(queues) * (1 + rows(flavors)) + rows(room_parts), wide) &&
+         fit(all, from_->columns.all.size()) && from_->columns.rows.generations.size() <= most_words_;
 }
 
 GANGSCHED_INLINE result<void> cluster_restorer::begin(const own_columns::extent& columns) {

@@ -58,6 +58,8 @@ result<void> log_reader::reading::begin() {
   if (!*body) return no_log("ends in the middle of its beginning");
   if ((*body)->empty() || (*body)->front() != std::byte{beginning_kind} || !read_all((*body)->subspan(1), first_))
     return no_log("is damaged at its beginning");
+  if (first_.log_bound > cluster_options::most_log_bound)
+    return error{errc::malformed, "decision log", "log_bound", "is more than 2^40"};
   return {};
 }
 

@@ -55,6 +55,7 @@ constexpr unsigned snapshot_version = 1, sum_size = 8, beginning_size = 8 + 4 + 
     return refused("checksum", "does not match: the bytes are damaged");
   snapshot_words words;
   if (!read_all(body, words)) return refused("bytes", "are damaged");
+  if (words.cluster.log_bound > cluster_options::most_log_bound) return refused("log_bound", "is more than 2^40");
   return words;
 }
 

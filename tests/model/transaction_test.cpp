@@ -1,5 +1,6 @@
 #include "gangsched/model/transaction.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -230,6 +231,19 @@ TEST_CASE("a reader that looked inside a discarded transaction learns how far to
   }
   CHECK(log.truncated_since(reader.truncations) == log.end());
   CHECK(log.truncations() == reader.truncations);
+}
+
+TEST_CASE("a log may be asked to keep everything", "[model][transaction]") {
+  cluster c{{.log_bound = std::numeric_limits<std::size_t>::max() / 2 + 1}};
+  const node_id n = c.add_node(a_node("n")).value();
+  const pod_id p = c.add_pod(a_pod("p")).value();
+  for (int i = 0; i < 10; ++i) {
+    REQUIRE(c.assume(p, n));
+    REQUIRE(c.release(p));
+  }
+  CHECK(inside(c).log.begin() == 0);
+  CHECK(inside(c).log.end() == 22);
+  CHECK(inside(c).log.bound() == std::size_t{1} << 40);
 }
 
 TEST_CASE("a long transaction does not lose the log that it must give back", "[model][transaction]") {

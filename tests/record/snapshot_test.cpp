@@ -12,6 +12,7 @@
 #include "gangsched/model/service_class.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/snapshot.hpp"
+#include "gangsched/saved_state.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 #include "support/dice.hpp"
 
@@ -405,6 +406,34 @@ bytes some_snapshot() {
 }
 
 }  // namespace
+
+TEST_CASE("a snapshot of a cluster that keeps more changes than any can is refused", "[record]") {
+  const cluster on{{.log_bound = std::size_t{1} << 40}};
+  bytes taken = take_snapshot(on).value();
+  REQUIRE(restore_cluster(taken));
+  bytes bound(5, std::byte{0x80});
+  bound.push_back(std::byte{0x20});
+  const auto at = std::ranges::search(taken, bound);
+  REQUIRE(at.size() == bound.size());
+  at.back() = std::byte{0x40};
+  const auto made = restore_cluster(repaired(std::move(taken)));
+  REQUIRE(!made);
+  CHECK(made.error().message() == "snapshot: log_bound: is more than 2^40");
+}
+
+TEST_CASE("tables whose product does not fit into 64 bits are refused like any others that are too large", "[record]") {
+  const cluster on;
+  saved_state saved = saved_state::of(on, nullptr).value();
+  constexpr std::size_t flavors = 8, queues = 9;  // as in model::cluster_restorer
+  saved.cluster.tables.at(queues).generations.resize(std::size_t{1} << 22);
+  saved.cluster.tables.at(flavors).generations.resize((std::size_t{1} << 22) - 1);
+  for (std::size_t i = 0; saved.cluster.kinds.size() + kinds::first_other < std::size_t{1} << 20; ++i)
+    saved.cluster.kinds.push_back(std::to_string(i));
+  const auto made = saved.restore({}, {}, 1 << 16);
+  REQUIRE(!made);
+  CHECK(made.error().code == errc::malformed);
+  CHECK(made.error().message().find("tables") != std::string::npos);
+}
 
 TEST_CASE("whatever stands in a snapshot, with the right checksum, is restored or refused", "[record]") {
   const bytes taken = some_snapshot();

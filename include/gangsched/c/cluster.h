@@ -11,7 +11,7 @@ extern "C" {
 
 typedef struct gangsched_cluster_options {
   size_t struct_size;
-  size_t log_bound;  ///< change records kept at least; 0: 65,536
+  size_t log_bound;  ///< change records kept at least; 0: 65,536; more than 2^40 are as 2^40
   uint64_t
       attempts_after;  ///< attempts are numbered above this: after a restart the largest number that answers may still name
 } gangsched_cluster_options;

@@ -20,8 +20,10 @@ struct log_cursor {
 /// Rebuilding counts as having read everything up to `end()`; records behind `committed_end()` may still be rolled back.
 class change_log {
  public:
-  /// @p bound records are kept at least; older ones go when twice as many are there.
-  explicit change_log(std::size_t bound = std::size_t{1} << 16) : bound_(bound) {}
+  /// So that sums of positions and bounds fit into 64 bits.
+  static constexpr std::size_t largest_bound = std::size_t{1} << 40;
+  /// @p bound records are kept at least, but no more than `largest_bound`; older ones go when twice as many are there.
+  explicit change_log(std::size_t bound = std::size_t{1} << 16) : bound_(std::min(bound, largest_bound)) {}
 
   [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
   [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
@@ -37,7 +39,8 @@ class change_log {
   [[nodiscard]] log_cursor tip() const noexcept { return {end(), truncations_}; }
   [[nodiscard]] std::uint64_t truncations() const noexcept { return truncations_; }
 
-  void reserve() { records_.reserve(2 * bound_ + 1); }
+  /// Makes room for all that is kept, or for a million if that is more.
+  void reserve() { records_.reserve(std::min(2 * bound_ + 1, std::size_t{1} << 20)); }
   void append(const change& record) {
     records_.push_back(record);
     records_.back().author = author_ & last_author;

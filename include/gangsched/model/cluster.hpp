@@ -16,12 +16,12 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct cluster_options {
+  static constexpr std::size_t most_log_bound = std::size_t{1} << 40;  ///< more is as this
   std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
   kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
   gangsched::device_matcher device_matcher =
       {};  ///< evaluates expressions on devices; none: requests must not have any
-  /// Attempts are numbered above this. After a restart, pass the largest number that late answers may still name, so that none of them is
-  /// taken for an answer about a new attempt.
+  /// Attempts are numbered above this: after a restart, the largest number that late answers may still name, which no new one has then.
   std::uint64_t attempts_after = 0;
   bool keep_specs = false;  ///< of pods and nodes, for `cluster_listing::spec_of`: a copy each
 };
