@@ -7,6 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
+GANGSCHED_INLINE const model::cluster_state& state_of(const cluster& of) noexcept { return inside(of); }
 GANGSCHED_INLINE std::uint64_t digest_of(const model::cluster_state& of) { return of.digest(); }
 GANGSCHED_INLINE std::string_view text_of(const model::cluster_state& of, symbol name) noexcept {
   return of.names.text(name);

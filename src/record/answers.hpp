@@ -118,6 +118,12 @@ inline void put_answer(writer& out, std::vector<std::string>& words, const model
 struct call_bytes {
   bytes arguments, answer, words;
 };
+/// @pre the call has an answer, or is of a kind that has none
 [[nodiscard]] call_bytes bytes_of_call(const told_call& call);
+/// Whether calls of the kind return nothing: of any other, that there is no answer means that it threw.
+[[nodiscard]] inline bool has_no_answer(told what) noexcept {
+  return what == told::begin_transaction || what == told::commit || what == told::roll_back ||
+         what == told::make_scheduler;
+}
 
 }  // namespace gangsched::inline GANGSCHED_ABI::record

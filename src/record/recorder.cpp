@@ -55,8 +55,10 @@ class recorder::writing final : public call_listener {
       while (number > 0 && schedulers_[number - 1] != call.on) --number;  // where an address is used again, the last
       if (number == 0) return static_cast<void>(ended_ = errc::wrong_state);
     }
-    if (call.answer == nullptr && call.what < told::begin_transaction) return;  // nothing came of it
-    if (call.answer == nullptr && call.what > told::make_scheduler) return static_cast<void>(ended_ = errc::overflow);
+    if (call.answer == nullptr && !has_no_answer(call.what)) {  // there was no memory for it
+      if (call.on != nullptr) ended_ = errc::overflow;          // the scheduler will look at everything anew
+      return;                                                   // and nothing came of a call on the cluster
+    }
     const call_bytes made = bytes_of_call(call);
     if (refused(made) && !readable(call.what, made.arguments)) return;  // an enumeration beyond its last value, say
     body_.clear();
@@ -107,20 +109,9 @@ recorder::recorder(recorder&&) noexcept = default;
 recorder& recorder::operator=(recorder&&) noexcept = default;
 recorder::~recorder() = default;
 
-namespace {
-
-/// Tells nobody of anything: what it is told of is who the cluster is.
-class introduced final : public call_listener {
- public:
-  void called(const told_call&) noexcept override {}
-};
-
-}  // namespace
-
 result<recorder> recorder::start(gangsched::cluster& on, recorder_options options) {
-  introduced first;
-  if (auto told = on.tell(&first); !told) return std::move(told).error();
-  const model::cluster_state& state = *first.told_of();
+  // Whoever is told now is told on until nothing can be refused any more, nor fail.
+  const model::cluster_state& state = gangsched::detail::state_of(on);
   if (!gangsched::detail::is_new(state))
     return error{errc::wrong_state, "cluster", "", "something was done to it before the recording began"};
   auto made = std::make_unique<writing>(state, std::move(options));

@@ -1,6 +1,7 @@
 #include "gangsched/record/replayer.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "gangsched/model/cluster_queues.hpp"
@@ -14,21 +15,24 @@ namespace gangsched::inline GANGSCHED_ABI::record {
 class answer_catcher final : public call_listener {
  public:
   void called(const told_call& call) noexcept override {
+    heard_ = no_memory_ = false;
+    if (call.answer == nullptr && !has_no_answer(call.what)) return;  // whoever made it has the exception
     try {
       made_ = bytes_of_call(call);
       heard_ = true;
-    } catch (const std::exception&) {  // for want of memory
-      heard_ = false;
+    } catch (const std::exception&) {
+      no_memory_ = true;
     }
   }
-  /// Of the call just made; nothing if nobody told.
-  [[nodiscard]] std::optional<call_bytes> take() noexcept {
+  /// Of the call just made; nothing if nobody told. Throws std::bad_alloc if there was no memory to write it down.
+  [[nodiscard]] std::optional<call_bytes> take() {
+    if (std::exchange(no_memory_, false)) throw std::bad_alloc{};
     return std::exchange(heard_, false) ? std::optional{std::move(made_)} : std::nullopt;
   }
 
  private:
   call_bytes made_;
-  bool heard_ = false;
+  bool heard_ = false, no_memory_ = false;
 };
 
 class replayer::replaying {
@@ -60,8 +64,15 @@ class replayer::replaying {
   }
 
   result<std::optional<replay_difference>> run(std::uint64_t last) {
+    if (over_) return std::optional<replay_difference>{};
+    over_ =
+        true;  // unless it goes well: behind an error, or what there was no memory for, the log is another cluster's
+    auto made = run_on(last);
+    if (made && !*made) over_ = false;
+    return made;
+  }
+  result<std::optional<replay_difference>> run_on(std::uint64_t last) {
     using answer = std::optional<replay_difference>;
-    if (over_) return answer{};
     while (calls_ < last) {
       auto next = from_.next();
       if (!next) return std::move(next).error();
@@ -95,8 +106,8 @@ class replayer::replaying {
   [[nodiscard]] const log_reader& log() const noexcept { return from_; }
 
   [[nodiscard]] result<forked> take() {
-    const char* const why = over_                    ? "the replay and its log parted, or it was taken already"
-                            : !open_.empty()         ? "a transaction is open"
+    const char* const why = over_            ? "the replay and its log parted, it failed, or it was taken already"
+                            : !open_.empty() ? "a transaction is open"
                             : scheduler() == nullptr ? "no scheduler was made"
                                                      : nullptr;
     if (why != nullptr) return error{errc::wrong_state, "decision log", "", why};
@@ -121,7 +132,6 @@ class replayer::replaying {
     now.answer = here.answer;
     now.words = here.words;
     if (same_answer(call, now)) return std::nullopt;
-    over_ = true;
     // Names of objects are learned by reading from the beginning.
     auto names = log_reader::open(log_);
     for (std::optional<logged_call> one; names && (!one || one->number < call.number);) {
@@ -170,7 +180,7 @@ class replayer::replaying {
 
   [[nodiscard]] result<void> make_scheduler(const logged_call& call) {
     scheduler_words with;
-    if (!read_all(call.arguments, with) || call.scheduler != schedulers_.size() + 1 || !open_.empty())
+    if (!read_all(call.arguments, with) || call.scheduler != schedulers_.size() + 1)
       return damaged(call.number, "is damaged");
     std::vector<kernel_table> profiles;
     if (setup_.profiles) profiles = setup_.profiles(call.scheduler);

@@ -7,6 +7,7 @@
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/recorder.hpp"
 #include "gangsched/record/replayer.hpp"
+#include "record/repaired.hpp"
 #include "support/dice.hpp"
 
 namespace gangsched::testing::log_test {
@@ -195,6 +196,85 @@ TEST_CASE("a recording begins with the first call, and ends with the cluster", "
   CHECK(log->ended()->code == errc::unknown);
   CHECK(log->write_digest().error().code == errc::unknown);
   CHECK(read(log->take()) == std::vector<std::string>{"add_node: node n1", "add_node: node n2", "add_node: node n3"});
+}
+
+TEST_CASE("a recording that is refused does not end the one that runs", "[record]") {
+  cluster on;
+  recorder log = recorder::start(on).value();
+  on.add_node(a_node("n1")).value();
+  CHECK(recorder::start(on).error().code == errc::wrong_state);
+  CHECK(!log.ended());
+  on.add_node(a_node("n2")).value();
+  CHECK(log.calls() == 2);
+  {
+    cluster fresh;
+    recorder first = recorder::start(fresh).value();
+    const transaction open{fresh};
+    CHECK(recorder::start(fresh).error().code == errc::busy);
+    CHECK(!first.ended());
+  }
+}
+
+TEST_CASE("a log of a cluster that keeps more changes than any can is refused", "[record]") {
+  cluster on{{.log_bound = std::size_t{1} << 40}};
+  recorder recording = recorder::start(on).value();
+  on.add_node(a_node("n1")).value();
+  bytes log = recording.take();
+  REQUIRE(log_reader::open(log));
+  bytes bound(5, std::byte{0x80});
+  bound.push_back(std::byte{0x20});
+  const auto at = std::ranges::search(log, bound);
+  REQUIRE(at.size() == bound.size());
+  at.back() = std::byte{0x40};
+  log = repaired(log);
+  const auto opened = replayer::open(log, {.profiles = kube});
+  REQUIRE(!opened);
+  CHECK(opened.error().message() == "decision log: log_bound: is more than 2^40");
+}
+
+TEST_CASE("a replay that met an error makes nothing more and hands nothing out", "[record]") {
+  recorded some;
+  const bytes log = some.log.take();
+  std::uint32_t asked = 0;
+  replayer again =
+      replayer::open(log, {.profiles = [&](std::uint32_t) { return ++asked, std::vector<kernel_table>{}; }}).value();
+  CHECK(again.run().error().code == errc::wrong_state);
+  CHECK(again.calls() == 0);
+  CHECK(again.run());
+  CHECK(again.calls() == 0);
+  CHECK(asked == 1);
+  CHECK(again.cluster().nodes().empty());
+  const auto taken = again.take();
+  REQUIRE(!taken);
+  CHECK(taken.error().code == errc::wrong_state);
+}
+
+TEST_CASE("a scheduler that was made in an open transaction is made there again", "[record]") {
+  const bool commits = GENERATE(false, true);
+  cluster on;
+  recorder recording = recorder::start(on).value();
+  std::optional<scheduler> by;
+  on.add_node(a_node("n1").cpu(4)).value();
+  on.add_pod(a_pod("a").cpu(1)).value();
+  {
+    transaction trial{on};
+    on.add_node(a_node("n2").cpu(8)).value();
+    on.add_pod(a_pod("b").cpu(1)).value();
+    by.emplace(on, profiles::kube_default(), world::lowest_first());
+    if (commits) trial.commit();
+  }
+  while (by->schedule_cycle(1s)) {
+  }
+  CHECK(on.node_of(on.find_pod("default", "a").value()));
+  recording.write_digest().value();
+  const bytes log = recording.take();
+  replayer again = replayer::open(log, {.profiles = kube}).value();
+  const auto parted = again.run();
+  INFO((parted ? "" : parted.error().message()));
+  REQUIRE(parted);
+  CHECK(!*parted);
+  CHECK(again.calls() == recording.calls());
+  CHECK(again.cluster().digest() == on.digest());
 }
 
 TEST_CASE("a log that was cut off anywhere is read up to there, and one that was damaged is refused", "[record]") {

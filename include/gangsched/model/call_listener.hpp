@@ -129,7 +129,8 @@ class GANGSCHED_API call_listener {
 
 namespace detail {
 
-// What a listener may ask of the cluster that a call was about.
+// What a listener may ask of the cluster that a call was about, or is to be about.
+[[nodiscard]] GANGSCHED_API const model::cluster_state& state_of(const cluster& of) noexcept;
 [[nodiscard]] GANGSCHED_API std::uint64_t digest_of(const model::cluster_state& of);
 [[nodiscard]] GANGSCHED_API std::string_view text_of(const model::cluster_state& of, symbol name) noexcept;
 /// Whether nothing was done to the cluster yet, and no scheduler was made on it. O(state).

@@ -42,8 +42,9 @@ class GANGSCHED_API replayer {
   replayer& operator=(replayer&&) noexcept;
   ~replayer();
 
-  /// Makes the calls up to the one of that number. Nothing if all went as recorded; after a difference nothing more is made. Errors:
-  /// malformed (damaged there), wrong_state (a profile is another one: the error names it and what differs). What the calls cost.
+  /// Makes the calls up to the one of that number. Nothing if all went as recorded; after a difference, an error or std::bad_alloc
+  /// nothing more is made. Errors: malformed (damaged there), wrong_state (a profile is another one: the error names it and what differs).
+  /// What the calls cost.
   [[nodiscard]] result<std::optional<replay_difference>> run(
       std::uint64_t last = std::numeric_limits<std::uint64_t>::max());
   /// Calls that were made.
@@ -54,7 +55,7 @@ class GANGSCHED_API replayer {
   [[nodiscard]] gangsched::scheduler* scheduler() noexcept;
   [[nodiscard]] const log_reader& log() const noexcept;
   /// Hands over the cluster and the scheduler that was made last: as they were, for whoever goes on with them. Nothing can be done with
-  /// this afterwards. Error: wrong_state (there is no such scheduler, a transaction is open, or the replay and its log parted). O(1).
+  /// this afterwards. Error: wrong_state (there is no such scheduler, a transaction is open, or `run` makes nothing more). O(1).
   [[nodiscard]] result<forked> take();
 
  private:
