@@ -32,9 +32,9 @@ class hook_guard {
 /// Guards a call: unless it reaches `done`, everything is undone, in the cluster and in what only the engine knows.
 class running_call {
  public:
-  explicit running_call(engine::core& core) : running_call(core, core.now()) {}
-  running_call(engine::core& core, instant now) : guard_(core.state()), mark_(core.state()) {
-    abandoned_.core = &core;
+  explicit running_call(engine::core& core, bool question = false) : running_call(core, core.now(), question) {}
+  running_call(engine::core& core, instant now, bool question = false) : guard_(core.state()), mark_(core.state()) {
+    abandoned_.core = &core, abandoned_.question = question;
     core.open_call(now);
   }
   running_call(const running_call&) = delete;
@@ -53,9 +53,10 @@ class running_call {
     abandoned_call(const abandoned_call&) = delete;
     abandoned_call& operator=(const abandoned_call&) = delete;
     ~abandoned_call() {
-      if (core != nullptr) core->abandon_call();
+      if (core != nullptr) core->abandon_call(question);
     }
     engine::core* core = nullptr;
+    bool question = false;
   };
 
   hook_guard guard_;
@@ -89,7 +90,7 @@ GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, c
 /// Runs a question in a transaction that is undone: neither the cluster nor the next decision changes.
 template <class Answer, class Question>
 result<Answer> ask(engine::core& core, Question&& question) {
-  running_call call{core};
+  running_call call{core, true};
   std::optional<result<Answer>> said;
   {
     const transaction trial{core.state()};

@@ -105,12 +105,13 @@ GANGSCHED_INLINE void core::open_call(instant now) {
   queue_.remember();
   backfill_.remember();
   was.whole = true;
+  was.mended = was.torn;
   if (!was.torn) return;
   now_ = now;
   mend();
 }
 
-GANGSCHED_INLINE void core::abandon_call() noexcept {
+GANGSCHED_INLINE void core::abandon_call(bool question) noexcept {
   standing_before& was = before_;
   if (notes_) notes_->drop();
   if (!was.whole) return;  // it had not begun
@@ -122,7 +123,9 @@ GANGSCHED_INLINE void core::abandon_call() noexcept {
   now_ = was.now;
   statistics_ = was.statistics;
   picker_.go_back(was.picks);
-  was.torn = true;
+  if (!question || was.mended) return static_cast<void>(was.torn = true);
+  forget_cached();
+  search_.candidates().clear();
 }
 
 /// As when the log was lost: who waits for a change is tried again.

@@ -1,5 +1,6 @@
 #include <functional>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "gangsched/framework/profile.hpp"
@@ -326,6 +327,7 @@ TEST_CASE("a question of the scheduler for which there is no memory changes noth
       full_house house;
       ask(house);
       const std::uint64_t before = inside(house.cluster).digest_with_derived();
+      const std::optional<instant> deadline = house.scheduler->next_deadline();
       bool failed = true;
       for (long nth = 1; failed; ++nth) {
         failing_allocation fails{nth};
@@ -338,8 +340,18 @@ TEST_CASE("a question of the scheduler for which there is no memory changes noth
         failed = fails.stop();
         REQUIRE(thrown == failed);
         REQUIRE(inside(house.cluster).digest_with_derived() == before);
+        REQUIRE(house.scheduler->next_deadline() == deadline);  // nobody is to be tried anew
       }
       house.check_accounts();
+      full_house other;
+      ask(other);
+      other.check_accounts();
+      for (full_house* one : {&house, &other}) {
+        full_house::must(one->cluster.add_pod(a_pod{"later"}.cpu(1)));
+        one->run();
+      }
+      CHECK(house.scheduler->statistics().decisions == other.scheduler->statistics().decisions);
+      CHECK(inside(house.cluster).digest_with_derived() == inside(other.cluster).digest_with_derived());
     }
   }
 }

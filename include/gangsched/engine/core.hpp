@@ -28,14 +28,15 @@ class GANGSCHED_API core {
   // Around each of the calls below that may change something, inside a `call_mark`. If memory runs out, the exception abandons
   // the call: the cluster is rolled back to where the call began, and so is engine state that the cluster does not show: the
   // number and times of failures, pods that wait for permit and whom they wait for, attempts in flight, what reservations
-  // noted. The rest (orders, lines of entities that wait for a change, indexes, plans) is made anew at the next call.
+  // noted. The rest (orders, lines of entities that wait for a change, indexes, plans) is made anew at the next call; a question touches
+  // nothing of that but what is cached, which is forgotten, so that the next decision is what it would have been.
   void open_call(instant now);
   void close_call() noexcept {
     binding_.end_call();
     if (notes_) [[unlikely]]
       tell();
   }
-  void abandon_call() noexcept;
+  void abandon_call(bool question) noexcept;
   /// From the next call on; null: nobody.
   void observe(observer* by);
 
@@ -140,9 +141,10 @@ class GANGSCHED_API core {
   } cycles_;
   event_handlers events_;
   watched_call notes_;
-  /// What could not be told from the cluster, as it was when the call began; and whether one was abandoned since.
+  /// What could not be told from the cluster, as it was when the call began; whether one was abandoned since, and whether this one has
+  /// made everything anew for that.
   struct standing_before {
-    bool whole = false, torn = false;
+    bool whole = false, torn = false, mended = false;
     instant now{};
     engine_statistics statistics;
     picker::position picks{};
