@@ -1,5 +1,6 @@
 #include "gangsched/c/kubernetes.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,8 @@ result<watched> read_object(const char* given, std::size_t size) {
 error other_kind(const watched& one) {
   return {errc::unknown, "object", "kind",
           "\"" + one.kind +
-              "\" is none that comes alone: Node, Pod, Reservation, PodGroup, Namespace, Service, "
-              "ReplicationController, ReplicaSet, "
-              "StatefulSet, PodDisruptionBudget"};
+              "\" is none that comes alone: Node, Pod, Reservation, PodGroup, CompositePodGroup, "
+              "Namespace, Service, ReplicationController, ReplicaSet, StatefulSet, PodDisruptionBudget"};
 }
 
 /// A Reservation is in no namespace; its pod is in that of its template.
@@ -160,6 +160,23 @@ result<void> remove_object(cluster& on, const watched& one) {
   return other_kind(one);
 }
 
+/// Takes the parents and namespaces from queues that are to have others: what one of them gives up another can have whichever comes first.
+result<void> loosen_queues(cluster& on, const kube::manifests& read) {
+  for (const kube::queue_manifest& one : read.queues) {
+    const auto known = on.queues().find(one.spec.name);
+    const queue_spec* const there = known ? on.queues().spec_of(*known) : nullptr;
+    if (there == nullptr) continue;
+    queue_spec less = *there;
+    if (less.parent != one.spec.parent) less.parent.clear();
+    std::erase_if(less.namespaces, [&](const std::string& ns) {
+      return std::ranges::find(one.spec.namespaces, ns) == one.spec.namespaces.end();
+    });
+    if (less.parent == there->parent && less.namespaces.size() == there->namespaces.size()) continue;
+    if (auto done = on.queues().update(*known, less); !done) return done;
+  }
+  return {};
+}
+
 /// Makes the cluster's queues and flavors those that were read: what was read only now is added, what is not there any more goes. (A flavor
 /// stays: a queue that is only named may have quota of it.)
 result<void> set_queues(cluster& on, const kube::manifests& read) {
@@ -172,6 +189,7 @@ result<void> set_queues(cluster& on, const kube::manifests& read) {
     if (on.queues().spec_of(*one) == nullptr || names.contains(on.queues().name_of(*one))) continue;
     if (auto done = on.queues().remove(*one); !done) return done;
   }
+  if (auto done = loosen_queues(on, read); !done) return done;
   for (const kube::queue_manifest& one : read.queues) {
     const auto known = on.queues().find(one.spec.name);
     if (known && on.queues().spec_of(*known) != nullptr) {

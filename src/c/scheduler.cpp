@@ -30,7 +30,8 @@ void gangsched_scheduler::settle() {
 }
 
 void gangsched_scheduler::add(std::span<const decision> fresh) {
-  decided_.reserve(decided_.size() + fresh.size());
+  const std::size_t wanted = decided_.size() + fresh.size();  // twice as much as before: nobody may take any for long
+  if (decided_.capacity() < wanted) decided_.reserve(std::max(wanted, 2 * decided_.size()));
   for (const decision& one : fresh) {
     decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0,
                         c::handed(one.pod), c::handed(one.node), c::handed(one.group),
@@ -152,11 +153,18 @@ void set_time(std::int64_t said, instant& into) noexcept {
 }
 
 /// False: a number that is none of an enumeration.
-bool read_options(const gangsched_scheduler_options& from, scheduler_options& into) noexcept {
-  if (from.ties < 0 || from.ties > GANGSCHED_TIES_KUBE_HEAP || from.wake < 0 || from.wake > GANGSCHED_WAKE_HINTS ||
-      from.timers < 0 || from.timers > GANGSCHED_TIMERS_BY_HOST || from.backfill < 0 ||
-      from.backfill > GANGSCHED_BACKFILL_CONSERVATIVE)
-    return false;
+std::optional<error> read_options(const gangsched_scheduler_options& from, scheduler_options& into) {
+  const struct {
+    const char* field;
+    std::int32_t word, last;
+  } rules[]{{"ties", from.ties, GANGSCHED_TIES_KUBE_HEAP},
+            {"wake", from.wake, GANGSCHED_WAKE_HINTS},
+            {"timers", from.timers, GANGSCHED_TIMERS_BY_HOST},
+            {"backfill", from.backfill, GANGSCHED_BACKFILL_CONSERVATIVE}};
+  for (const auto& [field, word, last] : rules) {
+    if (word < 0 || word > last)
+      return error{errc::out_of_range, "scheduler options", field, std::to_string(word) + " is none of them"};
+  }
   into.seed = from.seed;
   into.ties = static_cast<tie_rule>(from.ties);
   into.wake = static_cast<wake_rule>(from.wake);
@@ -170,7 +178,7 @@ bool read_options(const gangsched_scheduler_options& from, scheduler_options& in
   set_time(from.unschedulable_timeout, into.unschedulable_timeout);
   set_time(from.max_overtake, into.max_overtake);
   set_time(from.eviction_notice, into.eviction_notice);
-  return true;
+  return std::nullopt;
 }
 
 /// The spec of an event, or what is wrong with it.
@@ -251,9 +259,7 @@ gangsched_code gangsched_scheduler_create(gangsched_cluster* on, const gangsched
       options.initial_backoff = configuration->initial_backoff.value_or(options.initial_backoff);
       options.max_backoff = configuration->max_backoff.value_or(options.max_backoff);
     }
-    if (!c::read_options(*read, options))
-      return c::refuse(error,
-                       {errc::out_of_range, "scheduler options", "ties, wake, timers, backfill", "is none of them"});
+    if (const auto wrong = c::read_options(*read, options)) return c::refuse(error, *wrong);
     if (const auto fine = scheduler::check(*tables); !fine) return c::refuse(error, fine.error());
     auto watching = c::watchers::make(on->model, *read);
     if (!watching) return c::refuse(error, watching.error());

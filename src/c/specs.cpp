@@ -20,7 +20,8 @@ result<node_spec> read_spec(const gangsched_node_spec& given) {
       const quantity limit = copy.amount(one, "volume_limits");
       std::int64_t number = 0;
       if (!limit.value(number) || limit != quantity{number} || number < 0 || number > INT32_MAX)
-        copy.fail(errc::out_of_range, "volume_limits", "is no number of volumes");
+        copy.fail(errc::out_of_range, "volume_limits[" + std::string{text(one.resource)} + "]",
+                  "is no number of volumes");
       else if (!made.volume_limits.insert({std::string{text(one.resource)}, static_cast<std::int32_t>(number)}).second)
         copy.fail(errc::duplicate, "volume_limits", "\"" + std::string{text(one.resource)} + "\" is there twice");
     }
@@ -48,19 +49,22 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   if (from.resources != nullptr) made.resources = copy.amounts(*from.resources, "resources");
   made.overhead = copy.amounts(from.overhead, "overhead");
   made.node_selector = copy.pairs(from.node_selector, "node_selector");
-  const bool node_terms = copy.there(from.node_terms, from.node_term_count, "affinity");
+  const place affinity{"affinity"}, required_nodes{affinity, "required"}, preferred_nodes{affinity, "preferred"};
+  const bool node_terms = copy.there(from.node_terms, from.node_term_count, required_nodes);
   if (node_terms || from.has_node_terms) {
     auto& required = made.affinity.required.emplace();
     for (std::size_t i = 0; node_terms && i < from.node_term_count; ++i)
-      required.push_back(copy.term(from.node_terms[i]));
+      required.push_back(copy.term(from.node_terms[i], {required_nodes, i}));
   }
-  if (copy.there(from.preferred_nodes, from.preferred_node_count, "affinity"))
+  if (copy.there(from.preferred_nodes, from.preferred_node_count, preferred_nodes))
     for (std::size_t i = 0; i < from.preferred_node_count; ++i)
-      made.affinity.preferred.push_back({from.preferred_nodes[i].weight, copy.term(from.preferred_nodes[i])});
+      made.affinity.preferred.push_back(
+          {from.preferred_nodes[i].weight, copy.term(from.preferred_nodes[i], {preferred_nodes, i})});
   copy.terms(from.near, from.prefer_near, made.affinity_to_pods, "affinity_to_pods");
   copy.terms(from.apart, from.prefer_apart, made.anti_affinity_to_pods, "anti_affinity_to_pods");
   made.tolerations = copy.tolerations(from.tolerations, from.toleration_count);
-  if (copy.there(from.spread, from.spread_count, "topology_spread_constraints")) {
+  const place spread{"topology_spread_constraints"};
+  if (copy.there(from.spread, from.spread_count, spread)) {
     for (std::size_t i = 0; i < from.spread_count; ++i) {
       const gangsched_spread& one = from.spread[i];
       topology_spread& to = made.topology_spread_constraints.emplace_back();
@@ -68,10 +72,10 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
       if (one.max_skew != 0) to.max_skew = one.max_skew;
       if (one.min_domains != 0) to.min_domains = one.min_domains;
       if (one.schedule_anyway) to.action = when_unsatisfiable::schedule_anyway;
-      to.selector = copy.selector(one.selector, "topology_spread_constraints");
+      to.selector = copy.selector(one.selector, {place{spread, i}, "selector"});
       if (one.ignore_node_affinity) to.node_affinity_policy = node_inclusion::ignore;
       if (one.honor_node_taints) to.node_taints_policy = node_inclusion::honor;
-      to.match_label_keys = copy.texts(one.match_label_keys, "topology_spread_constraints");
+      to.match_label_keys = copy.texts(one.match_label_keys, {place{spread, i}, "match_label_keys"});
     }
   }
   if (from.has_priority) made.priority = from.priority;

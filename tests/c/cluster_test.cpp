@@ -64,7 +64,7 @@ TEST_CASE("terms of node affinity that are null and counted are an error, also w
     };
   };
   world.pod_with("p", 1, terms(1), GANGSCHED_MALFORMED);
-  CHECK(world.error.message() == "pod default/p: affinity: is null, and not empty");
+  CHECK(world.error.message() == "pod default/p: affinity.required: is null, and not empty");
   world.pod_with("p", 1, terms(0));
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("limits of volumes are amounts as all others are", "[c]") {
        {gangsched_amount{"csi", nullptr, -1, 0}, {"csi", "2500m", 0, 0}, {"csi", "3G", 0, 0}}) {
     limits.clear();
     CHECK(add("wrong", wrong) == GANGSCHED_OUT_OF_RANGE);
-    CHECK(world.error.message() == "node wrong: volume_limits: is no number of volumes");
+    CHECK(world.error.message() == "node wrong: volume_limits[csi]: is no number of volumes");
   }
   limits.clear();
   CHECK(add("wrong", {"csi", "many", 0, 0}) == GANGSCHED_MALFORMED);
@@ -277,6 +277,100 @@ TEST_CASE("a pod's affinity, spreading, tolerations and the rest come to the clu
   pod.toleration_count = 0;
   pod.controller_kind = 9;
   CHECK(gangsched_cluster_add_pod(world.cluster, &pod, nullptr, world.error) == GANGSCHED_OUT_OF_RANGE);
+}
+
+TEST_CASE("what is wrong is said with its place in the array", "[c]") {
+  c_world world;
+  const auto sized_pod = [] {
+    gangsched_pod_spec spec{};
+    spec.struct_size = sizeof spec;
+    spec.name = "p";
+    return spec;
+  };
+  const auto refused = [&](const gangsched_pod_spec& spec) {
+    CHECK(gangsched_cluster_add_pod(world.cluster, &spec, nullptr, world.error) != GANGSCHED_OK);
+    return world.error.message();
+  };
+  const gangsched_taint taints[] = {{"a", "b", 1}, {"a", "c", 7}};
+  gangsched_node_spec node{};
+  node.struct_size = sizeof node;
+  node.name = "n";
+  node.taints = taints;
+  node.taint_count = 2;
+  CHECK(gangsched_cluster_add_node(world.cluster, &node, nullptr, world.error) == GANGSCHED_OUT_OF_RANGE);
+  CHECK(world.error.message() == "node n: taints[1].effect: 6 is none of them");
+
+  gangsched_toleration tolerations[2]{};
+  tolerations[1].effect = 9;
+  gangsched_pod_spec spec = sized_pod();
+  spec.tolerations = tolerations;
+  spec.toleration_count = 2;
+  CHECK(refused(spec) == "pod default/p: tolerations[1].effect: 8 is none of them");
+
+  const gangsched_requirement asked[] = {{"zone", 0, {}}, {"rack", 44, {}}};
+  gangsched_node_term terms[2]{};
+  terms[1].match_fields = {asked, 2};
+  spec = sized_pod();
+  spec.node_terms = terms;
+  spec.node_term_count = 2;
+  CHECK(refused(spec) == "pod default/p: affinity.required[1].match_fields[1].op: 44 is none of them");
+  spec = sized_pod();
+  spec.preferred_nodes = terms;
+  spec.preferred_node_count = 2;
+  CHECK(refused(spec) == "pod default/p: affinity.preferred[1].match_fields[1].op: 44 is none of them");
+
+  const gangsched_selector selector{{}, {asked, 2}};
+  gangsched_pod_term near[2]{};
+  near[1].selector = &selector;
+  spec = sized_pod();
+  spec.prefer_apart = {near, 2};
+  CHECK(refused(spec) ==
+        "pod default/p: anti_affinity_to_pods.preferred[1].selector.match_expressions[1].op: 44 is none of them");
+
+  gangsched_container containers[2]{};
+  for (gangsched_container& one : containers) one.struct_size = sizeof one;
+  const gangsched_amount odd{"cpu", "much", 0, 0};
+  containers[1].requests = {&odd, 1};
+  spec = sized_pod();
+  spec.containers = containers;
+  spec.container_count = 2;
+  CHECK(refused(spec).starts_with("pod default/p: containers[1].requests[cpu]: "));
+  struct {
+    gangsched_container known;
+    std::uint64_t more;
+  } later[2]{};
+  for (auto& one : later) one.known.struct_size = sizeof one;
+  later[1].more = 1;
+  spec.containers = &later[0].known;
+  CHECK(refused(spec) == "pod default/p: containers[1].struct_size: is not what the library can read");
+}
+
+TEST_CASE("what a file says of all queues is so, in whatever order it does", "[c]") {
+  c_world world;
+  const auto set = [&](const std::string& text) {
+    world.must(gangsched_cluster_set_queues(world.cluster, text.data(), text.size(), nullptr, world.error));
+  };
+  const auto tree = [](const std::string& name, const std::string& parent) {
+    return "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name + "}\nspec: {" +
+           (parent.empty() ? "" : "parent: " + parent) + "}\n";
+  };
+  set(tree("a", "") + tree("b", "a") + tree("c", "b"));
+  set(tree("a", "b") + tree("b", "c") + tree("c", ""));
+  set(tree("c", "a") + tree("a", "") + tree("b", ""));
+  set(tree("c", "b") + tree("b", ""));
+  const auto quota = [](const std::string& name, const std::string& namespaces) {
+    return "---\napiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata:\n  name: " + name +
+           "\n  namespace: kube-system\n  labels: {quota.scheduling.koordinator.sh/is-parent: \"false\"}\n"
+           "  annotations: {quota.scheduling.koordinator.sh/namespaces: '" +
+           namespaces + "'}\nspec: {max: {cpu: 4}}\n";
+  };
+  set(quota("first", R"(["one", "two"])") + quota("second", R"(["three"])"));
+  set(quota("first", R"(["three", "two"])") + quota("second", R"(["one"])"));
+  set(quota("second", R"(["two"])") + quota("first", R"(["one"])"));
+  const std::uint64_t before = gangsched_cluster_digest(world.cluster);
+  const std::string cycle = tree("a", "b") + tree("b", "a");
+  CHECK(gangsched_cluster_set_queues(world.cluster, cycle.data(), cycle.size(), nullptr, world.error) != GANGSCHED_OK);
+  CHECK(gangsched_cluster_digest(world.cluster) == before);
 }
 
 TEST_CASE("queues share a cluster", "[c]") {

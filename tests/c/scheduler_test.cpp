@@ -298,6 +298,23 @@ TEST_CASE("a base profile needs no configuration, which is asked first if there 
         GANGSCHED_MALFORMED);
 }
 
+TEST_CASE("an option that is none of them is named", "[c]") {
+  const c_world world;
+  const auto refused = [&](std::int32_t gangsched_scheduler_options::*which, std::int32_t word) {
+    gangsched_scheduler_options options{};
+    options.struct_size = sizeof options;
+    options.*which = word;
+    gangsched_scheduler* made = nullptr;
+    CHECK(gangsched_scheduler_create(world.cluster, nullptr, &options, &made, world.error) == GANGSCHED_OUT_OF_RANGE);
+    CHECK(made == nullptr);
+    return world.error.message();
+  };
+  CHECK(refused(&gangsched_scheduler_options::ties, 77) == "scheduler options: ties: 77 is none of them");
+  CHECK(refused(&gangsched_scheduler_options::wake, -1) == "scheduler options: wake: -1 is none of them");
+  CHECK(refused(&gangsched_scheduler_options::timers, 77) == "scheduler options: timers: 77 is none of them");
+  CHECK(refused(&gangsched_scheduler_options::backfill, 77) == "scheduler options: backfill: 77 is none of them");
+}
+
 TEST_CASE("a decision is described in a line", "[c]") {
   c_world world;
   world.node("a", 4);

@@ -1,4 +1,5 @@
 // The C interface where memory ends: a code, nothing half done, no decision lost.
+#include <string>
 #include <utility>
 
 #include "c/world.hpp"
@@ -177,6 +178,28 @@ TEST_CASE("a simulation for which there is no memory is refused, and leaves noth
     REQUIRE(warnings == nullptr);
   }
   CHECK(shortages > 50);
+}
+
+TEST_CASE("decisions that nobody takes are not copied with each turn") {
+  constexpr int pods = 100, last = 40;
+  const auto allocations_of_last = [&](bool takes) {
+    c_world world;
+    world.node("a", 1000);
+    for (int i = 0; i < pods; ++i) world.pod(("p" + std::to_string(i)).c_str(), 1);
+    world.schedules();
+    std::size_t before = 0;
+    for (int i = 0; i < pods; ++i) {
+      if (i == pods - last) before = allocations();
+      bool worked = false;
+      world.must(gangsched_scheduler_schedule_cycle(world.scheduler, 0, &worked, world.error));
+      REQUIRE(worked);
+      gangsched_decision taken[4];
+      std::size_t count = 0;
+      if (takes) world.must(gangsched_scheduler_take(world.scheduler, taken, 4, &count, world.error));
+    }
+    return allocations() - before;
+  };
+  CHECK(allocations_of_last(false) <= allocations_of_last(true) + 4);
 }
 
 }  // namespace gangsched::testing::c_calls_test
