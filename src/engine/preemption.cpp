@@ -57,8 +57,10 @@ victim_plan preemption::ask_hooks(const kernel_table& table, point at, row_t gro
   std::string words;
   for (const std::uint16_t index : table.at(at)) {
     ++asked_;
-    const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
-    plan = ask(table.plugins[index], *attempt);
+    {
+      const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
+      plan = ask(table.plugins[index], *attempt);
+    }
     if (const char* const wrong = plan.verdict.ok() ? wrong_plan(plan, group) : nullptr; wrong != nullptr)
       plan = {.verdict = picks_->broken(table.plugins[index], wrong)};
     keep = keep && plan.keep_nomination;
