@@ -1,5 +1,10 @@
 #include "gangsched/model/assigned_pods.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "gangsched/model/node_claims.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
@@ -145,13 +150,53 @@ GANGSCHED_INLINE void assigned_pods::close_devices(row_t reservation, row_t node
   if (!drawn && !spent) reserved_.forget_devices(reservation);
 }
 
+GANGSCHED_INLINE void assigned_pods::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
+  const row_t from = held.empty() ? no_row : open_devices(pod, node);
+  devices_.claim_held(pod, node, held);
+  if (from != no_row) devices_.shut_reservation(from, node);
+}
+
+/// Reservations that others draw from are told as wholes: what is left of them follows from who draws what.
+GANGSCHED_INLINE node_claims assigned_pods::take_devices(row_t node) {
+  std::vector<pod_devices> wholes;
+  for (row_t pod = reserved_.empty() ? no_row : nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
+    if (reserved_.row_of(pod) == no_row) continue;
+    const device_claim* const kept = reserved_.devices(pod);
+    const device_claim* const whole = kept != nullptr || reserved_.owners(pod) == 0 ? kept : pods_.claim[pod];
+    if (whole == nullptr) continue;
+    wholes.push_back({pod, devices_.told(*whole, node)});
+    reserved_.forget_devices(pod);
+  }
+  const auto by_row = [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; };
+  std::sort(wholes.begin(), wholes.end(), by_row);
+  node_claims all = devices_.take_claims(node);
+  std::erase_if(all.pods,
+                [&](const pod_devices& one) { return std::binary_search(wholes.begin(), wholes.end(), one, by_row); });
+  all.wholes = std::move(wholes);
+  return all;
+}
+
+GANGSCHED_INLINE void assigned_pods::give_devices(row_t node, const node_claims& all) {
+  devices_.give_claims(node, all);
+  for (const pod_devices& one : all.wholes) {
+    auto has = devices_.held_alone(one.pod, node, *one.held);
+    if (has->grants.empty()) {  // nothing to draw from; what is absent may come back
+      pods_.claim.set(one.pod, std::move(has));
+      continue;
+    }
+    reserved_.keep_devices(one.pod, std::move(has));
+    close_devices(one.pod, node, no_row, no_row);
+  }
+  devices_.claim_rest(node, all);
+}
+
 GANGSCHED_INLINE void assigned_pods::put_on_node(row_t pod, row_t node, removal how) {
   come(pod, node, how, [&](const pod_class& cls) {
     if (cls.reserves != nullptr && pods_.claim[pod] != nullptr &&
         reserved_.owners(pod) != 0) {  // the owners are there already
-      if (reserved_.devices(pod) == nullptr)
+      if (reserved_.devices(pod) == nullptr && !pods_.claim[pod]->grants.empty())
         reserved_.keep_devices(pod, std::make_unique<const device_claim>(*pods_.claim[pod]));
-      return close_devices(pod, node, no_row, no_row);
+      if (reserved_.devices(pod) != nullptr) return close_devices(pod, node, no_row, no_row);
     }
     const row_t from = open_devices(pod, node);
     if (from != no_row && pods_.claim[pod] == nullptr)
@@ -194,10 +239,8 @@ GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   };
   count(groups_.assumed, pod_state::assumed);
   count(groups_.bound, pod_state::bound);
-  if (to == pod_state::bound && !groups_.satisfied[group] &&
-      groups_.assumed[group] + groups_.bound[group] >= groups_.min_count(group)) {
+  if (to == pod_state::bound && !groups_.satisfied[group] && has_minimum(groups_, group))
     groups_.satisfied.set(group, true);
-  }
 }
 
 GANGSCHED_INLINE void assigned_pods::log_reserved(row_t pod, row_t node) {

@@ -32,7 +32,7 @@ GANGSCHED_INLINE class_table& class_table::operator=(const class_table& from) {
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// The spec that makes the class again. (Its labels are those of the first pod; it has volumes only as far as the class depends on them.)
+/// The spec that makes the class again. (Its labels, volumes and controller are those of the first pod.)
 GANGSCHED_INLINE std::shared_ptr<const pod_spec> spec_of_class(const pod_class& cls, const pod_spec& said) {
   auto made = std::make_shared<pod_spec>(said);
   made->name = "of-a-class";

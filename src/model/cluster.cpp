@@ -6,6 +6,7 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/node_claims.hpp"
 #include "gangsched/model/node_records.hpp"
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/tell.hpp"
@@ -110,7 +111,7 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   const detail::object_label object{"node", {}, spec.name};
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
-  if (!contains(node)) return detail::unknown_id("node");
+  if (!contains(node)) return detail::unknown_id(std::string{object});
   const model::node_record& before = *state.nodes.record[node.row];
   if (state.names.text(before.name) != spec.name) {
     if (auto wrong = check(spec)) return std::move(*wrong);
@@ -139,18 +140,14 @@ GANGSCHED_INLINE result<void> cluster::update_node(node_id node, const node_spec
   if (any(facets & reads::labels)) state.nodes.tree.update(node.row, record->labels);
   if (any(facets & reads::images)) state.nodes.images.replace(before.images, record->images);
   const bool moves = any(facets & reads::devices);
-  const model::node_claims held = moves ? state.devices.take_claims(node.row) : model::node_claims{};
+  const model::node_claims held = moves ? state.assigned.take_devices(node.row) : model::node_claims{};
   if (any(facets & (reads::labels | reads::taints))) {
     state.counting.set_node_record(node.row, std::move(record));
   } else {
     state.nodes.set_record(node.row, std::move(record));
   }
   if (any(facets & reads::labels)) state.queued.node_changed(node.row);
-  if (moves) {
-    state.devices.give_claims(node.row, held);
-    for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod])
-      if (state.reserved.row_of(pod) != no_row) state.reserved.forget_devices(pod);
-  }
+  if (moves) state.assigned.give_devices(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   whole.keep();
   return {};
@@ -160,6 +157,7 @@ GANGSCHED_INLINE result<void> cluster::set_allocatable(node_id node, const resou
   GANGSCHED_TELL(set_allocatable, set_allocatable(node, amounts), node, amounts);
   model::cluster_state& state = *state_;
   GANGSCHED_REFUSE_IN_HOOK(state, "node");
+  state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(node)) return detail::unknown_id("node");
   const model::node_record& before = *state.nodes.record[node.row];

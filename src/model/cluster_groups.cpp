@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
@@ -44,11 +42,11 @@ GANGSCHED_INLINE result<group_id> cluster::add_group(const group_spec& spec) {
   auto record = detail::make_group_record(state, spec, ns);
   const bool expected = row != no_row;
   if (!expected) row = detail::make_group(state, std::move(record));
-  groups.satisfied.set(row, false);
   detail::set_parent(groups, row, spec.parent ? spec.parent.row : no_row);
   if (expected) {
     if (auto put = detail::put_group(state, row, std::move(record), object); !put) return std::move(put).error();
   }
+  groups.satisfied.set(row, model::has_minimum(groups, row));  // its members may have come before it
   state.changed({.kind = change_kind::group_added, .row = row});
   whole.keep();
   return group_id{row, groups.rows.generation(row)};
@@ -61,7 +59,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
   call_mark whole{state};
-  if (!contains(group)) return detail::unknown_id("group");
+  if (!contains(group)) return detail::unknown_id(object);
   if (auto wrong = check(spec)) return std::move(*wrong);
   const model::group_record& record = *state.groups.record[group.row];
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
@@ -83,6 +81,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   const bool more = same_minimum.bytes() != record.bytes();
   if (auto put = detail::put_group(state, group.row, detail::make_group_record(state, spec, record.ns), object); !put)
     return put;
+  if (model::has_minimum(state.groups, group.row)) state.groups.satisfied.set(group.row, true);
   state.changed({.kind = change_kind::group_updated,
                  .more = more,
                  .row = group.row,

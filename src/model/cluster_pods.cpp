@@ -297,7 +297,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   GANGSCHED_REFUSE_IN_HOOK(state, object);
   state.collection.run_if_due();
   call_mark whole{state};
-  if (!contains(pod)) return detail::unknown_id("pod");
+  if (!contains(pod)) return detail::unknown_id(std::string{object});
   // (A class of an earlier epoch would be another one whatever the pod asks for.)
   if (pods.nominated[pod.row] != no_row) state.class_of(pod.row);
   model::pod_templates::known* like = detail::known_alike(state, spec);
@@ -354,7 +354,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (state.classes[cls].queue) state.queued.enter(row);
   if (held != no_row) {
     if (asks_other_devices) state.pods.claim.set(row, nullptr);
-    if (spec.node) state.devices.claim_held(row, held, spec.held_devices);
+    if (spec.node) state.assigned.claim_held(row, held, spec.held_devices);
     state.assigned.put_on_node(row, held);
     if (now == pod_state::bound) state.reserved.runs(row);
     state.devices.drop_unused(shared);  // claims that it names no more
@@ -373,7 +373,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (spec.terminating) static_cast<void>(set_terminating(pod, spec.preempted));
   if (spec.node && pods.state[row] != pod_state::bound) {
     if (pods.state[row] == pod_state::pending) {
-      state.devices.claim_held(row, spec.node.row, spec.held_devices);
+      state.assigned.claim_held(row, spec.node.row, spec.held_devices);
       state.assigned.assume(row, spec.node.row);
     }
     state.assigned.bind(row);
@@ -385,6 +385,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
 GANGSCHED_INLINE result<void> cluster::resize_pods(std::span<const pod_id> pods, std::span<const pod_spec> specs) {
   GANGSCHED_TELL(resize_pods, resize_pods(pods, specs), pods, specs);
   model::cluster_state& state = *state_;
+  GANGSCHED_REFUSE_IN_HOOK(state, "pod");
+  state.collection.run_if_due();
   if (pods.size() != specs.size()) return error{errc::malformed, "pod", "specs", "are not as many as the pods"};
   const auto free = [&](row_t node, resource_kind kind) {
     return state.nodes.allocatable.at(node, kind) - state.nodes.used.at(node, kind);

@@ -136,7 +136,7 @@ GANGSCHED_INLINE std::string_view cluster_questions::capacity_of(node_id node, c
 }
 
 GANGSCHED_INLINE std::string_view cluster_questions::profile_of(const device_grant& grant) const {
-  return state_->names.text(grant.mig_profile);
+  return grant.mig_profile.value < state_->names.bound() ? state_->names.text(grant.mig_profile) : std::string_view{};
 }
 
 GANGSCHED_INLINE std::span<const device_grant> cluster_questions::devices_of(pod_id pod) const noexcept {

@@ -214,7 +214,7 @@ GANGSCHED_INLINE result<void> cluster_queues::update(queue_id queue, const queue
   GANGSCHED_REFUSE_IN_HOOK(state, "queue " + spec.name);
   state.collection.run_if_due();
   call_mark whole{state};
-  if (!contains(queue)) return detail::unknown_id("queue");
+  if (!contains(queue)) return detail::unknown_id("queue " + spec.name);
   const model::queue_record& record = *state.queues.record[queue.row];
   if (record.spec.name != spec.name)
     return error{errc::wrong_state, "queue " + record.spec.name, "name", "a queue cannot be renamed"};

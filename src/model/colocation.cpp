@@ -154,7 +154,20 @@ GANGSCHED_INLINE std::int64_t batch_left(colocation_strategy::policy by, const c
   return most ? std::min(left, *most) : left;
 }
 GANGSCHED_INLINE std::int64_t margin_of(const colocation_strategy::of_resource& by, std::int64_t capacity) noexcept {
-  return share_of(capacity, ratio_of(100 - by.reclaim_percent));
+  return share_of(capacity, (100.0 - static_cast<double>(by.reclaim_percent)) / 100.0);
+}
+/// The first percentage that nothing can be lent by.
+GANGSCHED_INLINE std::optional<error> negative_percentage(const colocation_strategy& in) {
+  const auto wrong = [](std::string field) {
+    return error{errc::out_of_range, "colocation strategy", std::move(field), "is negative"};
+  };
+  for (const auto& [name, by] : {std::pair{"cpu.", &in.cpu}, std::pair{"memory.", &in.memory}}) {
+    if (by->reclaim_percent < 0) return wrong(std::string{name} + "reclaim_percent");
+    if (by->batch_percent.value_or(0) < 0) return wrong(std::string{name} + "batch_percent");
+    if (by->mid_percent < 0) return wrong(std::string{name} + "mid_percent");
+  }
+  if (in.mid_unallocated_percent < 0) return wrong("mid_unallocated_percent");
+  return std::nullopt;
 }
 GANGSCHED_INLINE std::optional<std::int64_t> most_of(const colocation_strategy::of_resource& by,
                                                      std::int64_t capacity) noexcept {
@@ -191,6 +204,7 @@ GANGSCHED_INLINE result<void> colocation::make_columns(cluster& on) {
 }
 
 GANGSCHED_INLINE result<void> colocation::refresh(cluster& on, node_id node, instant now) {
+  if (auto wrong = detail::negative_percentage(strategy_)) return std::move(*wrong);
   if (!on.contains(node)) return detail::unknown_id("node");
   if (told_.size() <= node.row) told_.resize(node.row + std::size_t{1});
   const bool known = measured(on, node, now);

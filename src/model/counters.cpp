@@ -6,7 +6,6 @@
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/canonical_selectors.hpp"
-#include "gangsched/model/class_table.hpp"
 #include "gangsched/model/free_places.hpp"
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/mark_names.hpp"

@@ -6,6 +6,7 @@
 #include "gangsched/devices/reserved_devices.hpp"
 #include "gangsched/model/canonical_devices.hpp"
 #include "gangsched/model/device_ledger.hpp"
+#include "gangsched/model/node_claims.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
@@ -253,7 +254,10 @@ GANGSCHED_INLINE bool device_ledger::claim_within(row_t pod, row_t node, const d
 GANGSCHED_INLINE void device_ledger::close_reservation(row_t pod, row_t node, const device_claim* held,
                                                        std::span<const device_claim* const> taken) {
   auto made = std::make_unique<device_claim>();
-  if (held != nullptr) *made = what_is_left(devices_of(node), *held, taken);
+  if (held != nullptr) {
+    *made = what_is_left(devices_of(node), *held, taken);
+    made->absent = held->absent;  // nobody draws what is not there
+  }
   pods_.claim.set(pod, std::move(made));
   count_devices(pod, node, +1);
 }
@@ -349,6 +353,17 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
   return made;
 }
 
+GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::held_alone(row_t pod, row_t node,
+                                                                         std::span<const held_device> held) const {
+  std::vector<std::int64_t> words = words_of(node);
+  const device_state now = devices_of(node);
+  for (std::uint32_t word = 0; word < words.size(); ++word) {  // who is unhealthy is so for everybody
+    const bool unhealthy = word < now.inventory->first_counter() && words[word] < 0;
+    words[word] = unhealthy ? static_cast<std::int64_t>(gpu_word::unhealthy_bit) : 0;
+  }
+  return hold(node, own_wants_of(classes_[pods_.cls[pod]], node), held, words);
+}
+
 GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (held.empty() && cls.claims.empty()) return;
@@ -362,40 +377,41 @@ GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span
   }
 }
 
+GANGSCHED_INLINE std::vector<held_device> device_ledger::told(const device_claim& claim, row_t node) const {
+  std::vector<held_device> held;
+  const device_record* const devices = nodes_.record[node]->devices.get();  // or null: nothing is granted then
+  for (const device_grant& grant : claim.grants) {
+    if (grant.kind == device_grant::form::capacity) {
+      const symbol name =
+          devices->inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
+      held.back().capacities.emplace(names_.text(name), grant.amount);  // of the device before it
+      continue;
+    }
+    if (grant.of_container()) {
+      held.push_back(detail::held_of(kinds_, *devices, grant));
+      continue;
+    }
+    const bool other = grant.kind == device_grant::form::other;
+    held.push_back({.id = devices->ids[other ? devices->inventory->gpu_count() + grant.device : grant.device],
+                    .request = grant.request == counted_request ? -1 : grant.request,
+                    .mig_start = grant.mig_start});
+  }
+  held.insert(held.end(), claim.absent.begin(), claim.absent.end());
+  return held;
+}
+
 GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
   node_claims all;
-  const auto told = [&](const device_claim& claim) {
-    std::vector<held_device> held;
-    const device_record* const devices = nodes_.record[node]->devices.get();  // or null: nothing is granted then
-    for (const device_grant& grant : claim.grants) {
-      if (grant.kind == device_grant::form::capacity) {
-        const symbol name =
-            devices->inventory->others[grant.device].capacities[static_cast<std::size_t>(grant.milli)].name;
-        held.back().capacities.emplace(names_.text(name), grant.amount);  // of the device before it
-        continue;
-      }
-      if (grant.of_container()) {
-        held.push_back(detail::held_of(kinds_, *devices, grant));
-        continue;
-      }
-      const bool other = grant.kind == device_grant::form::other;
-      held.push_back({.id = devices->ids[other ? devices->inventory->gpu_count() + grant.device : grant.device],
-                      .request = grant.request == counted_request ? -1 : grant.request,
-                      .mig_start = grant.mig_start});
-    }
-    held.insert(held.end(), claim.absent.begin(), claim.absent.end());
-    return held;
-  };
   for (row_t pod = nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {
     pod_devices& one = all.pods.emplace_back(pod_devices{pod, std::nullopt});
     if (pods_.claim[pod] == nullptr) continue;
-    one.held = told(*pods_.claim[pod]);
+    one.held = told(*pods_.claim[pod], node);
     pods_.claim.set(pod, nullptr);
   }
   std::sort(all.pods.begin(), all.pods.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
   for (row_t claim = 0; claim < resource_claims.rows.count(); ++claim) {
     if (resource_claims.node[claim] != node) continue;
-    all.shared.push_back({claim, told(*resource_claims.held[claim]), resource_claims.kept[claim]});
+    all.shared.push_back({claim, told(*resource_claims.held[claim], node), resource_claims.kept[claim]});
     resource_claims.forget(claim);
   }
   clear_devices(node);
@@ -418,8 +434,12 @@ GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& 
     resource_claims.kept.set(claim, kept);
     if (kept || !made->grants.empty() || !made->absent.empty()) allocate(claim, node, std::move(made));
   }
+}
+
+GANGSCHED_INLINE void device_ledger::claim_rest(row_t node, const node_claims& all) {
+  if (nodes_.record[node]->devices == nullptr) return;
   for (const pod_devices& one : all.pods) {
-    if (one.held || !some) continue;
+    if (one.held) continue;
     static_cast<void>(claim_devices(one.pod, node));
     count_devices(one.pod, node, +1);
   }

@@ -10,7 +10,9 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 /// Nothing if there are too many ways to tell. (Bellman and Ford's search by logarithms: no other group has such a way.)
 GANGSCHED_INLINE std::optional<bool> ratios_shrink(const model::group_table& groups, row_t row,
                                                    const std::vector<group_ratio>& ratios) {
-  constexpr double slack = 5e-13;  // two ratios of numbers up to a million differ by 10^-12 from 1 if they do
+  // A product of two ratios of numbers up to a million that is not 1 differs from it by more; one of many may differ by less, and counts
+  // as 1.
+  constexpr double slack = 5e-13;
   constexpr std::size_t most = 100'000;
   std::map<row_t, double> least{{row, 0.0}};  // of ways to a group: log2 of the members of the first one for one of it
   std::vector<row_t> open{row};

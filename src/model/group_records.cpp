@@ -40,6 +40,41 @@ GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const g
   return std::nullopt;
 }
 
+/// Whether one that is the whole tree's is not that of @p spec, which has to be the only one in it, or to become it.
+GANGSCHED_INLINE std::optional<error> differs_from(const group_spec& other, const group_spec& spec,
+                                                   const std::string& object) {
+  const auto wrong = [&](const char* field) {
+    return error{errc::malformed, object, field, "differs from that of a group of the tree, \"" + other.name + '"'};
+  };
+  if (spec.priority && other.priority && *spec.priority != *other.priority) return wrong("priority");
+  if (spec.preemption && other.preemption && *spec.preemption != *other.preemption) return wrong("preemption");
+  return std::nullopt;
+}
+
+/// What the whole tree has to agree on: a group may say it, one above it, or any other one. Those that are in the tree agree, so that the
+/// first who says it speaks for all; those below the group, which was expected, may come with it into another tree.
+GANGSCHED_INLINE std::optional<error> disagrees_with_tree(const model::group_table& groups, row_t row,
+                                                          const group_spec& spec, const std::string& object) {
+  group_spec whole{.name = spec.name, .priority = spec.priority, .preemption = spec.preemption};
+  std::optional<error> different;
+  const auto compare = [&](row_t top) {
+    bool priority = false, preemption = false;  // said by somebody
+    groups.each_below(top, [&](row_t other) {
+      if (other == row) return true;
+      const group_spec& its = groups.record[other]->spec;
+      different = differs_from(its, whole, object);
+      if (!whole.priority) whole.priority = its.priority;
+      if (!whole.preemption) whole.preemption = its.preemption;
+      priority = priority || its.priority, preemption = preemption || its.preemption;
+      return !different && !(priority && preemption);
+    });
+  };
+  if (row != no_row && groups.children[row] != 0) compare(row);
+  const bool says = whole.priority || whole.preemption;  // else it agrees with every tree
+  if (!different && says && spec.parent) compare(groups.root(spec.parent.row));
+  return different;
+}
+
 GANGSCHED_INLINE std::optional<error> check_tree(const model::cluster_state& state, row_t row, const group_spec& spec,
                                                  const std::string& object) {
   const model::group_table& groups = state.groups;
@@ -62,21 +97,23 @@ GANGSCHED_INLINE std::optional<error> check_tree(const model::cluster_state& sta
   if (depth + height - 1 > most_levels || (spec.composite && depth == most_levels)) {
     return error{errc::out_of_range, object, "parent", "the tree would have more than 4 levels"};
   }
-  if (row == no_row) return std::nullopt;
-  for (row_t child = groups.first_child[row]; child != no_row; child = groups.next_sibling[child]) {
+  for (row_t child = row == no_row ? no_row : groups.first_child[row]; child != no_row;
+       child = groups.next_sibling[child]) {
     if (auto different = disagree(spec, groups.record[child]->spec, spec, object)) return different;
   }
-  return std::nullopt;
+  return disagrees_with_tree(groups, row, spec, object);
 }
 
 GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const group_spec& spec,
                                                        const std::string& object) {
-  for (const group_dependency& one : spec.start_after) {
-    if (!names_group(state, one.on)) return error{errc::unknown, object, "start_after", "no such group"};
-  }
-  for (const group_affinity& one : spec.affinity) {
-    if (!names_group(state, one.to)) return error{errc::unknown, object, "affinity", "no such group"};
-  }
+  const auto unknown = [&](const char* list, std::size_t place, const char* field) {
+    return error{errc::unknown, object, std::string{list} + '[' + std::to_string(place) + "]." + field,
+                 "no such group"};
+  };
+  for (std::size_t i = 0; i < spec.start_after.size(); ++i)
+    if (!names_group(state, spec.start_after[i].on)) return unknown("start_after", i, "on");
+  for (std::size_t i = 0; i < spec.affinity.size(); ++i)
+    if (!names_group(state, spec.affinity[i].to)) return unknown("affinity", i, "to");
   return std::nullopt;
 }
 

@@ -38,7 +38,9 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
     for (const bool one : devices->unhealthy) canonical::append(text, one);
   }
   canonical::append(text, unschedulable, cookie);
-  for (const resource_kind kind : beside_spec) canonical::append(text, kind);
+  std::vector<amount> beside;
+  for (const resource_kind kind : beside_spec) beside.push_back({kind, 0});
+  canonical::append(text, beside);
   out.add(text.bytes);
 }
 

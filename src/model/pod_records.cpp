@@ -157,8 +157,8 @@ GANGSCHED_INLINE row_t insert_pod(model::cluster_state& state, const pod_spec& s
   if (queue != no_row) state.queued.name(queue);
   if (state.classes[cls].queue) state.queued.enter(row);
   if (spec.node) {
-    state.devices.claim_held(row, spec.node.row, spec.held_devices);
     if (spec.draws_from) state.reserved.choose(row, spec.draws_from.row);
+    state.assigned.claim_held(row, spec.node.row, spec.held_devices);
     state.assigned.put_on_node(row, spec.node.row);
   }
   state.assigned.set_pod_state(row, spec.node ? pod_state::bound : pod_state::pending);

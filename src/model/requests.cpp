@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/model/name_rules.hpp"
 
@@ -88,7 +89,13 @@ GANGSCHED_INLINE bool resource_to_integer(std::string_view name, const quantity&
 }
 
 GANGSCHED_INLINE error request_overflow(const pod_spec& spec, std::string_view name) {
-  return error{errc::overflow, fmt::format("pod {}/{}", spec.ns, spec.name), "containers",
+  request_sums own = container_sums(spec, {});
+  apply_pod_level(own, spec);  // what a pod says of itself as a whole replaces what its containers sum up to
+  std::int64_t ignored = 0;
+  const bool fits = !own.contains(name) || resource_to_integer(name, own.at(name), ignored);
+  const bool whole = spec.resources && is_pod_level_resource(name) && spec.resources->contains(name);
+  const char* const field = fits && spec.overhead.contains(name) ? "overhead" : whole ? "resources" : "containers";
+  return error{errc::overflow, fmt::format("pod {}/{}", spec.ns, spec.name), field,
                fmt::format("the sum of the {} requests does not fit into 64 bits", name)};
 }
 
@@ -115,7 +122,8 @@ GANGSCHED_INLINE std::int64_t whole_gpus(const device_request& one) noexcept {
 /// one and counted with the other.
 GANGSCHED_INLINE std::optional<error> miscounted_gpus(const pod_spec& spec, const integer_resources& requests) {
   std::int64_t counted = 0, granted = 0;
-  for (const auto& [name, amount] : requests) counted += name == "nvidia.com/gpu" || name == "amd.com/gpu" ? amount : 0;
+  for (const auto& [name, amount] : requests)
+    if (name == "nvidia.com/gpu" || name == "amd.com/gpu") counted = saturating_add(counted, amount);
   if (counted == 0) return std::nullopt;
   std::size_t last = 0;
   bool other = false;  // an alternative that is as many as no other

@@ -231,6 +231,11 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_nodes() {
     }
     state().nodes.record.set(one.row, std::move(record));
   }
+  for (const auto& [name, size] : from_->image_sizes) {
+    const std::optional<symbol> image = state().names.find(name);
+    if (size < 0 || !image || state().nodes.images.nodes(*image) == 0) return damaged("images");
+    state().nodes.images.set_size(*image, size);
+  }
   return {};
 }
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "gangsched/model/node_records.hpp"

@@ -90,7 +90,17 @@ GANGSCHED_INLINE void cluster_saver::save_nodes() {
     one.devices = record.devices->ids;
     one.unhealthy.assign(record.devices->unhealthy.begin(), record.devices->unhealthy.end());
   };
-  for (const row_t node : nodes.tree.by_zone()) save(node);
+  // An image has the size that the node said which listed it first, and that one may be gone.
+  std::vector<bool> listed(state_->names.bound());
+  for (const row_t node : nodes.tree.by_zone()) {
+    save(node);
+    for (const image_symbols& image : nodes.record[node]->images) {
+      if (listed[image.name.value]) continue;
+      listed[image.name.value] = true;
+      const std::int64_t size = nodes.images.size_bytes(image.name);
+      if (size != image.size_bytes) made_.image_sizes.emplace_back(text(image.name), size);
+    }
+  }
 }
 
 GANGSCHED_INLINE saved_disks cluster_saver::disks_of(const pod_disks& from, symbol ns) const {

@@ -1,7 +1,5 @@
-#include <algorithm>
-
-#include "gangsched/model/canonical_class.hpp"
 #include "gangsched/model/state.hpp"
+#include "gangsched/model/canonical_class.hpp"
 
 // Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they
 // mean.

@@ -46,8 +46,8 @@ GANGSCHED_FIELDS(model::saved_change, kind, flags, author, facets, row, before, 
 GANGSCHED_FIELDS(model::saved_log, begin, first, records, truncations, forgotten, cuts, authors);
 GANGSCHED_FIELDS(model::saved_cluster, log_bound, semantics, matches_devices, attempts_after, keeps_specs, have_limits,
                  names, kinds, namespaces, priority_classes, budgets, services, controllers, flavors, queues,
-                 queue_parts, machines, nodes, groups, claims, classes, pods, placed, nominated, rooms, columns, tables,
-                 log, arrivals, digest);
+                 queue_parts, machines, nodes, image_sizes, groups, claims, classes, pods, placed, nominated, rooms,
+                 columns, tables, log, arrivals, digest);
 
 // A scheduler.
 GANGSCHED_FIELDS(engine_statistics, cycles, decisions, index_builds, rows_evaluated, opaque_evaluations, scans,

@@ -110,7 +110,7 @@ TEST_CASE("an update of a group that is wrong is refused and changes nothing", "
   update(errc::wrong_state, "group default/g", "policy.mode", g, a_gang("g", 2).permit());
   update(errc::out_of_range, "group default/g", "policy.min_count", g, a_gang("g", -1));
   for (const group_id wrong : {gone, group_id{}, group_id{12345, 0}}) {
-    update(errc::unknown, "group", "id", wrong, a_gang("gone"));
+    update(errc::unknown, "group default/gone", "id", wrong, a_gang("gone"));
   }
 }
 
@@ -304,7 +304,9 @@ TEST_CASE("a tree that makes no sense is refused and changes nothing", "[model][
   add(errc::malformed, "workload", other);
   group_spec apart = a_leaf("x", root);
   apart.start_after = {{.on = {99, 0}}};
-  add(errc::unknown, "start_after", apart);
+  add(errc::unknown, "start_after[0].on", apart);
+  apart.start_after = {{.on = root}}, apart.affinity = {{root, "zone"}, {{99, 0}, "zone"}};
+  add(errc::unknown, "affinity[1].to", apart);
 
   group_spec whole = a_composite("whole");
   whole.disruption = disruption_mode::all, whole.priority = 5, whole.preemption = preemption_policy::never;
@@ -319,6 +321,52 @@ TEST_CASE("a tree that makes no sense is refused and changes nothing", "[model][
   CHECK(c.add_group(child));
   whole.priority = 7;
   check_refused(c, errc::malformed, "group default/whole", "priority", [&] { return c.update_group(strict, whole); });
+}
+
+TEST_CASE("a whole tree has one priority and one preemption policy, whoever says them", "[model][cluster][group]") {
+  cluster c;
+  const group_id root = c.add_group(a_composite("root")).value();
+  const group_id mid = c.add_group(a_composite("mid", 1, root)).value();
+  group_spec first = a_leaf("first", mid);
+  first.priority = 5, first.preemption = preemption_policy::never;
+  REQUIRE(c.add_group(first));
+  group_spec second = a_leaf("second", root);
+  second.priority = 6;
+  check_refused(c, errc::malformed, "group default/second", "priority", [&] { return c.add_group(second); });
+  second.priority = 5, second.preemption = preemption_policy::preempt_lower_priority;
+  check_refused(c, errc::malformed, "group default/second", "preemption", [&] { return c.add_group(second); });
+  second.preemption = preemption_policy::never;
+  REQUIRE(c.add_group(second));
+  group_spec top = a_composite("root");
+  top.priority = 7;
+  check_refused(c, errc::malformed, "group default/root", "priority", [&] { return c.update_group(root, top); });
+  top.priority = 5;
+  CHECK(c.update_group(root, top));
+  // A group that was expected brings those below it along.
+  const group_id late = c.expect_group("default", "late", true).value();
+  group_spec below = a_leaf("below", late);
+  below.priority = 8;
+  REQUIRE(c.add_group(below));
+  check_refused(c, errc::malformed, "group default/late", "priority",
+                [&] { return c.add_group(a_composite("late", 1, root)); });
+  CHECK(c.add_group(a_composite("late")));
+}
+
+TEST_CASE("a gang had its minimum, in whatever order it and its members are told", "[model][cluster][group]") {
+  cluster c;
+  const node_id n = c.add_node(a_node("n")).value();
+  const group_id g = c.expect_group("default", "g").value();
+  for (const char* name : {"p", "q"}) REQUIRE(c.add_pod(a_pod(name).in(g).on(n)));
+  REQUIRE(c.add_group(a_gang("g", 2)));
+  CHECK(inside(c).groups.satisfied[g.row]);
+  const group_id more = c.add_group(a_gang("more", 3)).value();
+  for (const char* name : {"r", "s"}) REQUIRE(c.add_pod(a_pod(name).in(more).on(n)));
+  CHECK_FALSE(inside(c).groups.satisfied[more.row]);
+  REQUIRE(c.update_group(more, a_gang("more", 2)));
+  CHECK(inside(c).groups.satisfied[more.row]);
+  const group_id idle = c.add_group(a_gang("idle", 2)).value();
+  REQUIRE(c.update_group(idle, a_gang("idle", 1)));
+  CHECK_FALSE(inside(c).groups.satisfied[idle.row]);
 }
 
 TEST_CASE("trees are part of what a roll-back undoes", "[model][cluster][group]") {

@@ -180,10 +180,10 @@ TEST_CASE("an update of a node that is wrong is refused and changes nothing", "[
     check_refused(c, code, object, field, [&] { return c.update_node(id, spec); });
   };
   update(errc::wrong_state, "node m", "name", n, a_node("m"));
-  update(errc::unknown, "node", "id", node_id{}, a_node("n"));
-  update(errc::unknown, "node", "id", node_id{999, 0}, a_node("n"));
-  update(errc::unknown, "node", "id", node_id{n.row, n.generation + 1}, a_node("n"));
-  update(errc::unknown, "node", "id", gone, a_node("gone"));
+  update(errc::unknown, "node n", "id", node_id{}, a_node("n"));
+  update(errc::unknown, "node n", "id", node_id{999, 0}, a_node("n"));
+  update(errc::unknown, "node n", "id", node_id{n.row, n.generation + 1}, a_node("n"));
+  update(errc::unknown, "node gone", "id", gone, a_node("gone"));
   update(errc::out_of_range, "node n", "allocatable[\"memory\"]", n, a_node("n").resource("memory", quantity{-1}));
   update(errc::malformed, "node n", "taints[0].key", n, a_node("n").taint(""));
 }

@@ -123,6 +123,13 @@ TEST_CASE("a pod that is wrong is refused and changes nothing", "[model][cluster
   add(errc::malformed, "pod default/p", "preemption", never);
   add(errc::out_of_range, "pod default/p", "containers[0].requests[\"cpu\"]", a_pod("p").cpu(-1));
   add(errc::overflow, "pod default/p", "containers", a_pod("p").gpus(most).container().gpus(1));
+  a_pod over = a_pod("p").gpus(most);
+  over.spec.overhead = {{"nvidia.com/gpu", 1}};
+  add(errc::overflow, "pod default/p", "overhead", over);
+  a_pod level = a_pod("p").memory("1");
+  level.spec.resources = {{"memory", most}};
+  level.spec.overhead = {{"memory", 1}};
+  add(errc::overflow, "pod default/p", "overhead", level);
   add(errc::overflow, "pod default/p", "node", huge("p").on(n));
   REQUIRE(c.add_pod(a_pod("p").in(g)));
 }
@@ -431,10 +438,10 @@ TEST_CASE("an update of a pod that is wrong is refused and changes nothing", "[m
   const auto update = [&](errc code, const char* object, const char* field, pod_id pod, const pod_spec& spec) {
     check_refused(c, code, object, field, [&] { return c.update_pod(pod, spec); });
   };
-  update(errc::unknown, "pod", "id", gone, a_pod("gone"));
-  update(errc::unknown, "pod", "id", {}, a_pod("p"));
-  update(errc::unknown, "pod", "id", {12345, 0}, a_pod("p"));
-  update(errc::unknown, "pod", "id", {p.row, p.generation + 1}, a_pod("p"));
+  update(errc::unknown, "pod default/gone", "id", gone, a_pod("gone"));
+  update(errc::unknown, "pod default/p", "id", {}, a_pod("p"));
+  update(errc::unknown, "pod default/p", "id", {12345, 0}, a_pod("p"));
+  update(errc::unknown, "pod default/p", "id", {p.row, p.generation + 1}, a_pod("p"));
   update(errc::wrong_state, "pod default/q", "name", p, a_pod("q").in(g));
   update(errc::wrong_state, "pod blue/waits", "ns", waits, a_pod("waits").ns("blue"));
   update(errc::wrong_state, "pod default/p", "group", p, a_pod("p").in(other));

@@ -235,4 +235,25 @@ TEST_CASE("names that only trials made go when the next trials begin", "[model][
   CHECK_FALSE(world.knows("team-1"));
 }
 
+TEST_CASE("calls for pods and amounts collect as all do, and nothing does in a hook", "[model][collection]") {
+  collecting world;
+  cluster& c = world.c;
+  const node_id node = c.add_node(a_node("n")).value();
+  model::cluster_state& state = inside(c);
+  const auto forgets = [&](auto&& call) {
+    state.names.intern("orphan");
+    for (int i = 0; i < 3; ++i) call();
+    return !world.knows("orphan");
+  };
+  CHECK(forgets([&] { REQUIRE(c.set_allocatable(node, {})); }));
+  CHECK(forgets([&] { REQUIRE(c.resize_pods({}, {})); }));
+  CHECK(forgets([&] { const transaction trial{c}; }));
+  state.in_hook = true;
+  CHECK_FALSE(forgets([&] { const transaction trial{c}; }));
+  const result<void> resized = c.resize_pods({}, {});
+  state.in_hook = false;
+  REQUIRE_FALSE(resized);
+  CHECK(resized.error().code == errc::busy);
+}
+
 }  // namespace gangsched::testing::collection_test

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -281,6 +282,19 @@ TEST_CASE("whole GPUs are asked for as often as containers request them by numbe
   CHECK(said(c.add_pod(a_pod{"mig"}.gpus(1).device({.mig_profile = "1g.5gb"}))) == "");
   CHECK(said(c.add_pod(a_pod{"nic"}.gpus(1).device({.device_class = "rdma", .count = 2}))) == "");
   CHECK(said(c.add_pod(a_pod{"none"}.cards(4))) == "");
+}
+
+TEST_CASE("GPUs by number that are more than there can be are counted to the end", "[model][devices]") {
+  cluster c;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto added = c.add_pod(a_pod("p").gpus(most).resource("amd.com/gpu", quantity{most}).cards(1));
+  REQUIRE_FALSE(added);
+  CHECK(added.error().reason == "the containers request 9223372036854775807 GPUs by number, the devices are 1");
+}
+
+TEST_CASE("a grant of another cluster has no profile", "[model][devices]") {
+  cluster c;
+  CHECK(c.profile_of({.kind = device_grant::form::mig, .mig_profile = symbol{1'000'000}}).empty());
 }
 
 }  // namespace gangsched::testing::devices_test

@@ -11,6 +11,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/cluster_listing.hpp"
 #include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/model/node_claims.hpp"
 #include "gangsched/model/node_records.hpp"
 #include "gangsched/model/requests.hpp"
 #include "gangsched/model/transaction.hpp"
@@ -50,10 +51,10 @@ result<void> plain_update(cluster& c, node_id node, const node_spec& spec) {
   if (any(facets & reads::labels)) state.nodes.tree.update(node.row, record->labels);
   if (any(facets & reads::images)) state.nodes.images.remove(before.images), state.nodes.images.add(record->images);
   const bool moves = any(facets & reads::devices);
-  const model::node_claims held = moves ? state.devices.take_claims(node.row) : model::node_claims{};
+  const model::node_claims held = moves ? state.assigned.take_devices(node.row) : model::node_claims{};
   state.counting.set_node_record(node.row, std::move(record));
   if (any(facets & reads::labels)) state.queued.node_changed(node.row);
-  if (moves) state.devices.give_claims(node.row, held);
+  if (moves) state.assigned.give_devices(node.row, held);
   if (any(facets)) state.changed({.kind = change_kind::node_updated, .facets = facets, .row = node.row});
   whole.keep();
   return {};

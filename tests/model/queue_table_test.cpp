@@ -87,7 +87,7 @@ TEST_CASE("what is wrong with a queue is said with queue, field and reason, and 
   };
   CHECK(says_of(w.find("all"), {.name = "all", .parent = "b"}) == "queue all: parent: \"b\" is below the queue itself");
   CHECK(says_of(w.find("all"), {.name = "al"}) == "queue all: name: a queue cannot be renamed");
-  CHECK(says_of({}, {.name = "a"}) == "queue: id: no such object (removed, or of another cluster)");
+  CHECK(says_of({}, {.name = "a"}) == "queue a: id: no such object (removed, or of another cluster)");
   CHECK(refused(w.c, [&] { return w.c.queues().remove({}); }).message() ==
         "queue: id: no such object (removed, or of another cluster)");
 }

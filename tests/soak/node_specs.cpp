@@ -123,7 +123,8 @@ node_spec make_node(const step& from) {
   if (auto of = from.trait(node_trait::taint))
     made.taints.push_back({"dedicated", "x", static_cast<taint_effect>(of->below(3))});
   made.unschedulable = from.trait(node_trait::unschedulable).has_value();
-  if (from.trait(node_trait::image)) made.images.push_back({{"img1", "img1:latest"}, 100 << 20});
+  if (auto of = from.trait(node_trait::image))
+    made.images.push_back({{"img1", "img1:latest"}, std::int64_t{of->between(1, 3)} * (100 << 20)});
   if (auto of = from.trait(node_trait::volume_limit))
     made.volume_limits["csi"] = static_cast<std::int32_t>(of->below(3));
   add_gpus(made, from);

@@ -12,10 +12,10 @@ namespace gangsched::inline GANGSCHED_ABI {
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return b < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
-/// @p amount, at least 0, without its fraction; 2^62 if it is more.
+/// @p amount, which is a number, without its fraction; ±2^62 if it is beyond that.
 [[nodiscard]] constexpr std::int64_t saturating_cast(double amount) noexcept {
   constexpr double most = 0x1p62;
-  return static_cast<std::int64_t>(amount < most ? amount : most);
+  return static_cast<std::int64_t>(amount < -most ? -most : amount < most ? amount : most);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

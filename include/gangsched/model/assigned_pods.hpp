@@ -18,6 +18,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
+/// Whether the group's minimum has nodes, and a member of it runs.
+[[nodiscard]] inline bool has_minimum(const group_table& groups, row_t row) noexcept {
+  return groups.bound[row] != 0 && groups.assumed[row] + groups.bound[row] >= groups.min_count(row);
+}
+
 /// Which pod is on which node, in which state, and which node it is nominated to. Calls take rows and check nothing: `cluster` checks the
 /// host's calls, and engines know what they do. The object owns the counts over all pods on nodes. It writes the states and lists of pods,
 /// the amounts, ports and lists of nodes, and how many members of a group are where; it updates devices, counters, columns and queues with
@@ -66,7 +71,13 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// The same for a restored pod, with exactly the devices that it had (`device_ledger::pod_came_again`).
   void put_on_node_again(row_t pod, row_t node);
   void take_off_node(row_t pod, removal how = removal::real);
+  /// `device_ledger::claim_held` of a pod that is put there next: what a reservation holds is free for who draws from it.
+  void claim_held(row_t pod, row_t node, std::span<const held_device> held);
   void set_pod_state(row_t pod, pod_state to);
+  /// Around a change of a node's devices: what pods and reservations there have, by device id, and what of that they have afterwards; who
+  /// owns a reservation goes on drawing from it. O(pods there · what they have + claims that pods share).
+  [[nodiscard]] node_claims take_devices(row_t node);
+  void give_devices(row_t node, const node_claims& all);
 
   void nominate(row_t pod, row_t node);
   /// Nominates the pod to a node that is expected to have room for it from @p from on.

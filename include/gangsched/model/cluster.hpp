@@ -68,9 +68,9 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit. As add_node; where its labels change
   /// O(nodes) more, where its domains or devices do O(pods on it · selectors that they match).
   result<void> update_node(node_id node, const node_spec& spec);
-  /// Sets what the node has of resources that its spec does not name, such as amounts worked out from its load (model/colocation.hpp);
-  /// 0: none. An amount stays until it is set again, or until update_node has a spec that names the resource. Pods stay, even if they no
-  /// longer fit. Error: wrong_state, if the spec names one. O(size of the node's spec).
+  /// Sets what the node has of resources that its spec has none of, such as amounts worked out from its load (model/colocation.hpp);
+  /// 0: none. An amount stays until it is set again, or until update_node has a spec with more than 0 of it. Pods stay, even if they no
+  /// longer fit. Error: wrong_state, if the spec names more than 0 of one. O(size of the node's spec).
   result<void> set_allocatable(node_id node, const resource_list& amounts);
   /// Marks one device, by id, as healthy or unhealthy; an unhealthy one is hidden at once. Returns the pods that have some of it, by row;
   /// they keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
@@ -152,13 +152,13 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> remove_disruption_budget(budget_id budget);
 
   // --- columns: numbers beside nodes, groups, pods and the rows of named scopes, for plugins (docs/columns.md)
-  /// Makes a column that the host sets. If a plugin has asked for a column of that name, it is the same one. Error: malformed, for
-  /// an empty name. O(rows).
+  /// Makes a column that the host sets. If a plugin has asked for a column of that name, it is the same one. Errors: malformed, for
+  /// an empty name; busy, for a new one in a transaction. O(rows).
   result<void> add_node_column(std::string_view column);
   result<void> add_group_column(std::string_view column);
   result<void> add_pod_column(std::string_view column);
   result<void> add_scope_column(std::string_view scope, std::string_view column);
-  /// The row of that name in a scope, made if it is new. Error: malformed, for an empty name. O(length).
+  /// The row of that name in a scope, made if it is new. Errors: malformed, for an empty name; busy, as for a column. O(length).
   result<scope_row_id> add_scope_row(std::string_view scope, std::string_view row);
   /// Removes the row, with its words and what reserve hooks noted of it. Error: unknown. O(columns).
   result<void> remove_scope_row(scope_row_id row);

@@ -10,8 +10,9 @@
 /// The refusals that several calls of a cluster's and of a scheduler's share.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-[[nodiscard]] inline error unknown_id(std::string_view table) {
-  return {errc::unknown, std::string{table}, "id", "no such object (removed, or of another cluster)"};
+/// @p object: the table, with the name that the call says the object has.
+[[nodiscard]] inline error unknown_id(std::string_view object) {
+  return {errc::unknown, std::string{object}, "id", "no such object (removed, or of another cluster)"};
 }
 [[nodiscard]] inline std::string object_name(std::string_view table, std::string_view ns, std::string_view name) {
   std::string text{table};

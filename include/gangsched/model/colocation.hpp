@@ -66,8 +66,8 @@ class GANGSCHED_API colocation {
   /// Makes the columns that it reads: once, before the host sets them. Error: busy. O(nodes + pods).
   static result<void> make_columns(cluster& on);
   /// Says what a node has, if that changed enough or was not said for so long; whenever it was measured, and from time to time, so that
-  /// nothing is lent where nobody measures any more. Error: unknown (node), wrong_state (the node's spec names one of the resources: then
-  /// somebody else works them out), and nothing is changed. O(pods there).
+  /// nothing is lent where nobody measures any more. Error: unknown (node), out_of_range (a negative percentage), wrong_state (the node's
+  /// spec names one of the resources: then somebody else works them out), and nothing is changed. O(pods there).
   result<void> refresh(cluster& on, node_id node, instant now);
   /// The same of all nodes; those before one that fails are done. O(nodes + pods on them).
   result<void> refresh(cluster& on, instant now);

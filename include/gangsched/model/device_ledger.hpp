@@ -20,21 +20,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
-struct pod_devices {
-  row_t pod;
-  std::optional<std::vector<held_device>> held;
-};
-/// What all pods there have, and what claims that they share.
-struct node_claims {
-  std::vector<pod_devices> pods;
-  struct claim {
-    row_t row;
-    std::vector<held_device> held;
-    bool kept;
-  };
-  std::vector<claim> shared;
-};
+struct node_claims;
 
 /// Who has what of the devices inside nodes. It owns the inventories that nodes share, the claims that pods share, and what the host
 /// answered about devices; of other tables it writes what pods hold (`pod_table::claim`) and what of a node's devices is in use
@@ -96,8 +82,9 @@ class GANGSCHED_API device_ledger {
     count_devices(pod, node, -1);
     if (!cls.claims.empty()) count_users(cls, node, -1);
   }
-  /// Makes the devices that a reservation has on @p node available, until it is closed.
+  /// Makes the devices that a reservation has on @p node available, until it is closed; and takes that back.
   void open_reservation(row_t pod, row_t node) { count_devices(pod, node, -1); }
+  void shut_reservation(row_t pod, row_t node) { count_devices(pod, node, +1); }
   /// Lets it hold again what @p taken leaves of @p held, which is all that it has as a whole; null: nothing.
   void close_reservation(row_t pod, row_t node, const device_claim* held, std::span<const device_claim* const> taken);
   /// Chooses devices for the pod, before it is put there, among those of an open reservation. False if they do not suffice.
@@ -129,8 +116,14 @@ class GANGSCHED_API device_ledger {
   /// Marks the unhealthy ones of a new node's devices.
   void mark_devices(row_t node);
   /// Around a change of a node's devices: takes what each pod has, by device id; gives back what is there now and keeps the rest as absent.
+  /// Then pods of which nobody knew what they have choose among what is left.
   [[nodiscard]] node_claims take_claims(row_t node);
   void give_claims(row_t node, const node_claims& all);
+  void claim_rest(row_t node, const node_claims& all);
+  /// A claim on @p node as a host would tell of it; and what of it the pod has there if nobody else has anything.
+  [[nodiscard]] std::vector<held_device> told(const device_claim& claim, row_t node) const;
+  [[nodiscard]] std::unique_ptr<device_claim> held_alone(row_t pod, row_t node,
+                                                         std::span<const held_device> held) const;
 
   // --- the host's answers about devices
   void answer_by(const device_matcher& matcher) noexcept { matcher_ = matcher; }

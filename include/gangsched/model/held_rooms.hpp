@@ -48,7 +48,7 @@ class GANGSCHED_API held_rooms {
   }
   /// False if there is no such room. O(parts · kinds).
   bool remove(symbol owner);
-  /// The node is gone, and nobody is on it. O(rooms) if some is held there.
+  /// The node is gone, and nobody is on it. O(rooms · log parts), and O(parts) for each that holds some there.
   void node_leaves(row_t node);
   /// A pod comes on a node (@p sign +1), or leaves it. Takes memory for the undo log only. O(log parts + kinds held).
   void draw(const pod_class& cls, row_t node, std::int64_t sign) {

@@ -25,9 +25,7 @@ class GANGSCHED_API image_table {
   explicit image_table(undo_log& undo) : size_(undo), nodes_(undo) {}
 
   /// 0 if no node lists it.
-  [[nodiscard]] std::int64_t size_bytes(symbol name) const noexcept {
-    return name.value < rows_ ? size_[name.value] : 0;
-  }
+  [[nodiscard]] std::int64_t size_bytes(symbol name) const noexcept { return nodes(name) != 0 ? size_[name.value] : 0; }
   [[nodiscard]] std::uint32_t nodes(symbol name) const noexcept { return name.value < rows_ ? nodes_[name.value] : 0; }
 
   /// A node that lists these names, each once, came or went.
@@ -35,6 +33,8 @@ class GANGSCHED_API image_table {
   void remove(std::span<const image_symbols> images);
   /// The same as to remove @p before and add @p after, both by name symbol; O(names), writes what changes only.
   void replace(std::span<const image_symbols> before, std::span<const image_symbols> after);
+  /// The size of an image that some node lists, as a node said that may be gone. O(1).
+  void set_size(symbol name, std::int64_t size_bytes) { size_.set(name.value, size_bytes); }
   void digest_into(digest& out) const;
 
  private:

@@ -93,7 +93,7 @@ class GANGSCHED_API reservation_table {
   /// Whether an owner that it was for has run: it stays spent, even after that owner leaves.
   [[nodiscard]] bool used_up(row_t pod) const noexcept;
   [[nodiscard]] std::uint32_t owners(row_t pod) const noexcept;
-  /// Calls visit(pod) for the pods of the reservations with that set of owners, in order of arrival.
+  /// Calls visit(pod) for the pods of the reservations with that set of owners, in the order in which they became what they are now.
   template <class Visit>
   void each_in(row_t set, Visit&& visit) const {
     for (row_t row = first_[set]; row != no_row; row = next_[row]) visit(record_[row]->pod);

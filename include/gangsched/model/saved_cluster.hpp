@@ -172,8 +172,9 @@ struct saved_cluster {
   std::vector<saved_object<queue_spec>> queues;
   std::vector<saved_queue_part> queue_parts;  ///< as they came
   std::vector<node_devices> machines;
-  std::vector<saved_node> nodes;    ///< zone by zone, in the order round the zones
-  std::vector<saved_group> groups;  ///< parents first
+  std::vector<saved_node> nodes;                                  ///< zone by zone, in the order round the zones
+  std::vector<std::pair<std::string, std::int64_t>> image_sizes;  ///< that are not what the first of `nodes` says
+  std::vector<saved_group> groups;                                ///< parents first
   std::vector<saved_claim> claims;
   std::vector<saved_class> classes;
   std::vector<saved_pod> pods;                     ///< as they came

@@ -1,0 +1,27 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gangsched/core/id.hpp"
+#include "gangsched/devices/device_spec.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::model {
+
+/// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
+struct pod_devices {
+  row_t pod;
+  std::optional<std::vector<held_device>> held;
+};
+/// What all pods there have, and what claims that they share.
+struct node_claims {
+  std::vector<pod_devices> pods;
+  struct claim {
+    row_t row;
+    std::vector<held_device> held;
+    bool kept;
+  };
+  std::vector<claim> shared;
+  std::vector<pod_devices> wholes = {};  ///< of reservations that others draw from, which are not among `pods`
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::model
