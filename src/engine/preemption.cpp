@@ -36,14 +36,14 @@ GANGSCHED_INLINE const char* preemption::wrong_plan(const victim_plan& plan, row
   const auto unknown = [&](const assignment& one) {
     return no_pod(one.pod) || !gangsched::detail::names_node(*state_, one.node);
   };
-  const auto no_member = [&](const assignment& one) {
-    const row_t its = unknown(one) ? no_row : state_->pods.group[one.pod.row];
-    return its == no_row || group == no_row || state_->groups.root(its) != state_->groups.root(group) ||
-           state_->pods.state[one.pod.row] != pod_state::pending;
+  const auto wrong = [&](const assignment& one) {
+    if (unknown(one)) return true;
+    const row_t its = state_->pods.group[one.pod.row];
+    return group != no_row && (its == no_row || state_->groups.root(its) != state_->groups.root(group));
   };
   if (std::any_of(plan.victims.begin(), plan.victims.end(), no_pod)) return "named a victim that is not in the cluster";
-  if (std::any_of(plan.nominations.begin(), plan.nominations.end(), no_member))
-    return "nominated what is not a pending member, or to a node that is not in the cluster";
+  if (std::any_of(plan.nominations.begin(), plan.nominations.end(), wrong))
+    return "nominated a pod that is no member, or to a node that is not in the cluster";
   if (std::any_of(plan.moves.begin(), plan.moves.end(), unknown))
     return "moved a pod, or to a node, that is not in the cluster";
   return nullptr;

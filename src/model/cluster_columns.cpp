@@ -11,15 +11,9 @@ GANGSCHED_INLINE std::string scope_row_text(const model::cluster_state& state, r
   return std::string{state.columns.scope_name(record.scope)} += "/" + record.name;
 }
 
-/// Columns and scopes are made for good: a roll-back would not take them away.
-GANGSCHED_INLINE error refuse_in_trial(std::string_view scope) {
-  return {errc::busy, std::string{scope}, "", "a transaction is open on the cluster, which could not undo it"};
-}
-
 GANGSCHED_INLINE result<void> add_column(model::cluster_state& state, scope_number of, std::string_view name) {
-  if (state.columns.find(of, name, column_writer::host)) return {};
-  if (state.undo.trying()) return refuse_in_trial(state.columns.scope_name(of));
-  state.columns.make(of, name, column_writer::host, state.columns.new_facet());
+  if (!state.columns.find(of, name, column_writer::host))
+    state.columns.make(of, name, column_writer::host, state.columns.new_facet());
   return {};
 }
 
@@ -68,7 +62,6 @@ GANGSCHED_INLINE result<void> cluster::add_scope_column(std::string_view scope, 
   const std::string object{scope};
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   if (scope.empty() || column.empty()) return detail::no_name(scope, scope.empty() ? "scope" : "column");
-  if (!state_->columns.find_scope(scope) && state_->undo.trying()) return detail::refuse_in_trial(scope);
   return detail::add_column(*state_, state_->columns.scope(scope), column);
 }
 
@@ -77,7 +70,6 @@ GANGSCHED_INLINE result<scope_row_id> cluster::add_scope_row(std::string_view sc
   const std::string object{scope};
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   if (scope.empty() || row.empty()) return detail::no_name(scope, scope.empty() ? "scope" : "row");
-  if (!state_->columns.find_scope(scope) && state_->undo.trying()) return detail::refuse_in_trial(scope);
   call_mark whole{*state_};
   const scope_row_id made = state_->columns.id_of(state_->columns.row(state_->columns.scope(scope), row));
   whole.keep();

@@ -225,26 +225,4 @@ TEST_CASE("columns are saved and restored by themselves, and others are refused"
   CHECK_FALSE(to.restore(saved, {0, 9, 0}));
 }
 
-TEST_CASE("columns and scopes are not made in a transaction, which could not undo that", "[model][columns]") {
-  cluster c;
-  REQUIRE(c.add_node_column("watts"));
-  REQUIRE(c.add_scope_row("racks", "r1"));
-  {
-    transaction trial{c};
-    const std::string why = "a transaction is open on the cluster, which could not undo it";
-    CHECK(refusal(c.add_node_column("joules")) == "nodes: " + why);
-    CHECK(refusal(c.add_group_column("share")) == "groups: " + why);
-    CHECK(refusal(c.add_pod_column("noise")) == "pods: " + why);
-    CHECK(refusal(c.add_scope_column("racks", "celsius")) == "racks: " + why);
-    CHECK(refusal(c.add_scope_column("rooms", "celsius")) == "rooms: " + why);
-    const auto row = c.add_scope_row("rooms", "here");
-    REQUIRE_FALSE(row);
-    CHECK(row.error().code == errc::busy);
-    CHECK(c.add_node_column("watts"));  // it is there
-    CHECK(c.add_scope_row("racks", "r2"));
-  }
-  CHECK_FALSE(inside(c).columns.find_scope("rooms"));
-  CHECK(c.add_node_column("joules"));
-}
-
 }  // namespace gangsched::testing::own_columns_test

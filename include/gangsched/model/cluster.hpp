@@ -152,13 +152,13 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> remove_disruption_budget(budget_id budget);
 
   // --- columns: numbers beside nodes, groups, pods and the rows of named scopes, for plugins (docs/columns.md)
-  /// Makes a column that the host sets. If a plugin has asked for a column of that name, it is the same one. Errors: malformed, for
-  /// an empty name; busy, for a new one in a transaction. O(rows).
+  /// Makes a column that the host sets. If a plugin has asked for a column of that name, it is the same one. Error: malformed, for
+  /// an empty name. O(rows).
   result<void> add_node_column(std::string_view column);
   result<void> add_group_column(std::string_view column);
   result<void> add_pod_column(std::string_view column);
   result<void> add_scope_column(std::string_view scope, std::string_view column);
-  /// The row of that name in a scope, made if it is new. Errors: malformed, for an empty name; busy, as for a column. O(length).
+  /// The row of that name in a scope, made if it is new. Error: malformed, for an empty name. O(length).
   result<scope_row_id> add_scope_row(std::string_view scope, std::string_view row);
   /// Removes the row, with its words and what reserve hooks noted of it. Error: unknown. O(columns).
   result<void> remove_scope_row(scope_row_id row);
