@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "gangsched/core/make_room.hpp"
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE bool placed_members::place(row_t pod, const picked& where, status& said) {
   if (!state_->assigned.fits_in_words(where.node, state_->classes[state_->pods.cls[pod]])) return false;
-  // (Once hooks have reserved, nothing may fail.)
-  if (all_.size() == all_.capacity()) all_.reserve(std::max<std::size_t>(8, 2 * all_.size()));
+  gangsched::detail::make_room(all_);  // once hooks have reserved, nothing may fail
   transaction one{*state_};
   const member_place placed{pod, where.node, where.score, all_.size()};
   if (!reserved_->assume(pod, where.node, said) || !reserved_->reserve(pod, where.node, said)) return false;

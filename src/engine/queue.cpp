@@ -80,7 +80,7 @@ GANGSCHED_INLINE void queue::rebuild() {
         arm(timed_, e, it);
       else if (it.where == place::unschedulable)
         parked_.entries.push_back({it.since.count(), it.arrival, e, it.ticket});
-      if (state_->pods.have_limits) note_late_start(e, it);
+      note_late_start(e, it);
     }
   };
   stand(pods_, false);
@@ -139,7 +139,7 @@ GANGSCHED_INLINE void queue::move(entity e, queue_item& it, place to) {
   ++came_[static_cast<std::size_t>(to)];
   it.where = to;
   ++it.ticket;
-  if (state_->pods.have_limits) note_late_start(e, it);
+  note_late_start(e, it);
 }
 
 /// The first time at which a hook refuses it because of its deadline; the last instant: never, or no hook would.
@@ -155,7 +155,7 @@ GANGSCHED_INLINE instant queue::too_late_from(entity e) const {
 
 /// Whoever has not been told yet that it is too late is asked about when it is.
 GANGSCHED_INLINE void queue::note_late_start(entity e, const queue_item& it) {
-  if (entities_ == nullptr) return;
+  if (entities_ == nullptr || !state_->pods.have_limits) return;
   const instant when = waits(e) ? too_late_from(e) : instant::max();
   if (when == instant::max())
     late_.erase(e);
@@ -312,7 +312,7 @@ GANGSCHED_INLINE void queue::take_out(entity e) {
 GANGSCHED_INLINE void queue::reorder(entity e, bool smaller) {
   queue_item& it = item(e);
   // A smaller group has as much time as before or more: `flush_unschedulable` finds out, but of one that has been told.
-  if (state_->pods.have_limits && (!smaller || late_.is_told(e))) note_late_start(e, it);
+  if (!smaller || late_.is_told(e)) note_late_start(e, it);
   if (it.where != place::active && it.where != place::backoff) return;
   const place where = it.where;
   take_out(e);

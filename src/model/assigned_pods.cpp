@@ -153,7 +153,7 @@ GANGSCHED_INLINE void assigned_pods::close_devices(row_t reservation, row_t node
 GANGSCHED_INLINE void assigned_pods::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
   const row_t from = held.empty() ? no_row : open_devices(pod, node);
   devices_.claim_held(pod, node, held);
-  if (from != no_row) devices_.shut_reservation(from, node);
+  if (from != no_row) devices_.undo_open_reservation(from, node);
 }
 
 /// Reservations that others draw from are told as wholes: what is left of them follows from who draws what.

@@ -18,7 +18,7 @@ GANGSCHED_INLINE int height_of(const model::group_table& groups, row_t row) {
   return below + 1;
 }
 
-/// What a group and one right below it have to agree on.
+/// What a group and one right below it have to agree on, beside what the whole tree has to (`disagrees_with_tree`).
 GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const group_spec& child,
                                                const group_spec& blamed, const std::string& object) {
   const bool above = &blamed == &parent;
@@ -29,11 +29,6 @@ GANGSCHED_INLINE std::optional<error> disagree(const group_spec& parent, const g
   };
   if (parent.ns != child.ns) return wrong("ns", "is not that of");
   if (parent.workload != child.workload) return wrong("workload", "is not that of");
-  if (parent.priority && child.priority && *parent.priority != *child.priority)
-    return wrong("priority", "differs from that of");
-  if (parent.preemption && child.preemption && *parent.preemption != *child.preemption) {
-    return wrong("preemption", "differs from that of");
-  }
   if (parent.disruption == disruption_mode::all && child.disruption != disruption_mode::all) {
     return wrong("disruption", above ? "is all, which is not that of" : "is not all, as that of");
   }

@@ -26,11 +26,10 @@ GANGSCHED_INLINE void yunikorn_books::read(const cluster_view& cluster, const yu
       case change_kind::pod_terminating:
       case change_kind::pod_assumed:
       case change_kind::pod_released: pods.push_back(one.row); break;
-      case change_kind::group_added:  // one that was expected: those below it are of another application now
-        if (const std::optional<group_view> group = cluster.group_at(one.row)) {
-          all = all || group->members() != 0;
-          group->each_child([&](const group_view&) { all = true; });
-        }
+      case change_kind::
+          group_added:  // if it was expected, those below it that are counted are of another application now
+        if (const std::optional<group_view> group = cluster.group_at(one.row))
+          group->each_pod_below([&](const pod_info& pod) { all = all || ask_of(pod) != queues::yunikorn::none; });
         break;
       case change_kind::queue_changed: all = all || one.more || one.row == no_row; break;
       default: all = true;

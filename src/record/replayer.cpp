@@ -65,8 +65,7 @@ class replayer::replaying {
 
   result<std::optional<replay_difference>> run(std::uint64_t last) {
     if (over_) return std::optional<replay_difference>{};
-    over_ =
-        true;  // unless it goes well: behind an error, or what there was no memory for, the log is another cluster's
+    over_ = true;  // unless it goes well: behind an error, or for want of memory, the log is about another cluster
     auto made = run_on(last);
     if (made && !*made) over_ = false;
     return made;

@@ -103,7 +103,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> set_terminating(pod_id pod, bool preempted = false);
 
   // --- groups, namespaces, priority classes
-  /// O(depth of its tree). Error: a parent below itself, a tree of more than four levels, or one whose groups disagree about what is
+  /// O(groups of its tree). Error: a parent below itself, a tree of more than four levels, or one whose groups disagree about what is
   /// the tree's (malformed, out_of_range).
   result<group_id> add_group(const group_spec& spec);
   /// The id of a group that may be added later: pods and groups can join it now, and wait until add_group says what it is.

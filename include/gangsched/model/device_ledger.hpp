@@ -84,7 +84,7 @@ class GANGSCHED_API device_ledger {
   }
   /// Makes the devices that a reservation has on @p node available, until it is closed; and takes that back.
   void open_reservation(row_t pod, row_t node) { count_devices(pod, node, -1); }
-  void shut_reservation(row_t pod, row_t node) { count_devices(pod, node, +1); }
+  void undo_open_reservation(row_t pod, row_t node) { count_devices(pod, node, +1); }
   /// Lets it hold again what @p taken leaves of @p held, which is all that it has as a whole; null: nothing.
   void close_reservation(row_t pod, row_t node, const device_claim* held, std::span<const device_claim* const> taken);
   /// Chooses devices for the pod, before it is put there, among those of an open reservation. False if they do not suffice.
