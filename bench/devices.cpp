@@ -50,7 +50,7 @@ bool place(cluster& cluster, scheduler& scheduler, const pod_spec& spec, pod_id&
   return bound;
 }
 
-/// devices-topology 1.7: 100 GPUs, arrivals at random moments at the load of all slices, lives with mean 1, 35,000 requests a seed.
+/// 100 GPUs, arrivals at random moments at the load of all slices, lives with mean 1, 35,000 requests a seed.
 void MIGAcceptance(benchmark::State& state) {
   const auto rule = static_cast<mig_rule>(state.range(0));
   const int seeds = static_cast<int>(state.range(1));

@@ -7,7 +7,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace detail {
 
-/// 24 NVLinks, 6 a GPU (devices-topology 3.3).
+/// 24 NVLinks, 6 a GPU (DGX-1 V100, hybrid cube mesh).
 inline constexpr std::array<std::array<std::uint8_t, 8>, 8> dgx1_v100_nvlinks{{{0, 1, 1, 2, 2, 0, 0, 0},
                                                                                {1, 0, 2, 1, 0, 2, 0, 0},
                                                                                {1, 2, 0, 2, 0, 0, 1, 0},

@@ -50,7 +50,7 @@ GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_tabl
   return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], *now_}, waiting);
 }
 
-/// Permit hooks in order (kube-framework 1.3, 1.5): a rejection ends it, waits are collected and the others still asked.
+/// Permit hooks in order (kube-scheduler: RunPermitPlugins): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
   const kernel_table& profile = entities_->profile_of(pod);
   const hook_range hooks = profile.hooks(point::permit);

@@ -5,7 +5,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-/// kube-framework 1.3: unresolvable and error stop, unschedulable is remembered while the others run; node sets are intersected.
+/// RunPreFilterPlugins: unresolvable and error stop, unschedulable is remembered while the others run; node sets are intersected.
 struct pre_filter_outcome {
   std::vector<bool> skipped;
   std::vector<std::string> narrowing;

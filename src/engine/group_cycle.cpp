@@ -66,7 +66,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     if (with_.binding.begin(one.pod, one.score)) with_.holdings.call_older(pods.group[one.pod]);
   }
   // Members above the minimum that did not fit fail one by one, and come back as the group: at once, with its old timestamp,
-  // as long as each cycle places a member (kube-workloads 4, behaviour 17). The cycle that places none may preempt.
+  // as long as each cycle places a member (KEP-4671). The cycle that places none may preempt.
   std::vector<row_t> tried;
   bool kept = true;  // what a permit or bind hook sent back waits for its time
   for (const member_place& one : placed) {

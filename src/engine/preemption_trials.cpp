@@ -26,7 +26,7 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] cluster_view cluster() const override { return cluster_view{*state_}; }
   [[nodiscard]] instant now() const override { return with_->search_->now(); }
 
-  /// Twice if pods of its priority or a higher one are nominated to the node (kube-framework 1.3): with them there, then without.
+  /// Twice if pods of its priority or a higher one are nominated to the node (kube: framework/runtime): with them there, then without.
   [[nodiscard]] status filter(pod_id pod, node_id node) override {
     if (const status said = begin(pod.row); !said.ok()) return said;
     if (const status said = with_->picks_->filter_with_nominated(pod.row, node.row); !said.ok()) return said;

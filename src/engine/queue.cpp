@@ -220,7 +220,7 @@ GANGSCHED_INLINE bool queue::backs_off(const queue_item& it, instant now) const 
 }
 
 GANGSCHED_INLINE instant queue::backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept {
-  // kube-framework 10.2: min(initial · 2^(n−1), max). For kube-scheduler's groups, kube-workloads 5: max · √members.
+  // kube-scheduler, backoff_queue.go: min(initial · 2^(n−1), max). For its groups since 1.37: max · √members.
   if (count == 0 || options_.max_backoff.count() == 0) return no_backoff;
   double most = static_cast<double>(options_.max_backoff.count());
   if (members > 1 && options_.wake == wake_rule::hints) most *= std::sqrt(static_cast<double>(members));

@@ -2,7 +2,7 @@
 
 #include "gangsched/engine/requeue_judge.hpp"
 
-// wake_rule::hints (kube-framework 10.4 to 10.6).
+// wake_rule::hints (KEP-4247; kube-scheduler: isPodWorthRequeuing, backend/queue/scheduling_queue.go).
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t rejectors) {

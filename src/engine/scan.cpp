@@ -128,7 +128,7 @@ GANGSCHED_INLINE void picker::opaque_totals(const class_plan& plan, row_t pod, p
 
 namespace detail {
 
-/// How many feasible nodes are enough (kube-framework 1.6).
+/// How many feasible nodes are enough (kube-scheduler: numFeasibleNodesToFind).
 [[nodiscard]] GANGSCHED_INLINE std::size_t enough(const kernel_table& table, std::size_t nodes) noexcept {
   constexpr std::size_t least = 100;
   if (table.at(point::score).empty()) return 1;  // any will do
@@ -174,7 +174,7 @@ GANGSCHED_INLINE void picker::examine(const class_plan& plan, const std::vector<
 }
 
 /// Without extenders kube-scheduler 1.36 heapifies the feasible nodes as examined, bottom-up; a child moves up only if strictly
-/// greater, the left one unless the right is strictly greater; the root wins (peer-workloads, "The placements themselves").
+/// greater, the left one unless the right is strictly greater; the root wins (newSortedNodeScores, container/heap).
 GANGSCHED_INLINE row_t picker::top_of_heap() {
   buffers_.heap_rows = buffers_.candidates;
   const std::size_t size = buffers_.heap_rows.size();

@@ -382,7 +382,7 @@ GANGSCHED_INLINE void scheduling_queue::give_up(const in_flight_pods::entry* tri
   if (could) queue_.take_out(over.who);
   in_flight_.end_attempt(*tried);
   if (!could || !over.joined) return;
-  // Members that came meanwhile were not in the attempt (kube-workloads, behaviours 20 and 21).
+  // Members that came meanwhile were not in the attempt (kube-scheduler 1.37: pendingPodGroupPods).
   std::vector<row_t> members;
   entities_->each_member(over.who.row, [&](row_t pod) { members.push_back(pod); });
   for (const row_t pod : members) {

@@ -22,7 +22,7 @@ struct counter_names {
     return id;
   }
 
-  /// kube-framework 6.1. @p incoming: as upstream reads the terms of the pod that is being placed: a namespace selector that the
+  /// InterPodAffinity's terms. @p incoming: as upstream reads the terms of the pod that is being placed: a namespace selector that the
   /// empty set of labels satisfies (NotIn and DoesNotExist only) takes in every namespace, unless it is to be as documented.
   model::pod_query query(const pod_affinity_term& term, bool incoming) {
     model::pod_query made_query{term.selector, {}, term.namespace_selector};
@@ -73,7 +73,7 @@ struct counter_names {
     preferred(made.anti_affinity_to_pods, -1);
   }
 
-  /// kube-framework 7.2 and 7.3. A node counts if it has the keys of all constraints of the same kind, but for soft constraints of
+  /// PodTopologySpread. A node counts if it has the keys of all constraints of the same kind, but for soft constraints of
   /// the system's defaults, where a missing label is an empty one.
   spread_rule rule(const topology_spread& one, const std::optional<label_selector>& selector,
                    const std::vector<topology_spread>& all, bool system) {

@@ -7,7 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Levels of a tree of groups, its root's included (kube-workloads 2).
+/// Levels of a tree of groups, its root's included (KEP-6012).
 inline constexpr int most_levels = 4;
 
 GANGSCHED_INLINE int height_of(const model::group_table& groups, row_t row) {

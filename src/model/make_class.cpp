@@ -27,7 +27,7 @@ GANGSCHED_INLINE void add_ports(interner& names, const container& from, std::vec
   }
 }
 
-/// match_label_keys come down to requirements of the selector with the pod's own values (kube-framework 7.1).
+/// match_label_keys come down to requirements of the selector with the pod's own values (podtopologyspread/common.go).
 GANGSCHED_INLINE std::vector<topology_spread> resolved_spread(const pod_spec& spec) {
   std::vector<topology_spread> made = spec.topology_spread_constraints;
   for (topology_spread& one : made) {

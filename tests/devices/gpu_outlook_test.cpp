@@ -47,7 +47,7 @@ double plain_stranding(std::vector<expected_pods> target, std::string_view model
   return kept == 0 ? 0 : sum / all * singles / kept;
 }
 
-/// F_n of devices-topology 6.1, as it is written there; `count` is the popularity, here not normalised.
+/// F_n of FGD (USENIX ATC 2023), as it is written there; `count` is the popularity, here not normalised.
 double plain_fragment(const std::vector<expected_pods>& target, std::string_view model, const gpu_rest& rest) {
   double sum = 0, all = 0;
   for (const expected_pods& one : target) {

@@ -95,7 +95,7 @@ struct enumeration {
   bool operator==(const enumeration&) const = default;
 };
 
-/// Counts as devices-topology 1.3 does: a set is maximal if nothing more fits, a multiset if some maximal set has it.
+/// Counts A100's placements: a set is maximal if nothing more fits, a multiset if some maximal set has it.
 enumeration enumerate(const mig_table& table, const std::vector<mig_profile_index>& profiles) {
   enumeration out;
   std::set<std::vector<mig_profile_index>> multisets, maximal;
@@ -425,7 +425,7 @@ TEST_CASE("a GPU for 4g and 3g is planned with 3g behind", "[devices][mig]") {
 }
 
 TEST_CASE("the least fragmentation admits more than the fullest GPU, and that more than the first", "[devices][mig]") {
-  // 100 GPUs at full load: each arrival, of the uniform mix, stays for up to 420 more (devices-topology 1.7 has .848, .876, .890).
+  // 100 GPUs at full load: each arrival, of the uniform mix, stays for up to 420 more (a separate simulation had .848, .876, .890).
   const mig_table table = mig_table::of(mig_product::a100_40gb);
   const mig_fragmentation frag(table);
   const std::array<mig_profile_index, 5> mix = {named(table, "1g.5gb"), named(table, "2g.10gb"),

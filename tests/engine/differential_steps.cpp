@@ -157,7 +157,7 @@ class writer {
     }
   }
 
-  /// Members of a group have one priority, as Kubernetes demands (kube-workloads 2).
+  /// Members of a group have one priority, as Kubernetes demands (KEP-4671).
   static void share_priority(put_pod& member) { member.spec.priority = 10 * (member.group.back() % 3); }
 
   void new_pod() {

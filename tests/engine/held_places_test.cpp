@@ -1,4 +1,4 @@
-// What YuniKorn does with placeholders (volcano-kai-yunikorn 3.6, cases 9 to 12), with reservations: docs/queues/yunikorn.md#placeholders.
+// What YuniKorn does with placeholders (partition_test.go, application_test.go), with reservations: docs/queues/yunikorn.md#placeholders.
 #include "reservation_pods.hpp"
 
 namespace gangsched::testing::held_places_test {

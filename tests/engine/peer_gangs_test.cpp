@@ -1,6 +1,6 @@
-// What other schedulers for batch work promise of gangs, roles, groups of groups and topology: the cases of their own tests, by the
-// numbers in volcano-kai-yunikorn 1.4 (Volcano) and 2.7 (KAI), and kueue-koordinator-hived 1.10 (Kueue: K), 2.9 (Koordinator: O) and
-// 5 (KubeRay: R).
+// What other schedulers for batch work promise of gangs, roles, groups of groups and topology: the cases of their own tests, with
+// numbers of our own for each project: Volcano's and KAI's plain ones, Kueue's with a K, Koordinator's with an O, and
+// KubeRay's with an R.
 #include "support/inside.hpp"
 #include "world.hpp"
 

@@ -7,7 +7,7 @@
 #include "support/dice.hpp"
 
 // The cases of Kueue's TestFindTopologyAssignments (K18 to K23) and of Koordinator's topology solver (O1 to O5) in
-// kueue-koordinator-hived 1.10 and 2.9, with their numbers.
+// network_topology_solver_test.go, with their numbers.
 namespace gangsched::testing::topology_plan_test {
 
 namespace {

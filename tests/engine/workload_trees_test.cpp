@@ -1,4 +1,4 @@
-// kube-scheduler's pod groups as kube-workloads (b) describes them, by their numbers there: topology, hierarchy, batching.
+// kube-scheduler's pod groups as of 1.37 (KEP-5732, 6012, 5598), behaviours numbered B38 and on: topology, hierarchy, batching.
 #include "support/inside.hpp"
 #include "world.hpp"
 

@@ -1,4 +1,4 @@
-// kube-scheduler's pod groups as kube-workloads (b) describes them, by their numbers there: quorum, order, the cycle. Topology, trees
+// kube-scheduler's pod groups as of 1.37 (KEP-4671), behaviours numbered B1 and on: quorum, order, the cycle. Topology, trees
 // and batching are in workload_trees_test.cpp.
 #include "support/inside.hpp"
 #include "world.hpp"

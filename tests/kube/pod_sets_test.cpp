@@ -128,7 +128,7 @@ TEST_CASE("pods of a Volcano Job that are there are not made again", "[kube][wor
 
 TEST_CASE("a RayCluster is one gang of its head and its workers", "[kube][workloads]") {
   const auto made = [](const std::string& spec) { return fine(ray(spec)); };
-  // R1, R2 and R4 of KubeRay's tests (kueue-koordinator-hived 5).
+  // As KubeRay's tests have it (batchscheduler/volcano/volcano_scheduler_test.go).
   const manifests plain = made(head() + workers("replicas: 2"));
   CHECK(gang_in(plain, "r").min_count == 3);
   CHECK(plain.pods.size() == 3);

@@ -230,7 +230,7 @@ TEST_CASE("sums beyond 64 bits are refused", "[model][requests]") {
 
 namespace {
 
-// kube-framework 3.1 for one resource, in nanos, as plainly as it can be written.
+// PodRequests (k8s.io/component-helpers/resource) for one resource, in nanos, as plainly as it can be written.
 struct reference {
   const pod_spec& spec;
   std::string name;

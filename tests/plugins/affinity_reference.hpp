@@ -11,7 +11,7 @@
 #include "gangsched/model/node_selector.hpp"
 #include "support/inside.hpp"
 
-/// The rules of InterPodAffinity and PodTopologySpread as upstream computes them (kube-framework 6 and 7): every pod on every node,
+/// The rules of InterPodAffinity and PodTopologySpread as upstream computes them: every pod on every node,
 /// every time, with maps. No counters.
 namespace gangsched::testing {
 

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/inside.hpp"
 
-// The policies of the FGD experiment against their formulas (devices-topology 6.2), written down here in floating point.
+// The policies of the FGD experiment against their formulas (its simulator's pkg/simulator/plugin), written down here in floating point.
 namespace gangsched::testing::gpu_policies_test {
 
 namespace {

@@ -46,7 +46,7 @@ class everything {
     for (const std::size_t what : of.members) ++left_[what];
   }
   [[nodiscard]] bool possible() { return from(0); }
-  /// As kube-scheduler's filters judge one pod after another (kube-framework 3 and 6).
+  /// As kube-scheduler's filters judge one pod after another.
   [[nodiscard]] bool may_be(std::size_t what, std::size_t where) const {
     const kind& one = of_.kinds[what];
     int used = 0;

@@ -7,7 +7,7 @@
 #include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
-// Placeholders. Cases by number are those of the list of behaviours that YuniKorn's own tests have (3.6).
+// Placeholders. The cases are those of YuniKorn's own tests (pkg/scheduler), with numbers of ours.
 namespace gangsched::testing::yunikorn_gang_test {
 
 using namespace gangsched::queues;

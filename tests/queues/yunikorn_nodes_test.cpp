@@ -9,7 +9,7 @@
 #include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
-// Nodes, reservations and back-off. Cases by number are those of the list of behaviours that YuniKorn's own tests have (3.6).
+// Nodes, reservations and back-off. The cases are those of YuniKorn's own tests (pkg/scheduler), with numbers of ours.
 namespace gangsched::testing::yunikorn_nodes_test {
 
 using namespace gangsched::queues;

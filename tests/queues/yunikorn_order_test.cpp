@@ -8,7 +8,7 @@
 #include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
-// Cases by number are those of the list of behaviours that YuniKorn's own tests have (3.6); those that are not here are recorded.
+// The cases are those of YuniKorn's own tests (pkg/scheduler), with numbers of ours; those that are not here are recorded.
 namespace gangsched::testing::yunikorn_order_test {
 
 using namespace gangsched::queues;

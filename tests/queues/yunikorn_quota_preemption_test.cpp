@@ -8,7 +8,7 @@
 #include "queues/yunikorn_units.hpp"
 #include "support/catch.hpp"
 
-// Cases by number are those of the list of behaviours that YuniKorn's own tests have (3.6).
+// The cases are those of YuniKorn's own tests (pkg/scheduler), with numbers of ours.
 namespace gangsched::testing::yunikorn_quota_preemption_test {
 
 using namespace gangsched::queues;

@@ -224,7 +224,7 @@ std::optional<std::string> referee::check_turn(const entity& who, instant now) {
   return std::nullopt;
 }
 
-// kube-framework 10.2.
+// kube-scheduler: calculateBackoffDuration, backend/queue/backoff_queue.go.
 void referee::come_back(const entity& who, instant now, bool error) {
   item& its = queue_[who];
   // Members that fail together are one failure.
@@ -369,7 +369,7 @@ std::vector<verdict> referee::attempt_pod(pod_id id, instant now, std::uint64_t 
 std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint64_t numbered) {
   std::vector<verdict> said;
   const entity who{{}, id};
-  // kube-workloads, behaviour 19: members have their group's priority, or nobody is tried.
+  // kube-scheduler, schedule_one_podgroup.go: members have their group's priority, or nobody is tried.
   const group& its = world_.groups.at(id);
   const std::vector<const pod*> all = world_.members(id);
   if (its.spec.priority &&
@@ -389,7 +389,8 @@ std::vector<verdict> referee::attempt_group(group_id id, instant now, std::uint6
   if (answer.stands) queue_[who].failures = 0;
   for (const auto& [pod, where] : answer.placed) said.push_back(settle(pod, where, now));
   for (const pod_id& pod : answer.left) said.push_back({"reject", pod});
-  if (answer.stands && !answer.left.empty()) {  // at once, with its old timestamp (kube-workloads, behaviour 17)
+  if (answer.stands &&
+      !answer.left.empty()) {  // at once, with its old timestamp (scheduling_queue.go: preserveTimestamp)
     queue_[who].in = true;
     queue_[who].standing = standing::fresh;
   }

@@ -6,7 +6,7 @@
 namespace reference {
 namespace {
 
-// 1.7
+// GetZoneKey (k8s.io/component-helpers/node/topology)
 std::string zone_of(const node_spec& node) {
   const auto label = [&](const char* beta, const char* now) {
     for (const char* key : {beta, now}) {
@@ -40,7 +40,7 @@ node_word filter_all(const world& in, const pod& what, row_t where, const option
   return {};
 }
 
-// 1.3: with the nominated pods of equal or higher priority first, then without any.
+// RunFilterPluginsWithNominatedPods: with the nominated pods of equal or higher priority first, then without any.
 node_word filter_node(const world& in, const pod& what, row_t where, const options& with) {
   const std::vector<const pod*> there = in.pods_on(where);
   std::vector<const pod*> expected = there;
@@ -62,7 +62,7 @@ std::string join(const std::vector<std::string>& all) {
   return text;
 }
 
-// 1.5, FitError
+// FitError
 std::string summary_of(const outlook& seen) {
   std::map<std::string, int> counts;
   for (const auto& [row, word] : seen.nodes) {
@@ -75,7 +75,7 @@ std::string summary_of(const outlook& seen) {
   return "0/" + std::to_string(seen.nodes.size()) + " nodes are available:" + tail;
 }
 
-// 1.6: how many feasible nodes are enough.
+// numFeasibleNodesToFind: how many feasible nodes are enough.
 std::size_t enough(int percentage, std::size_t nodes) {
   if (nodes < 100 || percentage >= 100) return nodes;
   const int n = static_cast<int>(nodes);
@@ -269,7 +269,7 @@ outlook filter_nodes(const world& in, pod_id id, const options& with) {
     seen.nodes[row] = filter_node(in, what, row, with);
     if (seen.nodes[row].code == code::success) seen.feasible.push_back(row);
   }
-  // 1.6: the node the pod is nominated to, if it passes, is the only one.
+  // findNodesThatFitPod: the node the pod is nominated to, if it passes, is the only one.
   if (std::find(seen.feasible.begin(), seen.feasible.end(), what.nominated) != seen.feasible.end()) {
     seen.feasible = {what.nominated};
     seen.examined = false;
@@ -295,7 +295,7 @@ row_t choose_among(const world& in, const outlook& seen, const options& with, st
           [&](auto&& visit) { std::for_each(seen.best.begin(), seen.best.end(), visit); });
     case gangsched::tie_rule::kube_heap: break;
   }
-  // peer-workloads, last section but one: heapify over the feasible nodes as examined; the root wins.
+  // newSortedNodeScores of 1.36: heapify over the feasible nodes as examined; the root wins.
   std::vector<row_t> heap = seen.feasible;
   const auto total = [&](std::size_t i) { return seen.nodes.at(heap[i]).total; };
   for (std::size_t top = heap.size() / 2; top-- > 0;) {
@@ -314,7 +314,7 @@ choice choose(const world& in, pod_id what, const options& with, std::uint64_t d
   outlook seen = filter_nodes(in, what, with);
   std::size_t start = in.start;
   if (with.in_order() && seen.examined) {
-    // 1.6: one worker goes round the nodes from where the last cycle stopped, until it has enough.
+    // findNodesThatPassFilters: one worker goes round the nodes from where the last cycle stopped, until it has enough.
     std::vector<row_t> list = snapshot_order(in);
     const std::size_t all = list.size();
     std::erase_if(list, [&](row_t row) {

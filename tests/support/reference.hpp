@@ -11,7 +11,7 @@
 #include "gangsched/model/spec.hpp"
 
 /// A scheduler as naive as can be, to compare the real one with: plain specs in maps, everything computed anew at every question,
-/// straight from the rules (kube-framework 1, 3-5, 9; kube-workloads 3, 4; kueue-koordinator-hived 2.8). It shares no code with the
+/// straight from the rules (of kube-scheduler and its plugins, KEP-4671, and Koordinator's scores). It shares no code with the
 /// library but specs, quantities, status codes and the published formula for ties; tests/engine/reference_test.cpp reads its
 /// includes.
 namespace reference {
@@ -35,7 +35,7 @@ using amounts = std::map<std::string, std::int64_t>;
 /// The amount of @p name, 0 if there is none.
 [[nodiscard]] std::int64_t amount_of(const amounts& all, const std::string& name);
 
-/// What a pod asks for: for filters (3.1), for the Fit scorers (3.4), and what it adds to a node's cpu and memory with defaults.
+/// What a pod asks for: for filters, for the Fit scorers, and what it adds to a node's cpu and memory with defaults.
 struct asks {
   amounts filter;
   amounts score;
@@ -84,7 +84,7 @@ struct world {
   std::uint64_t joined = 0;
   std::uint64_t arrivals = 0;
   std::uint64_t group_arrivals = 0;
-  std::size_t start = 0;  ///< in snapshot order: the node to examine first (1.6)
+  std::size_t start = 0;  ///< in snapshot order: the node to examine first (nextStartNodeIndex)
 
   void put_node(node_id id, const node_spec& spec);
   /// The pods bound there go with it; what was assumed there is pending again. Both are returned.

@@ -1,4 +1,4 @@
-// The plugins' rules, one function each, as the reference texts have them (sections are kube-framework's).
+// The plugins' rules, one function each, as upstream has them.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 using gangsched::taint_effect;
 using exact_sums = std::map<std::string, quantity>;
 
-// 3.2: once per sum, away from zero.
+// NodeInfo's Resource: once per sum, away from zero.
 std::int64_t rounded_up(const std::string& resource, const quantity& amount) {
   const quantity::nanos_t unit = resource == "cpu" ? 1'000'000 : 1'000'000'000;
   return static_cast<std::int64_t>((amount.nanos() + unit - 1) / unit);
@@ -51,7 +51,7 @@ bool has_pod_level(const pod_spec& spec) {
                                        [](const auto& r) { return is_pod_level(r.first); });
 }
 
-// 3.1, PodRequests.
+// PodRequests (k8s.io/component-helpers/resource).
 exact_sums pod_requests(const pod_spec& spec, bool pod_level, bool default_cpu, bool default_memory) {
   exact_sums total, sidecars, peak;
   for (const auto& one : spec.containers) add(total, requests_of(one, default_cpu, default_memory));
@@ -83,7 +83,7 @@ amounts integers(const exact_sums& sums) {
   return made;
 }
 
-// 5 and 11.2: signed decimal 64-bit integers.
+// Gt and Lt of node selectors: signed decimal 64-bit integers.
 std::optional<std::int64_t> number(const std::string& text) {
   std::size_t at = 0;
   const bool minus = !text.empty() && text[0] == '-';
@@ -184,7 +184,7 @@ std::int64_t share(strategy how, std::int64_t wanted, std::int64_t capacity) {
   return wanted > capacity ? 0 : (capacity - wanted) * 100 / capacity;
 }
 
-// What a node would have in use of a resource with the pod there, as the Fit scorers count (3.4).
+// What a node would have in use of a resource with the pod there, as the Fit scorers count.
 std::int64_t with_defaults(const std::string& name, const pod& what, const usage& used) {
   const std::int64_t there = name == "cpu"      ? used.placed_cpu
                              : name == "memory" ? used.placed_memory
@@ -192,7 +192,7 @@ std::int64_t with_defaults(const std::string& name, const pod& what, const usage
   return there + amount_of(what.wants.score, name);
 }
 
-// 3.4
+// NodeResourcesFit's strategies
 std::int64_t fit_score(const plugin& rule, const amounts& allocatable, const pod& what, const usage& used) {
   std::int64_t sum = 0, weights = 0;
   for (const weighted_resource& r : rule.resources) {
@@ -214,7 +214,7 @@ std::int64_t fit_score(const plugin& rule, const amounts& allocatable, const pod
   return sum / weights;
 }
 
-// 3.5
+// NodeResourcesBalancedAllocation
 std::int64_t balance(const plugin& rule, const amounts& allocatable, const pod& what, const usage& used,
                      bool with_pod) {
   std::vector<double> fractions;
@@ -239,7 +239,7 @@ std::int64_t balance(const plugin& rule, const amounts& allocatable, const pod& 
   return static_cast<std::int64_t>((1 - deviation) * 100);
 }
 
-// kueue-koordinator-hived 2.8
+// Koordinator's scores: NodeResourcesFitPlus, ScarceResourceAvoidance
 std::int64_t fit_plus(const plugin& rule, const amounts& allocatable, const pod& what, const usage& used) {
   std::int64_t sum = 0, weights = 0;
   for (const weighted_resource& r : rule.resources) {
@@ -259,7 +259,7 @@ std::int64_t scarce_avoidance(const plugin& rule, const amounts& allocatable, co
   return unasked == 0 || scarce == 0 ? 100 : (unasked - scarce) * 100 / unasked;
 }
 
-// 4
+// ImageLocality
 std::int64_t image_locality(const world& in, const node_spec& node, const pod_spec& pod) {
   constexpr std::int64_t mib = 1024 * 1024;
   const auto size_on = [](const node_spec& on, const std::string& image) -> std::int64_t {
@@ -288,7 +288,7 @@ std::int64_t image_locality(const world& in, const node_spec& node, const pod_sp
   return containers == 0 ? 0 : 100 * (std::clamp(sum, least, most) - least) / (most - least);
 }
 
-// 3.6
+// helper.DefaultNormalizeScore
 void normalize(std::vector<std::int64_t>& scores, bool reverse) {
   std::int64_t most = 0;
   for (const std::int64_t s : scores) most = std::max(most, s);

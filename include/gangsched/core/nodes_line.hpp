@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// kube-framework 1.5: "0/N nodes are available: " and the reasons, each with its count, sorted as strings.
+/// kube-scheduler's FitError: "0/N nodes are available: " and the reasons, each with its count, sorted as strings.
 [[nodiscard]] inline std::string nodes_line(std::size_t feasible, std::size_t nodes, std::vector<std::string> parts) {
   if (nodes == 0) return "no nodes available to schedule pods";
   std::sort(parts.begin(), parts.end());

@@ -47,7 +47,7 @@ enum class share_rule : std::uint8_t {
   first,     ///< the lowest index
 };
 
-/// Which GPU and start a MIG instance gets (devices-topology 1.7).
+/// Which GPU and start a MIG instance gets.
 enum class mig_rule : std::uint8_t {
   fragmentation,  ///< what leaves the most for instances to come, then the GPU that most pods share, then the lowest index
   best_fit,       ///< the GPU with the least free slices, HAMi's rule for the start

@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// What a GPU with so many thousandths left (the index, 0 to 1000) is worth to the pods that are expected.
 using bid_values = std::vector<std::int32_t>;
 
-/// By a linear program (devices-topology 6.7): patterns of shares, and of whole GPUs, are cut from @p gpus GPUs so that as much as
+/// By a linear program: patterns of shares, and of whole GPUs, are cut from @p gpus GPUs so that as much as
 /// possible is in use when the expected demand fills all of them; the duals say what the room that a size takes is worth, and a
 /// knapsack over them what room is worth. Column generation on a grid of 10 thousandths. O(iterations · sizes²), milliseconds.
 [[nodiscard]] GANGSCHED_API bid_values bid_for_shares(std::span<const expected_pods> expected, std::int64_t gpus);

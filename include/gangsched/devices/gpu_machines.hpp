@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Machines whose inside is known (devices-topology 3.3, 3.4, 3.6), so that hosts and tests need not write matrices.
+/// Machines whose inside is known, so that hosts and tests need not write matrices.
 enum class gpu_machine : unsigned char {
   dgx1_p100,      ///< 8 GPUs, hybrid cube mesh of single NVLinks
   dgx1_v100,      ///< 8 GPUs, hybrid cube mesh of one and two NVLinks

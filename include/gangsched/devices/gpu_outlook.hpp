@@ -8,7 +8,7 @@
 
 #include "gangsched/devices/device_fit.hpp"
 
-/// What is left of a node, measured by what is expected to come: the measure of FGD (USENIX ATC 2023; devices-topology 6.1), and
+/// What is left of a node, measured by what is expected to come: the measure of FGD (USENIX ATC 2023), and
 /// prices by which placements are compared beyond it (docs/packing.md).
 namespace gangsched::inline GANGSCHED_ABI {
 
@@ -86,7 +86,7 @@ class GANGSCHED_API gpu_outlook {
 
   /// A model's number; models that no line names share one.
   [[nodiscard]] std::size_t model(std::string_view name) const noexcept;
-  /// F_n of devices-topology 6.1: what of the idle GPUs pods of the target could not use, on average.
+  /// F_n of FGD: what of the idle GPUs pods of the target could not use, on average.
   /// O(sizes · GPUs + log lines).
   [[nodiscard]] std::int64_t fragment(std::size_t model, const gpu_rest& rest) const noexcept;
 
@@ -123,7 +123,7 @@ class GANGSCHED_API gpu_outlook {
 };
 
 /// How scarce each model is: the demand of lines that name models, scaled so that all of @p expected fills @p supply, spread over the
-/// models they allow so that the fullest is as empty as can be; in thousandths of what there is of the model (devices-topology 6.7).
+/// models they allow so that the fullest is as empty as can be; in thousandths of what there is of the model.
 struct gpu_supply {
   std::string model;
   std::int64_t gpus = 0;

@@ -20,7 +20,7 @@ enum class gpu_partition_policy : unsigned char {
   prefer,  ///< when no partition of the size is free
 };
 
-/// The partitions that the fabric manager allows (kueue-koordinator-hived 2.5, devices-topology 3.4). Immutable.
+/// The partitions that the fabric manager allows (Koordinator's partition tables). Immutable.
 class GANGSCHED_API gpu_partition_table {
  public:
   /// Errors, object "GPU partitions": not 1 … 16 GPUs; and for "partitions[3].gpus" no GPU, a GPU that is not there, or GPUs that

@@ -8,7 +8,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
 
-// How the GPUs of one node are connected, and which of the free ones to hand out together (devices-topology 3).
+// How the GPUs of one node are connected, and which of the free ones to hand out together (`nvidia-smi topo -m`, go-gpuallocator).
 
 namespace gangsched::inline GANGSCHED_ABI {
 

@@ -13,7 +13,7 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
 
-// NVIDIA's Multi-Instance GPU: which instances fit into a GPU, where, and what they leave for others (devices-topology 1).
+// NVIDIA's Multi-Instance GPU: which instances fit into a GPU, where, and what they leave for others (NVIDIA's MIG user guide).
 // A GPU is a mask of its memory slices. An instance takes `memory_slices` of them from a start that its profile allows; the
 // budget of compute slices holds by itself, because the starts allow no more.
 
@@ -196,7 +196,7 @@ class GANGSCHED_API mig_table {
   std::vector<std::uint8_t> fits_, disjoint_;  // by at(profile, mask)
 };
 
-/// How much of a GPU's free memory the requests to come cannot use (FGD's measure on slices, devices-topology 1.7):
+/// How much of a GPU's free memory the requests to come cannot use (FGD's measure on slices):
 /// F(mask) = Σ_p weight_p · (free slices − size_p · max_disjoint(mask, p)), in slices × the sum of weights. Integers, 2 KiB.
 /// Between GPUs and starts, the least growth of F is the best: compare delta()s of GPUs with the same weights.
 class GANGSCHED_API mig_fragmentation {
@@ -206,7 +206,7 @@ class GANGSCHED_API mig_fragmentation {
   /// @p weights: how often each profile of the table is asked for, 0 … 1'000'000 each, not all of them 0; their scale does not
   /// matter. Errors, object "MIG fragmentation of <table>": their number is not that of the profiles; a weight out of range.
   static result<mig_fragmentation> make(const mig_table& table, std::span<const std::int64_t> weights);
-  /// 1 for the smallest profile of each number of compute slices, 0 for others: the uniform mix of devices-topology 1.7.
+  /// 1 for the smallest profile of each number of compute slices, 0 for others: a uniform mix.
   [[nodiscard]] static std::vector<std::int64_t> default_weights(const mig_table& table);
 
   [[nodiscard]] std::int64_t operator()(std::uint8_t mask) const noexcept { return values_[mask]; }

@@ -20,7 +20,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What follows on a reservation (kube-framework 1.5): permit hooks, waiting for them, pre_bind and bind hooks, the host's answer; and how
+/// What follows on a reservation (bindingCycle): permit hooks, waiting for them, pre_bind and bind hooks, the host's answer; and how
 /// reservations end otherwise: timed out, rejected, preempted, failed.
 class GANGSCHED_API binding_cycle {
  public:
@@ -56,7 +56,7 @@ class GANGSCHED_API binding_cycle {
   void preempt(pod_id victim, const char* reason, entity for_whom);
   /// Whether victims that were to make room for it run still, and have notice.
   [[nodiscard]] bool awaits_victims(entity who) const { return notices_.in_use() && notices_.awaits(who); }
-  /// Waiting members of a strict gang that never had its minimum give their nodes back when a member failed (kueue-koordinator-hived 2.1).
+  /// Waiting members of a strict gang that never had its minimum give their nodes back when a member failed (Koordinator's Strict mode).
   void revoke_strict_gang(row_t group);
 
   // The host's answers.

@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// A group's scheduling cycle (kube-workloads 4), from the queue to its members' reservations or its rejection. `group_search` finds the
+/// A group's scheduling cycle (KEP-4671), from the queue to its members' reservations or its rejection. `group_search` finds the
 /// places. Has no state of its own.
 class GANGSCHED_API group_cycle {
  public:

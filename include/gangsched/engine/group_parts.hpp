@@ -34,7 +34,7 @@ struct group_room {
   std::uint64_t members = 0;  ///< that have to find a node, at least
 };
 
-/// What a group's attempt consists of (kube-workloads 4): who of its members is tried, in which order, and in which runs that share a
+/// What a group's attempt consists of (KEP-4671): who of its members is tried, in which order, and in which runs that share a
 /// domain.
 class GANGSCHED_API group_parts {
  public:
@@ -61,7 +61,7 @@ class GANGSCHED_API group_parts {
   /// Cuts the members into the slices that the group's topology asks for. The members of a slice are neighbours in rank, then in
   /// age. Slices are placed in this order: first those with a member that a minimum by role needs, then by their highest priority.
   void cut(group_part& whole) const;
-  /// What the groups and pods of a tree have to agree on, running ones included, and do not (kube-workloads 4, behaviour 19). O(members).
+  /// What the groups and pods of a tree have to agree on, running ones included, and do not (schedule_one_podgroup.go). O(members).
   [[nodiscard]] status disagreement(row_t root) const;
 
  private:

@@ -58,7 +58,7 @@ struct search_effort {
   bool own_lacks = false;           ///< each member that finds none is to hear why, which takes its words
 };
 
-/// Finding places for a group (kube-workloads 4, 7): for each part the placements inside those of the part above it; in each the members
+/// Finding places for a group (KEP-4671, KEP-5732): for each part the placements inside those of the part above it; in each the members
 /// one after another, or the parts below; the best one stays. Everything is tried in transactions, and nothing of a failed attempt is left.
 class GANGSCHED_API group_search {
  public:

@@ -12,7 +12,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Attempts of the host's that are under way, and the events since the first of them began (kube-framework 10.6).
+/// Attempts of the host's that are under way, and the events since the first of them began (inFlightEvents, active_queue.go).
 /// An attempt is judged by these events when it comes back, since only then it is known which plugins rejected it.
 class GANGSCHED_API in_flight_pods {
  public:

@@ -17,8 +17,8 @@ class picker;
 }
 
 /// Puts the other pods that are nominated to a node, and keep their room from a pod (keeps_room_from), on the node
-/// for as long as this lives. Filters are asked with them and without them, and must pass both times (kube-framework
-/// 1.3): room that victims leave is kept for their preemptor, and no pod relies on one that may never come.
+/// for as long as this lives. Filters are asked with them and without them, and must pass both times, as in
+/// RunFilterPluginsWithNominatedPods: room that victims leave is kept for their preemptor, and no pod relies on one that may never come.
 ///
 /// A node that is reserved from some time on (`pod_times::reserved_from`) is judged as it will be then: with
 /// pods that will have come by then, without pods that are expected to have ended, and not at all if the pod

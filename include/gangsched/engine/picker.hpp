@@ -39,7 +39,7 @@ class GANGSCHED_API picker {
   }
 
   /// The best node for @p pod, among @p within (ascending rows) if given; the one that it is nominated to, if that will do
-  /// (kube-framework 1.6). O(groups) from the index, O(candidates · hooks) scanning;
+  /// (kube-scheduler: schedulePod). O(groups) from the index, O(candidates · hooks) scanning;
   /// and O(hooks) for each node that it could have, were it not for pods nominated there.
   picked pick(row_t pod, const std::vector<row_t>* within = nullptr);
   /// What each pick changes for those after it: the number of the next decision, and the node to begin with. A trial puts it back,

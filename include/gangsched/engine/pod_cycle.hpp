@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// A pod's scheduling cycle (kube-framework 1.3), from the queue to its reservation or its rejection. Has no state of its own.
+/// A pod's scheduling cycle (schedule_one.go), from the queue to its reservation or its rejection. Has no state of its own.
 class GANGSCHED_API pod_cycle {
  public:
   pod_cycle(const cycle_parts& with, picker& picks) noexcept : with_(with), picks_(&picks) {}

@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Whom pre_enqueue hooks keep out of the queue (kube-framework 1.1): a pod by its own hooks, and while its group is expected; a group
+/// Whom pre_enqueue hooks keep out of the queue (runPreEnqueuePlugins): a pod by its own hooks, and while its group is expected; a group
 /// while any member is kept out, or, as in Kubernetes 1.36, every one.
 class GANGSCHED_API pre_enqueue_gates {
  public:

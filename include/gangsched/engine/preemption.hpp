@@ -45,7 +45,7 @@ struct preemption_result {
   void add_moves_to(decision_list& decisions) const;
 };
 
-/// Makes room for pods and groups that find no node (kube-framework 1.3, kube-workloads 6): asks post_filter and group_preempt hooks, and
+/// Makes room for pods and groups that find no node (PostFilter, KEP-5710): asks post_filter and group_preempt hooks, and
 /// turns what they say into nominations and victims.
 class GANGSCHED_API preemption final : public member_preemption {
  public:

@@ -21,7 +21,7 @@ struct rejection {
   [[nodiscard]] bool empty() const noexcept { return all() == 0; }
 };
 
-/// What becomes of an unschedulable pod by an event (kube-framework 10.4). The later ones are the stronger ones.
+/// What becomes of an unschedulable pod by an event (queueingStrategy). The later ones are the stronger ones.
 enum class queueing_strategy : std::uint8_t { skip, after_backoff, immediately };
 
 /// An event as hooks see it, and which plugins it concerns.

@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Gangs some of whose members still run although too few are left (`gang::stale_after`; volcano-kai-yunikorn 2, stalegangeviction).
+/// Gangs some of whose members still run although too few are left (`gang::stale_after`; KAI's action stalegangeviction).
 class GANGSCHED_API stale_gangs {
  public:
   stale_gangs(const model::cluster_state& state, const entity_view& entities) noexcept

@@ -7,7 +7,7 @@
 #include "gangsched/model/group_spec.hpp"
 
 /// How many of a group's alike members go into each domain of a topology, so that few domains are touched and what has to be together
-/// is: Kueue's topology-aware scheduling (kueue-koordinator-hived 1.9) and Koordinator's distribution of offer slots (2.2).
+/// is: Kueue's topology-aware scheduling (tas_flavor_snapshot.go) and Koordinator's offer slots (network_topology_solver.go).
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A domain, or with no level below it a node.

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The pods that permit hooks hold (kube-framework 1.5), in order of reservation: which hooks, and until when; and the groups of which
+/// The pods that permit hooks hold (waiting_pods_map.go), in order of reservation: which hooks, and until when; and the groups of which
 /// something changed, whose members are to be asked about once more.
 class GANGSCHED_API waiting_pods {
  public:

@@ -6,7 +6,7 @@
 
 #include "gangsched/framework/views.hpp"
 
-/// Who goes with a pod that is evicted, and how important that is (kube-workloads 6).
+/// Who goes with a pod that is evicted, and how important that is (KEP-5710).
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// The group that is evicted as a whole when the pod is: the highest one above it with disruption `all`. O(depth).

@@ -208,8 +208,8 @@ class trial {
   [[nodiscard]] virtual cluster_view cluster() const = 0;
   /// What the host said the time is.
   [[nodiscard]] virtual instant now() const = 0;
-  /// The filters' verdict on @p node in the trial, both with the pods that are nominated to it and without them (kube-framework
-  /// 1.3).
+  /// The filters' verdict on @p node in the trial, both with the pods that are nominated to it and without them
+  /// (RunFilterPluginsWithNominatedPods).
   [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;
   /// Whether users are told why making room does not help (`victim_plan::words`): `scheduler_options::count_reasons`.
   [[nodiscard]] virtual bool counts_reasons() const = 0;

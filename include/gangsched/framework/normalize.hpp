@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Which end of the raw scores is the better one.
 enum class better : std::uint8_t { higher, lower };
 
-/// Scales raw scores ≥ 0 to [0, 100] by their maximum, as kube's helper.DefaultNormalizeScore (kube-framework 3.6):
+/// Scales raw scores ≥ 0 to [0, 100] by their maximum, as kube's helper.DefaultNormalizeScore:
 /// 100·s/max, or 100 − 100·s/max; all 0, or all 100, if the maximum is 0.
 inline void normalize(std::span<scored_group> groups, better end) noexcept {
   std::int64_t most = 0;

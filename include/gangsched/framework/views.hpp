@@ -416,7 +416,7 @@ class budget_view {
   explicit budget_view(const model::budget_record& of) noexcept : record_(&of) {}
 
   [[nodiscard]] GANGSCHED_API const pod_disruption_budget_spec& spec() const noexcept;
-  /// Whether it is about the pod (kube-framework 8.3): same namespace, a selector that is not empty, a pod with labels.
+  /// Whether it is about the pod (filterPodsWithPDBViolation): same namespace, a selector that is not empty, a pod with labels.
   [[nodiscard]] GANGSCHED_API bool covers(const pod_info& pod) const;
   /// Whether the budget lists the pod in disruptedPods: then its eviction is counted already.
   [[nodiscard]] GANGSCHED_API bool disrupts(const pod_info& pod) const;

@@ -21,7 +21,7 @@ struct configured_plugin {
   friend bool operator==(const configured_plugin&, const configured_plugin&) = default;
 };
 
-/// One profile, defaulted and expanded as kube-scheduler 1.36 does it (kube-framework 1.2): per point the plugins in
+/// One profile, defaulted and expanded as kube-scheduler 1.36 does it (expandMultiPointPlugins): per point the plugins in
 /// running order, in-tree plugins that the library does not have included.
 struct scheduler_profile {
   std::string scheduler_name = "default-scheduler";

@@ -94,7 +94,7 @@ struct topology_spread {
 
 enum class protocol : std::uint8_t { tcp, udp, sctp };
 
-/// What owns a pod, as far as the default spread constraints read its selector (kube-framework 7.1).
+/// What owns a pod, as far as the default spread constraints read its selector (helper.DefaultSelector).
 enum class controller_kind : std::uint8_t { none, replication_controller, replica_set, stateful_set, daemon_set };
 
 /// The owner reference with controller = true; kinds that are not listed are none.

@@ -38,10 +38,10 @@ struct counter_spec {
   choice_id nodes = every_node;  ///< pods elsewhere do not count
   scope_id scope = 0;
   bool spread = false;  ///< terminating pods do not count; and it knows the least count of a domain
-  bool nobody = false;  ///< a spread constraint with an empty selector: matches pods, counts none (kube-framework 7.2)
+  bool nobody = false;  ///< a spread constraint with an empty selector: matches pods, counts none (PodTopologySpread)
 };
 
-/// Spread constraints that a profile gives to pods without any (kube-framework 7.1). They have no selectors.
+/// Spread constraints that a profile gives to pods without any (PodTopologySpreadArgs). They have no selectors.
 struct spread_defaults {
   std::vector<topology_spread> constraints;
   bool system = false;  ///< defaultingType System: nodes that lack a label take part

@@ -19,7 +19,7 @@ enum class gang_mode : std::uint8_t {
   permit,       ///< members are placed one by one and wait in the permit room until the minimum is there
 };
 
-/// Which members count for the minimum in the permit room (kueue-koordinator-hived 2.1).
+/// Which members count for the minimum in the permit room (Koordinator's match-policy).
 enum class match_policy : std::uint8_t {
   waiting_and_running,  ///< those that have a node, running or not (Kubernetes)
   only_waiting,         ///< those that wait now
@@ -52,7 +52,7 @@ struct gang {
   std::optional<instant> stale_after = {};
 };
 
-/// What goes with a member that is evicted (kube-workloads 6).
+/// What goes with a member that is evicted (KEP-5710).
 enum class disruption_mode : std::uint8_t {
   single,   ///< nobody
   all,      ///< the whole group, and every group below it

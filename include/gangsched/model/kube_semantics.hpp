@@ -15,15 +15,15 @@ enum class kube_release : std::uint8_t {
 /// What kube-scheduler does that its documentation does not say, or that is a defect by its developers' word.
 enum class quirk : std::uint8_t {
   /// A namespace selector of only NotIn and DoesNotExist, in an affinity term of the pod that is placed, takes in every namespace
-  /// (kube-framework 6.1).
+  /// (InterPodAffinity).
   negative_namespace_selectors,
-  /// NodeResourcesFit scores without the pod's own `resources`; its filter honours them (3.4).
+  /// NodeResourcesFit scores without the pod's own `resources`; its filter honours them.
   scores_without_pod_level_requests,
   /// In preemption's trials a port is free once one pod that uses it is removed, even if another one uses it too.
   trials_know_ports_once,
-  /// In these trials, removing a terminating pod lowers the counts of PodTopologySpread, which never included it (7.2).
+  /// In these trials, removing a terminating pod lowers the counts of PodTopologySpread, which never included it.
   trials_count_terminating_pods,
-  /// InterPodAffinity ignores the anti-affinity of nominated pods, unless that of some placed pod is against the pod (1.3, 6.2).
+  /// InterPodAffinity ignores the anti-affinity of nominated pods, unless that of some placed pod is against the pod.
   idle_affinity_filter,
 };
 

@@ -4,7 +4,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whether every requirement of @p selector holds for @p labels (metav1.LabelSelector: kube-framework 11.2). O(requirements · their
+/// Whether every requirement of @p selector holds for @p labels (metav1.LabelSelector). O(requirements · their
 /// values).
 [[nodiscard]] GANGSCHED_API bool matches(const label_selector& selector, const label_map& labels);
 

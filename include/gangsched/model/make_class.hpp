@@ -15,7 +15,7 @@ namespace gangsched::inline GANGSCHED_ABI {
                                                            const integer_resources& resources);
 [[nodiscard]] GANGSCHED_API node_term to_term(interner& names, const node_selector_term& term);
 
-/// kube-framework 4, ImageLocality: ":latest" is appended unless a ':' follows the last '/'.
+/// ImageLocality: ":latest" is appended unless a ':' follows the last '/'.
 [[nodiscard]] GANGSCHED_API std::string normalised_image(std::string_view name);
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -8,7 +8,7 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-/// Node selectors against a node (kube-framework 5). A node is anything with label(symbol), label(string_view), name_symbol(),
+/// Node selectors against a node (kube's NodeAffinity). A node is anything with label(symbol), label(string_view), name_symbol(),
 /// name() and text(symbol): a view that reads labels and name.
 namespace gangsched::inline GANGSCHED_ABI {
 

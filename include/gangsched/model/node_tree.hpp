@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// The order in which kube-scheduler's snapshot lists the nodes (kube-framework 1.7): zones in the order in which they came to be,
+/// The order in which kube-scheduler's snapshot lists the nodes (backend/cache/node_tree.go): zones in the order in which they came to be,
 /// one node of each in turn; within a zone by arrival there. It depends on history: a zone that loses its last node loses its place.
 ///
 /// Zones, and the nodes of each, are linked lists. Who is taken out keeps its own links, by which a roll-back, which goes backwards, puts

@@ -54,7 +54,7 @@ struct toleration_symbols {
   toleration_operator op;
   std::optional<taint_effect> effect;
 
-  /// kube-framework 4: effect equal or unset; key equal or unset; Exists, or Equal and the values are the same.
+  /// Toleration.ToleratesTaint: effect equal or unset; key equal or unset; Exists, or Equal and the values are the same.
   [[nodiscard]] bool tolerates(const taint_symbols& taint) const noexcept {
     return (!effect || *effect == taint.effect) && (!key || key == taint.key) &&
            (op == toleration_operator::exists || value == taint.value);
@@ -84,7 +84,7 @@ struct host_port {
   std::uint16_t port;
   symbol address;
   friend auto operator<=>(const host_port&, const host_port&) = default;
-  /// kube-framework 4, NodePorts: same protocol and port, and the same address or a wildcard on either side.
+  /// NodePorts: same protocol and port, and the same address or a wildcard on either side.
   [[nodiscard]] bool conflicts(const host_port& other) const noexcept {
     return protocol == other.protocol && port == other.port && (address == other.address || !address || !other.address);
   }
@@ -167,9 +167,9 @@ struct pod_class {
   qos_class qos{};       ///< and that of service, never none
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
 
-  std::vector<amount> requests;  ///< PodRequests (kube-framework 3.1) as integers, non-zero ones, by kind
+  std::vector<amount> requests;  ///< PodRequests (component-helpers) as integers, non-zero ones, by kind
   std::vector<amount>
-      score_requests;           ///< the same without pod-level requests, with the defaults for cpu and memory (3.4)
+      score_requests;           ///< the same without pod-level requests, with the defaults for cpu and memory (Fit)
   std::int64_t scored_cpu = 0;  ///< what a placed pod adds to kinds::scored_cpu / scored_memory
   std::int64_t scored_memory = 0;
 

@@ -85,7 +85,7 @@ class GANGSCHED_API pod_counting {
   void name_counters(pod_class& made);
   /// Sets the counters that match the class to @p matched, derives what follows from that, and completes its key. O(matched).
   void match_counters(pod_class& made, std::vector<counter_id> matched) const;
-  /// The selector of a pod's services and controller (kube-framework 7.1, helper.DefaultSelector): the services' selectors that match
+  /// The selector of a pod's services and controller (helper.DefaultSelector): the services' selectors that match
   /// it, and its controller's. Absent if it comes to nothing. O(services).
   [[nodiscard]] std::optional<label_selector> default_selector(symbol ns, const label_map& labels,
                                                                const controller_ref& controller) const;

@@ -12,7 +12,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Integers by resource name: cpu in milli, everything else in whole units.
 using integer_resources = sorted_map<std::int64_t>;
 
-/// What a pod requests, in the three readings kube-scheduler has (kube-framework 3.1, 3.4). Summed exactly, rounded up once.
+/// What a pod requests, in the three readings kube-scheduler has (PodRequests, NodeResourcesFit). Summed exactly, rounded up once.
 struct pod_requests {
   integer_resources requests;  ///< PodRequests: containers, init containers, sidecars, pod-level, overhead
   integer_resources
@@ -22,7 +22,7 @@ struct pod_requests {
   std::int64_t scored_memory = 0;
 };
 
-/// Whether a scheduler counts resource @p name at all (kube-framework 3.2): cpu, memory, ephemeral-storage, pods, extended
+/// Whether a scheduler counts resource @p name at all (IsScalarResourceName): cpu, memory, ephemeral-storage, pods, extended
 /// resources, hugepages-*, attachable-volumes-*, anything with "kubernetes.io/".
 [[nodiscard]] GANGSCHED_API bool is_counted_resource(std::string_view name) noexcept;
 

@@ -8,7 +8,7 @@
 #include "gangsched/core/instant.hpp"
 #include "gangsched/model/affinity_spec.hpp"
 
-/// Reservations as Koordinator has them (its Reservation object; rules: kueue-koordinator-hived 2.7): a pod that holds what it requests for
+/// Reservations as Koordinator has them (its Reservation object and its plugin Reservation): a pod that holds what it requests for
 /// pods that come later, its owners. docs/reservations.md.
 namespace gangsched::inline GANGSCHED_ABI {
 

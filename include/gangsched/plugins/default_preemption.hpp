@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Which pods have to go so that a pod of higher priority fits on a node (kube-framework 8.1 – 8.5).
+/// Which pods have to go so that a pod of higher priority fits on a node (kube's DefaultPreemption).
 ///
 /// Not for a pod that may not preempt, or whose nominated node still waits for a pod that was preempted. Per node that rejected the
 /// pod with unschedulable: take all pods of lower priority off; if it fits then, put back first those that a disruption budget has
@@ -19,7 +19,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// pod still fits. Of the nodes: fewest broken budgets; lowest of the highest victims' priorities; lowest sum of priorities
 /// + 2^31; fewest victims; latest of the earliest starts among the victims of highest priority; lowest row.
 ///
-/// Since 1.37 groups are respected (kube-workloads 6): a member's priority is that of its tree of groups; with a member of a group
+/// Since 1.37 groups are respected (KEP-5710): a member's priority is that of its tree of groups; with a member of a group
 /// whose disruption is `all` the whole group goes, on whatever nodes, and counts when nodes are compared.
 ///
 /// Every node is looked at, as Kubernetes would with minCandidateNodesPercentage 100. What came out for a node is remembered for the
@@ -42,7 +42,7 @@ class default_preemption {
     std::vector<pod_id> victims;
     std::int64_t violations = 0;  ///< victims, or whole groups, that some disruption budget has no room for
   };
-  /// Kubernetes' extender that supports preemption (8.2), as a callback of the host.
+  /// Kubernetes' extender that supports preemption, as a callback of the host.
   struct extender {
     /// May drop candidates, or say that fewer or others on the node have to go. False: it failed.
     std::function<bool(const pod_info&, const cluster_view&, std::vector<candidate>&)> preempt;

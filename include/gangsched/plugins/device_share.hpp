@@ -13,7 +13,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// koord-scheduler 1.7's DeviceShare (kueue-koordinator-hived 2.5; docs/devices.md): where GPUs are shared or whole, and which ones.
+/// koord-scheduler 1.7's DeviceShare (docs/devices.md): where GPUs are shared or whole, and which ones.
 ///
 /// A GPU has 100 hundredths of koordinator.sh/gpu-core and of gpu-memory-ratio, and its bytes of gpu-memory. What names one of the latter
 /// two takes as much of the other, rounded down (⌊ratio·bytes/100⌋, and ⌊bytes/all·100⌋ in floating point); a whole GPU has all three.

@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A part of the decision that the host makes itself: kube-scheduler's HTTP extender as callbacks (kube-framework 1.1, 1.6).
+/// A part of the decision that the host makes itself: kube-scheduler's HTTP extender as callbacks (extender.go).
 ///
 /// Last in the profile, so that it is asked about what the filters leave: all candidates of a cycle at once. Its scores are 0 to 10
 /// and count 10 times the plugin's weight: `weighted{extender{…}, weight}`. With managed resources it is asked about pods that

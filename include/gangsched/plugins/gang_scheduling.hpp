@@ -4,13 +4,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A gang starts with its minimum or not at all (kube-workloads 3).
+/// A gang starts with its minimum or not at all (KEP-4671).
 ///
 /// A gang enters the queue when it has as many members as it needs, including running ones; a tree when enough of the groups right
 /// below its root are ready in that sense; neither before the groups it starts after. In a group cycle 1.37's PlacementFeasible
 /// applies, also to minimums by role. In permit mode, as in 1.35 and 1.36, members that have a node wait until enough have one, then
 /// all are let go at once. Later members go at once, and a member that times out is taken back alone. The match policy says which
-/// members count (kueue-koordinator-hived 2.1); those being deleted do not. A group that moves is not tried before all its members have
+/// members count (Koordinator's match-policy); those being deleted do not. A group that moves is not tried before all its members have
 /// left.
 class gang_scheduling {
  public:

@@ -9,7 +9,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Nodes with the least left after the pod: ⌊100·(1 − ½·((C−c)/128000 + (G−g)/8000))⌋ of milli-CPUs and thousandths of GPUs, stretched
-/// from the worst candidate at 0 to the best at 100 (FGD's BestFit; devices-topology 6.2).
+/// from the worst candidate at 0 to the best at 100 (FGD's BestFit: best_fit_score.go).
 class gpu_best_fit {
  public:
   static constexpr std::string_view name = "GpuBestFit";

@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// Pods of one kind side by side, kinds being shares, one GPU, two GPUs, …: ⌊25·(8000−G)/8000⌋, or 0 if that is less, with G the
 /// thousandths of GPUs that are left, and 75 where the node has only pods of the kind, 50 where it has some, 25 where it has none with
-/// GPUs, else 0; pods without GPUs 0 (FGD's GpuClustering; devices-topology 6.2). O(pods on the node).
+/// GPUs, else 0; pods without GPUs 0 (FGD's gpu_clustering_score.go). O(pods on the node).
 class gpu_clustering {
  public:
   static constexpr std::string_view name = "GpuClustering";

@@ -8,7 +8,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Nodes whose rest points another way than the request: ⌊100·(1 − ½·(C/128000·c/128000 + G/8000·g/8000))⌋, with C, G the milli-CPUs
-/// and thousandths of GPUs that are left, c, g what the pod asks for (FGD's DotProd; devices-topology 6.2).
+/// and thousandths of GPUs that are left, c, g what the pod asks for (FGD's DotProd: dot_product_score.go).
 class gpu_dot_product {
  public:
   static constexpr std::string_view name = "GpuDotProduct";

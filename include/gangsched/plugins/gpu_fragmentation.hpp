@@ -8,7 +8,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// FGD: where the pod adds the least to what pods of a target distribution could not use of the idle GPUs (USENIX ATC 2023;
-/// devices-topology 6.1, 6.2). ⌊100·σ((F − F′)/1000)⌋, σ the logistic function, F and F′ the node's `gpu_outlook::fragment` before and
+/// fgd_score.go). ⌊100·σ((F − F′)/1000)⌋, σ the logistic function, F and F′ the node's `gpu_outlook::fragment` before and
 /// after; of a share the best over the GPUs, which is the one it gets. That the score is coarse is part of the policy: near-equals go to
 /// the first node. O(GPUs · lines of the target).
 class gpu_fragmentation {

@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// First GPUs that are shared already, then idle GPUs of nodes in use, then idle nodes. A node of n idle GPUs: max(33−n, n); one of
 /// whose GPUs u idle ones would be needed: max(50−u, 33); else max(100 − ⌊percent left of the GPUs taken / 10⌋, 50), the tightest first.
-/// Pods without GPUs 0 (FGD's GpuPacking; devices-topology 6.2).
+/// Pods without GPUs 0 (FGD's gpu_packing_score.go).
 class gpu_packing {
  public:
   static constexpr std::string_view name = "GpuPacking";

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Any GPU with room for a share, each as likely; nodes are left to the tie rule (FGD's Random; devices-topology 6.2). What is drawn
+/// Any GPU with room for a share, each as likely; nodes are left to the tie rule (FGD's Random: random_score.go). What is drawn
 /// depends on the seed and on what the node has in use, and on nothing else.
 class gpu_random {
  public:

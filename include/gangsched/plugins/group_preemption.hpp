@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Which pods have to go so that a group fits (kube-workloads 6, workload-aware preemption).
+/// Which pods have to go so that a group fits (KEP-5710, workload-aware preemption).
 ///
 /// Victims are units: the pods of the highest group above a pod with disruption `all`, else the pod. A unit of lower priority than
 /// the group's tree may go; a unit's priority is that of its tree. All of them are taken off, and the group's cycle is run once; if

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The more of the pod's images a node has, the better (kube-framework 4, ImageLocality). Over the images of init containers,
+/// The more of the pod's images a node has, the better (kube's ImageLocality). Over the images of init containers,
 /// containers and image volumes, each as often as it is used: sum = Σ trunc(size · (nodes with it / nodes)) of those the node has;
 /// score = 100 · (sum clamped to [least, most] − least) / (most − least), least = 23 MiB, most = 1000 MiB per init container and
 /// container. The share of the nodes is a double, as in Kubernetes. Not skipped for pods without images: every node gets 0.

@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Pods near, and far from, other pods (kube-framework 6). Terminating pods count.
+/// Pods near, and far from, other pods (kube's InterPodAffinity). Terminating pods count.
 /// Filter: the domains of all required affinity terms hold a pod that matches all of these terms (or no domain does and the pod
 /// matches them itself); no domain of an anti-affinity term holds a pod that matches it; no domain holds a pod whose required
 /// anti-affinity matches this one.

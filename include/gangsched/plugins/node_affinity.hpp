@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// nodeSelector and node affinity (kube-framework 5). Filter: every pair of the selector and one required term; before that one
+/// nodeSelector and node affinity (kube's NodeAffinity). Filter: every pair of the selector and one required term; before that one
 /// required term of the profile's added affinity. Score: the weights of the preferred terms that match, the pod's and the added
 /// ones', as 100·sum/max. Terms that all name their nodes (metadata.name In) narrow the nodes; added ones never do.
 class node_affinity_plugin {

@@ -5,7 +5,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// The host ports a pod wants are free: per protocol and port, the wildcard address conflicts with every address
-/// (kube-framework 4, NodePorts). Ports that a pod wants twice are not compared with each other.
+/// (kube's NodePorts). Ports that a pod wants twice are not compared with each other.
 class node_ports {
  public:
   static constexpr std::string_view name = "NodePorts";

@@ -13,7 +13,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' NodeResourceTopologyMatch (kueue-koordinator-hived 3.3), on the NUMA cells that the host told of; each is a zone
+/// scheduler-plugins' NodeResourceTopologyMatch (pkg/noderesourcetopology), on the NUMA cells that the host told of; each is a zone
 /// with what is left of it: CPUs that nobody has to himself, memory, huge pages, and devices.
 ///
 /// Filter: on nodes with the policy single-numa-node, each container, or under the scope pod the pod, fits into one zone. DynamicResources

@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whether the pod makes a node's use of its resources more even (kube-framework 3.5). With f = min(1, used/capacity) per
+/// Whether the pod makes a node's use of its resources more even. With f = min(1, used/capacity) per
 /// configured resource and their standard deviation, evenness = trunc(100·(1 − deviation)); score = 50 + (50 + evenness with the
 /// pod − evenness without)/2: 75 if nothing changes (up to 1.35: evenness with the pod). Plain requests, pod-level ones included; a pod
 /// that requests none of the resources is not scored. Doubles in Kubernetes' order of operations.

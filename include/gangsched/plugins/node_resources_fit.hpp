@@ -11,14 +11,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Room for a pod's requests, and how much of it is left (kube-framework 3.3, 3.4).
+/// Room for a pod's requests, and how much of it is left (kube's NodeResourcesFit).
 ///
 /// Filter: a slot for the pod, and request ≤ allocatable − used for each resource; unresolvable if one request is larger than the
 /// whole allocatable. Score: Σ s·w / Σ w over the configured resources, without those of capacity 0 and scalars that the pod does
 /// not request; with the 100m/200Mi defaults for cpu and memory, and without pod-level requests (upstream's quirk):
 ///   LeastAllocated s = 100·(capacity − requested)/capacity; MostAllocated s = 100·requested/capacity;
 ///   RequestedToCapacityRatio s = shape(100·requested/capacity), only s > 0 count, and the mean is rounded.
-/// A placement's score is MostAllocated over the sums of all its nodes, whatever the strategy (kube-workloads 7).
+/// A placement's score is MostAllocated over the sums of all its nodes, whatever the strategy (KEP-5732).
 class node_resources_fit {
  public:
   static constexpr std::string_view name = "NodeResourcesFit";

@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Koordinator's NodeResourcesFitPlus (kueue-koordinator-hived 2.8): a strategy of its own for each resource. Score: Σ s·w / Σ w over
+/// Koordinator's NodeResourcesFitPlus: a strategy of its own for each resource. Score: Σ s·w / Σ w over
 /// the configured resources that the pod requests, 100 if there are none; most s = 100·requested/capacity, least s =
 /// 100·(capacity − requested)/capacity; a node without the resource has s = 0. For cpu and memory the 100m/200Mi defaults count, on
 /// the node and in the pod. Sums are Kubernetes' (exact, rounded once; sidecars before init containers), where Koordinator rounds

@@ -6,7 +6,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// A pod goes to a cordoned node only if it tolerates the taint node.kubernetes.io/unschedulable:NoSchedule; the node need not have that
-/// taint (kube-framework 4, NodeUnschedulable).
+/// taint (kube's NodeUnschedulable).
 class node_unschedulable {
  public:
   static constexpr std::string_view name = "NodeUnschedulable";

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Pods spread evenly over domains (kube-framework 7).
+/// Pods spread evenly over domains (kube's PodTopologySpread).
 /// Filter, per hard constraint in order: the node has the key, and count(domain) + self − least <= maxSkew; self is 1 if the selector
 /// matches the pod, least is 0 with fewer than minDomains domains. Domains are those of nodes that have all hard keys and that the
 /// inclusion policies allow; pods are those of the pod's namespace there that are not terminating.

@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// the class's minimum for so many seconds from its start: for ever if negative, and until it has started. If its class does not exist any
 /// more, the pod is no victim at all (upstream: an error, which ends the search on that node).
 ///
-/// Victims are found node by node as by DefaultPreemption and compared as there (kube-framework 8.5), also groups that go as a whole; such
+/// Victims are found node by node as by DefaultPreemption and compared as there, also groups that go as a whole; such
 /// a unit goes only if none of its pods is exempt. Nothing is remembered, because time passes: O(nodes) trials. The end of an exemption
 /// wakes no pod; waiting pods are tried again after five minutes, or when something else helps.
 class preemption_toleration {

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Koordinator's ScarceResourceAvoidance (kueue-koordinator-hived 2.8): pods that need no GPU stay off GPU nodes. With D the resource types
+/// Koordinator's ScarceResourceAvoidance: pods that need no GPU stay off GPU nodes. With D the resource types
 /// that the node has and the pod does not request, and I those of them that are scarce: score = 100·(|D| − |I|)/|D|; 100 if D or I is
 /// empty. Pod slots are no resource type.
 class scarce_resource_avoidance {

@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A pod with scheduling gates stays out of the queue (kube-framework 4, SchedulingGates). kube's text goes on with their names.
+/// A pod with scheduling gates stays out of the queue (kube's SchedulingGates). kube's text goes on with their names.
 class scheduling_gates {
  public:
   static constexpr std::string_view name = "SchedulingGates";

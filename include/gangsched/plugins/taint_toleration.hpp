@@ -7,7 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate. Score: the fewer untolerated PreferNoSchedule taints
-/// the better: 100 − 100·count/max (kube-framework 4, TaintToleration). Scored always: without any such taints every node gets 100.
+/// the better: 100 − 100·count/max (kube's TaintToleration). Scored always: without any such taints every node gets 100.
 class taint_toleration {
  public:
   static constexpr std::string_view name = "TaintToleration";

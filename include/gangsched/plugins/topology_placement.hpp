@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// All members of a group in one domain of a node label (kube-workloads 7, TopologyPlacementGenerator).
+/// All members of a group in one domain of a node label (KEP-5732, TopologyPlacementGenerator).
 ///
 /// One placement per value of the first key of `group_spec::topology.within`, in order of the value; nodes without the label are in
 /// none. Further keys are fallbacks: the placements of each are considered when those of the keys before are not feasible; after the

@@ -38,7 +38,7 @@ class victim_rule {
   virtual void arrange(const cluster_view& /*cluster*/, std::vector<victim_unit>& units) const;
 };
 
-/// Everybody of lower priority: a unit's is that of its tree of groups (kube-workloads 6).
+/// Everybody of lower priority: a unit's is that of its tree of groups (KEP-5710).
 class lower_priority final : public victim_rule {
  public:
   explicit lower_priority(std::int32_t than) noexcept : than_(than) {}

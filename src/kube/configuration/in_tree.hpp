@@ -14,7 +14,7 @@ struct in_tree_plugin {
   bool by_default = true;   ///< without feature gates
 };
 
-/// In the order of the default profile's multiPoint list (kube-framework 2 and 13).
+/// In the order of the default profile's multiPoint list (apis/config/v1/default_plugins.go).
 std::span<const in_tree_plugin> in_tree();
 const in_tree_plugin* find_in_tree(std::string_view name);
 

@@ -154,7 +154,7 @@ void default_pod_requests(pod_spec& spec, const resource_list& limits) {
   spec.resources->insert(limits.begin(), limits.end());
 }
 
-/// Of its conditions the first DisruptionTarget says whether a preemption ends it (kube-framework 8.1), and the first PodScheduled and
+/// Of its conditions the first DisruptionTarget says whether a preemption ends it (DefaultPreemption), and the first PodScheduled and
 /// Initialized since when it is so.
 bool read_conditions(reader& read, const place& of, pod_manifest& out) {
   bool found = false, found_scheduled = false, found_initialized = false;

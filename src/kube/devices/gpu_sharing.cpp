@@ -133,7 +133,7 @@ class sharing_reader {
     }
     return true;
   }
-  /// Of one GPU some thousandths, of several all (devices-topology 2).
+  /// Of one GPU some thousandths, of several all (openb's `gpu-milli`).
   device_request& thousandths(std::int64_t milli, std::int64_t count) {
     device_request& made = add();
     made.count = static_cast<std::int32_t>(count);
@@ -141,7 +141,7 @@ class sharing_reader {
     return made;
   }
 
-  // --- Koordinator (kueue-koordinator-hived 2.5)
+  // --- Koordinator (its plugin DeviceShare)
 
   bool koordinator() {
     constexpr std::int64_t most = 100 * most_gpus;

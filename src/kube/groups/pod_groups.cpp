@@ -126,7 +126,7 @@ bool read_volcano_group(reader& read, const place& of, group_draft& out) {
     return read.ignore(field, w, {});
   });
   std::erase_if(out.sub_groups, [](const sub_group_policy& one) { return one.keys.empty(); });
-  // Volcano counts the tasks only when the whole gang needs at least as many (volcano-kai-yunikorn 1.3).
+  // Volcano counts the tasks only when the whole gang needs at least as many (plugins/gang/gang.go).
   std::int64_t tasks = 0;
   for (const role_minimum& one : policy.roles) tasks += one.min_count;
   if (policy.min_count < tasks) policy.roles.clear();

@@ -7,7 +7,7 @@
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // KubeRay's RayCluster, and what makes one (ray.io/v1): RayJob, RayCronJob and RayService. A head and groups of workers, one gang over
-// all of them (kueue-koordinator-hived 5).
+// all of them (KubeRay: ray-operator/controllers/ray/batchscheduler).
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 

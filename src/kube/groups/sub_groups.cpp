@@ -9,7 +9,7 @@
 
 // Volcano's subGroupPolicy: which sub-groups there are follows from the labels of pods, so that a PodGroup becomes a tree
 // once all pods are known. A sub-group starts with `subGroupSize` members; the whole needs `minSubGroups` of each policy,
-// and `minMember` members in all (volcano-kai-yunikorn 1.3). A tree counts groups at each level: what that cannot say is a
+// and `minMember` members in all (plugins/gang/gang.go). A tree counts groups at each level: what that cannot say is a
 // warning.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {

@@ -128,7 +128,7 @@ bool read_volcano_job(reader& read, const place& of, workload_plan& out, const r
   if (all == 0) return true;
   // As Volcano's admission fills it in.
   const std::int64_t needed = std::max<std::int64_t>(1, least.value_or(0) == 0 ? tasks_need : *least);
-  // Tasks are counted only when the whole gang needs at least as many (volcano-kai-yunikorn 1.3).
+  // Tasks are counted only when the whole gang needs at least as many (plugins/gang/gang.go).
   if (needed < tasks_need)
     for (pod_set& set : out.sets) set.least = 0;
   group_draft made = gang_of(out, needed);

@@ -5,7 +5,7 @@
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // Kubernetes' own groups (scheduling.k8s.io v1alpha1 to v1beta1): PodGroup, CompositePodGroup, and Workload, whose templates
-// they are copied from (kube-workloads 2).
+// they are copied from (KEP-4671, KEP-6012).
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
