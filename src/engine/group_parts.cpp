@@ -63,7 +63,7 @@ GANGSCHED_INLINE void group_part::collect(std::vector<row_t>& out) const {
   for (const group_part& one : parts) one.collect(out);
 }
 
-GANGSCHED_INLINE std::vector<row_t> group_parts::waiting_members(row_t group) const {
+GANGSCHED_INLINE std::vector<row_t> group_parts::unsorted_pending_members(row_t group) const {
   std::vector<row_t> members;
   for (row_t pod = state_->groups.first[group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
     if (entities_->wants_node(pod)) members.push_back(pod);
@@ -74,13 +74,13 @@ GANGSCHED_INLINE std::vector<row_t> group_parts::waiting_members(row_t group) co
 GANGSCHED_INLINE void group_parts::enter(row_t root) {
   if (!entities_->members_enter_singly()) return;
   state_->groups.each_below(root, [&](row_t group) {
-    entered_->enter(group, waiting_members(group));
+    entered_->enter(group, unsorted_pending_members(group));
     return true;
   });
 }
 
 GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bool desired) {
-  std::vector<row_t> members = waiting_members(group);
+  std::vector<row_t> members = unsorted_pending_members(group);
   for (const row_t pod : members) static_cast<void>(state_->class_of(pod));
   const auto priority = [&](row_t pod) { return -std::int64_t{state_->classes[state_->pods.cls[pod]].priority}; };
   const auto order = [&](row_t pod) {

@@ -144,14 +144,14 @@ GANGSCHED_INLINE void scheduling_queue::ask_gate_again(row_t group) {
 GANGSCHED_INLINE void scheduling_queue::count_waiting(row_t pod, row_t group) {
   count_out(pod);
   if (group != no_row && entities_->has_profile(pod))
-    waiting_.add(pod, state_->groups.root(group), state_->groups.rows.room());
+    pending_counts_.add(pod, state_->groups.root(group), state_->groups.rows.room());
 }
 
 GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
-  const row_t root = waiting_.remove(pod);
+  const row_t root = pending_counts_.remove(pod);
   if (root == no_row) return;
   const entity e{root, true};
-  if (!waiting_.any(root)) {
+  if (!pending_counts_.any(root)) {
     queue_.take_out(e);
     unschedulable_.pass_on_group(root);
   } else if (state_->groups.alive(root)) {
@@ -163,7 +163,7 @@ GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
 GANGSCHED_INLINE void scheduling_queue::requeue_members(row_t group) {
   std::vector<row_t> members;
   entities_->each_member(group, [&](row_t pod) {
-    if (entities_->wants_node(pod) && waiting_.counts(pod)) members.push_back(pod);
+    if (entities_->wants_node(pod) && pending_counts_.counts(pod)) members.push_back(pod);
   });
   for (const row_t pod : members) {
     queue_.take_out({pod, false});
@@ -175,7 +175,7 @@ GANGSCHED_INLINE void scheduling_queue::requeue_members(row_t group) {
 GANGSCHED_INLINE void scheduling_queue::requeue_group(row_t group) {
   if (!entities_->cycles_as_group(group)) return;
   const row_t root = state_->groups.root(group);
-  if (!waiting_.any(root)) return;
+  if (!pending_counts_.any(root)) return;
   const entity e{root, true};
   queue_item& item = queue_.item(e);
   if (item.where != place::none) return;
@@ -534,18 +534,18 @@ GANGSCHED_INLINE void scheduling_queue::forget_row(row_t pod) { unschedulable_.c
 GANGSCHED_INLINE void scheduling_queue::start_over() {
   unschedulable_.clear();
   in_flight_.requeue_all();
-  waiting_.clear(state_->pods.rows.count(), state_->groups.rows.count());
+  pending_counts_.clear(state_->pods.rows.count(), state_->groups.rows.count());
   dependents_.look_again();  // whoever waits is queued again
 }
 
 GANGSCHED_INLINE void scheduling_queue::grow() {
   unschedulable_.grow();
-  waiting_.grow(state_->pods.rows.count(), state_->pods.rows.room());
+  pending_counts_.grow(state_->pods.rows.count(), state_->pods.rows.room());
   unschedulable_.follow_classes();
 }
 
 GANGSCHED_INLINE void scheduling_queue::prefetch(row_t pod) const noexcept {
-  const row_t* const known = waiting_.place_of(pod);
+  const row_t* const known = pending_counts_.place_of(pod);
   if (known == nullptr) return;
   queue_.prefetch(pod);
   gangsched::detail::prefetch(known);
@@ -563,7 +563,8 @@ GANGSCHED_INLINE void scheduling_queue::recall() noexcept {
 }
 
 GANGSCHED_INLINE saved_queue scheduling_queue::save(model::cluster_saver& classes, past_saver& past) const {
-  return {queue_.save(), unschedulable_.save(classes), in_flight_.save(past), waiting_.save(), dependents_.save()};
+  return {queue_.save(), unschedulable_.save(classes), in_flight_.save(past), pending_counts_.save(),
+          dependents_.save()};
 }
 
 GANGSCHED_INLINE std::optional<error> scheduling_queue::restore(const saved_queue& from,
@@ -572,7 +573,8 @@ GANGSCHED_INLINE std::optional<error> scheduling_queue::restore(const saved_queu
   if (auto wrong = queue_.restore(from.places)) return wrong;
   if (auto wrong = unschedulable_.restore(from.unschedulable, classes)) return wrong;
   if (auto wrong = in_flight_.restore(from.in_flight, past, by_hints())) return wrong;
-  if (auto wrong = waiting_.restore(from.counted, state_->pods.rows.count(), state_->groups.rows.count())) return wrong;
+  if (auto wrong = pending_counts_.restore(from.counted, state_->pods.rows.count(), state_->groups.rows.count()))
+    return wrong;
   return dependents_.restore(from.dependents);
 }
 

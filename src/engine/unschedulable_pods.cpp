@@ -18,7 +18,7 @@ GANGSCHED_INLINE rejection rejection_by(const kernel_table& profile, const refus
 [[nodiscard]] bool is_current(const model::cluster_state& state, const auto& line) noexcept {
   return line.second.generation == state.classes.generation(line.first);
 }
-[[nodiscard]] inline bool room_ends_backoff(const scheduler_options& options, const waiting_group& one) noexcept {
+[[nodiscard]] inline bool room_ends_backoff(const scheduler_options& options, const unschedulable_group& one) noexcept {
   return options.wake != wake_rule::hints && !one.refused.at_admission && one.rejectors != 0;
 }
 
@@ -29,7 +29,7 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const class_line::entry& one) co
   return item != nullptr && item->where == place::unschedulable && item->ticket == one.ticket;
 }
 
-GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const noexcept {
+GANGSCHED_INLINE bool unschedulable_pods::waits(const unschedulable_group& one) const noexcept {
   const queue_item* item = queue_->find({one.group.row, true});
   if (item == nullptr || !gangsched::detail::names_group(*state_, one.group)) return false;
   return item->where == place::timed || item->where == place::unschedulable ||
@@ -37,7 +37,7 @@ GANGSCHED_INLINE bool unschedulable_pods::waits(const waiting_group& one) const 
 }
 
 /// Of a group that an event helps: whether it backs off still, and the event does not end that. Such a group goes on hearing of events.
-GANGSCHED_INLINE bool unschedulable_pods::still_backs_off(waiting_groups::slot at) {
+GANGSCHED_INLINE bool unschedulable_pods::still_backs_off(unschedulable_groups::slot at) {
   const entity e{groups_[at].group.row, true};
   if (!detail::room_ends_backoff(*options_, groups_[at]) || !queue_->backs_off(queue_->item(e), *now_)) return false;
   if (parts_->may_fit(e.row)) return queue_->end_backoff(e), false;
@@ -81,7 +81,8 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   if (options_->wake == wake_rule::hints) hear(cls, line, pod);
   const auto description = [&](row_t one) { return queue_->describe({one, false}, *queue_->find({one, false})); };
   line.add(
-      {pod, queue_->find({pod, false})->ticket, since}, [&](const waiting_line::entry& one) { return waits(one); },
+      {pod, queue_->find({pod, false})->ticket, since},
+      [&](const unschedulable_line::entry& one) { return waits(one); },
       [&](row_t a, row_t b) { return queue_->sort().prefers(description(a), description(b)); });
   return line;
 }
@@ -107,7 +108,7 @@ GANGSCHED_INLINE bool unschedulable_pods::admits(class_id cls, class_line& line,
   return false;
 }
 
-GANGSCHED_INLINE bool unschedulable_pods::admits(waiting_groups::slot at) {
+GANGSCHED_INLINE bool unschedulable_pods::admits(unschedulable_groups::slot at) {
   const row_t group = groups_[at].group.row;
   const refusal why = admission_->ask({group, true});
   if (!why || why.said.code == code::error) return true;
@@ -116,8 +117,8 @@ GANGSCHED_INLINE bool unschedulable_pods::admits(waiting_groups::slot at) {
 }
 
 /// Those like it would have been told the same.
-GANGSCHED_INLINE void unschedulable_pods::note_refusal(waiting_groups::slot at, const rejection& by) {
-  const auto note = [&](waiting_groups::slot to) {
+GANGSCHED_INLINE void unschedulable_pods::note_refusal(unschedulable_groups::slot at, const rejection& by) {
+  const auto note = [&](unschedulable_groups::slot to) {
     rejection& its = groups_[to].refused;
     if (its.at_admission && (by.unschedulable & ~its.unschedulable) == 0 && (by.pending & ~its.pending) == 0) return;
     its.unschedulable |= by.unschedulable;
@@ -127,7 +128,8 @@ GANGSCHED_INLINE void unschedulable_pods::note_refusal(waiting_groups::slot at, 
   };
   const std::uint64_t kind = groups_[at].kind;
   if (kind == 0) return note(at);
-  for (auto to = groups_.first_of_kind(kind); to != waiting_groups::none; to = groups_.after_of_kind(to)) note(to);
+  for (auto to = groups_.first_of_kind(kind); to != unschedulable_groups::none; to = groups_.after_of_kind(to))
+    note(to);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::wake_up(entity e) {
@@ -182,7 +184,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& 
   unknown_.insert(state_->pods.cls[pod]);
 }
 
-GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
+GANGSCHED_INLINE void unschedulable_pods::collect_classes(unschedulable_group& of) {
   of.classes.clear();
   if (!gangsched::detail::names_group(*state_, of.group)) return;
   entities_->each_member(of.group.row, [&](row_t pod) {
@@ -194,7 +196,7 @@ GANGSCHED_INLINE void unschedulable_pods::collect_classes(waiting_group& of) {
 }
 
 /// It has been parked.
-GANGSCHED_INLINE waiting_groups::slot unschedulable_pods::stand(waiting_group one) {
+GANGSCHED_INLINE unschedulable_groups::slot unschedulable_pods::stand(unschedulable_group one) {
   const queue_item& item = queue_->item({one.group.row, true});
   one.ready = item.ready;
   one.place = queue_->describe({one.group.row, true}, item);
@@ -203,13 +205,13 @@ GANGSCHED_INLINE waiting_groups::slot unschedulable_pods::stand(waiting_group on
 
 GANGSCHED_INLINE void unschedulable_pods::backoff_changed(row_t group) noexcept {
   const auto at = groups_.find(group);
-  if (at != waiting_groups::none) groups_[at].ready = queue_->find({group, true})->ready;
+  if (at != unschedulable_groups::none) groups_[at].ready = queue_->find({group, true})->ready;
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {
-  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors},
-                    state_->log.end(),
-                    reason != nullptr ? reason : ""};
+  unschedulable_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors},
+                          state_->log.end(),
+                          reason != nullptr ? reason : ""};
   collect_classes(one);
   if (rejectors == unknown_rejectors && !one.classes.empty()) {
     std::uint64_t possible = 0;
@@ -223,7 +225,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const refusal& why) {
   if (why.said.code == code::pending) queue_->item({group, true}).ready = no_backoff;
-  waiting_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), {}};
+  unschedulable_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), {}};
   collect_classes(one);
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   one.kind = judge_->kind_of(one);
@@ -236,12 +238,12 @@ GANGSCHED_INLINE void unschedulable_pods::add_hopeless_group(row_t group, const 
 }
 
 GANGSCHED_INLINE void unschedulable_pods::remove_group(row_t group) {
-  if (const auto at = groups_.find(group); at != waiting_groups::none) groups_.remove(at);
+  if (const auto at = groups_.find(group); at != unschedulable_groups::none) groups_.remove(at);
 }
 
 GANGSCHED_INLINE const char* unschedulable_pods::reason_of(group_id group) const noexcept {
   const auto at = groups_.find(group.row);
-  if (at == waiting_groups::none || groups_[at].group != group || groups_[at].reason.empty()) return nullptr;
+  if (at == unschedulable_groups::none || groups_[at].group != group || groups_[at].reason.empty()) return nullptr;
   return groups_[at].reason.c_str();
 }
 
@@ -341,8 +343,8 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
       if (split != own) wake_next({split, woken.position});
     }
   }
-  for (auto at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
-    waiting_group& one = groups_[at];
+  for (auto at = groups_.first(); at != unschedulable_groups::none; at = groups_.after(at)) {
+    unschedulable_group& one = groups_[at];
     collect_classes(one);
     if (one.kind != 0)
       groups_.set_kind(at, gangsched::detail::names_group(*state_, one.group) ? judge_->kind_of(one) : 0,
@@ -358,7 +360,7 @@ GANGSCHED_INLINE help_condition unschedulable_pods::condition_of(const lines::va
   return judge_->condition_of(cls, line.filtered, line.rejectors, line.refusers);
 }
 
-GANGSCHED_INLINE help_condition unschedulable_pods::condition_of(const waiting_group& one) {
+GANGSCHED_INLINE help_condition unschedulable_pods::condition_of(const unschedulable_group& one) {
   if (options_->wake == wake_rule::hints) return {.hears = one.refused.all()};
   if (!waits(one)) return {.anything = true};
   return judge_->condition_of(one, one.filtered, one.refused.all());
@@ -380,7 +382,8 @@ GANGSCHED_INLINE void unschedulable_pods::learn_conditions() {
 GANGSCHED_INLINE void unschedulable_pods::sweep_groups() {
   const change_log& log = state_->log;
   const auto sweep = [&](row_t group) {
-    if (const auto at = groups_.find(group); at != waiting_groups::none && !waits(groups_[at])) groups_.remove(at);
+    if (const auto at = groups_.find(group); at != unschedulable_groups::none && !waits(groups_[at]))
+      groups_.remove(at);
   };
   queue_->each_group_left(sweep);
   if (groups_read_ < log.begin()) groups_.forget_conditions();
@@ -390,7 +393,7 @@ GANGSCHED_INLINE void unschedulable_pods::sweep_groups() {
     if (!record.about_group()) continue;
     sweep(record.row);
     const row_t root = state_->groups.alive(record.row) ? state_->groups.root(record.row) : record.row;
-    if (const auto at = groups_.find(root); at != waiting_groups::none) groups_.forget_condition(at);
+    if (const auto at = groups_.find(root); at != unschedulable_groups::none) groups_.forget_condition(at);
   }
 }
 
@@ -413,8 +416,8 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   }
   for (const class_id cls : helped) wake_line({cls, position});
   sweep_groups();
-  const auto condition = [&](const waiting_group& one) { return condition_of(one); };
-  wake_groups(groups_.candidates(condition, *state_, what), position, [&](const waiting_group& one) {
+  const auto condition = [&](const unschedulable_group& one) { return condition_of(one); };
+  wake_groups(groups_.candidates(condition, *state_, what), position, [&](const unschedulable_group& one) {
     return (one.filtered && judge_->helps(one, record, what)) ||
            (one.refused.at_admission && judge_->concerns(one, one.refused.all(), what));
   });
@@ -428,12 +431,12 @@ GANGSCHED_INLINE void unschedulable_pods::wake_line(const wake& why) {
 
 /// Of the groups @p among, in order, that failed before @p position, those that helps(group) says so of, and of those alike the first.
 template <class Helps>
-void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position,
+void unschedulable_pods::wake_groups(const std::vector<unschedulable_groups::slot>& among, std::uint64_t position,
                                      const Helps& helps) {
   std::vector<std::uint64_t> kinds;
   std::vector<row_t> groups;
   for (const auto at : among) {
-    const waiting_group& one = groups_[at];
+    const unschedulable_group& one = groups_[at];
     if (one.since > position) continue;
     if (one.kind != 0) {
       if (!is_among(one.kind, kinds) && groups_.is_first_alike(at, position) && helps(one)) kinds.push_back(one.kind);
@@ -454,16 +457,16 @@ void unschedulable_pods::wake_groups(const std::vector<waiting_groups::slot>& am
 /// Of those alike that failed before the change, the first in the queue's order; of those that were refused at admission, whose backoff
 /// room does not end, the first that does not back off any more, else the one whose backoff ends first.
 GANGSCHED_INLINE void unschedulable_pods::wake_next_group(const group_wake& why) {
-  auto next = waiting_groups::none;
+  auto next = unschedulable_groups::none;
   instant ready{};
-  for (auto at = groups_.first_to_try(why.kind); at != waiting_groups::none; at = groups_.next_to_try(at)) {
-    const waiting_group& one = groups_[at];
+  for (auto at = groups_.first_to_try(why.kind); at != unschedulable_groups::none; at = groups_.next_to_try(at)) {
+    const unschedulable_group& one = groups_[at];
     const instant its = detail::room_ends_backoff(*options_, one) ? *now_ : std::max(one.ready, *now_);
-    if (one.since > why.position || (next != waiting_groups::none && its >= ready) || !waits(one)) continue;
+    if (one.since > why.position || (next != unschedulable_groups::none && its >= ready) || !waits(one)) continue;
     next = at, ready = its;
     if (ready == *now_) break;
   }
-  if (next == waiting_groups::none || (groups_[next].refused.at_admission && !admits(next)))
+  if (next == unschedulable_groups::none || (groups_[next].refused.at_admission && !admits(next)))
     return;                           // nor would those like it be let in
   if (still_backs_off(next)) return;  // nor is there room for those like it
   const row_t group = groups_[next].group.row;
@@ -478,21 +481,21 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
   if (group >= group_woken_for_.size() || group_woken_for_[group].kind == 0) return;
   const group_wake why = std::exchange(group_woken_for_[group], {});
   const auto its = groups_.last();
-  const bool there = its != waiting_groups::none && groups_[its].group.row == group;
+  const bool there = its != unschedulable_groups::none && groups_[its].group.row == group;
   const std::uint64_t rejectors = there ? groups_[its].rejectors : 0;
-  std::vector<waiting_groups::slot> failed;
-  for (auto at = groups_.first_to_try(why.kind); at != waiting_groups::none; at = groups_.next_to_try(at)) {
+  std::vector<unschedulable_groups::slot> failed;
+  for (auto at = groups_.first_to_try(why.kind); at != unschedulable_groups::none; at = groups_.next_to_try(at)) {
     if (groups_[at].since <= why.position && waits(groups_[at])) failed.push_back(at);
   }
   for (const auto at : failed) {
-    waiting_group& one = groups_[at];
+    unschedulable_group& one = groups_[at];
     if (!one.filtered) one.filtered = true, one.rejectors = rejectors, groups_.forget_condition(at);
     fail_again(at);
   }
 }
 
-GANGSCHED_INLINE void unschedulable_pods::fail_again(waiting_groups::slot at) {
-  waiting_group& one = groups_[at];
+GANGSCHED_INLINE void unschedulable_pods::fail_again(unschedulable_groups::slot at) {
+  unschedulable_group& one = groups_[at];
   const entity e{one.group.row, true};
   queue_->park(e, *now_, one.pending);
   one.since = state_->log.end();
@@ -565,8 +568,8 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
     if (found->second.front == found->second.pods.size()) erase_line(found);
   }
   for (const class_id cls : concerned) wake_line({cls, position});
-  const auto condition = [&](const waiting_group& one) { return condition_of(one); };
-  wake_groups(groups_.candidates(condition, told), position, [&](const waiting_group& one) {
+  const auto condition = [&](const unschedulable_group& one) { return condition_of(one); };
+  wake_groups(groups_.candidates(condition, told), position, [&](const unschedulable_group& one) {
     row_t member = no_row;
     entities_->each_member(one.group.row, [&](row_t pod) {
       if (member == no_row && entities_->wants_node(pod)) member = pod;

@@ -49,9 +49,9 @@ GANGSCHED_INLINE saved_unschedulable unschedulable_pods::save(model::cluster_sav
     saved_wake one{pod, classes.number_of(why.cls), line == numbers.end() ? 0 : line->second, 0, why.position};
     if (one.cls != none || one.line != 0) made.woken.push_back(one);
   }
-  for (auto at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
-    const waiting_group& group = groups_[at];
-    saved_waiting_group& one = made.groups.emplace_back();
+  for (auto at = groups_.first(); at != unschedulable_groups::none; at = groups_.after(at)) {
+    const unschedulable_group& group = groups_[at];
+    saved_unschedulable_group& one = made.groups.emplace_back();
     one.group = group.group;
     for (const auto& [cls, generation] : group.classes) {
       if (const std::uint32_t number = classes.number_of(cls, generation); number != none)
@@ -136,15 +136,15 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::lines() {
 /// Those that are alike are numbered otherwise here.
 GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
   const slots& rows = to_->state_->groups.rows;
-  std::vector<waiting_group> all;
+  std::vector<unschedulable_group> all;
   std::map<std::uint64_t, std::uint64_t> kinds{{0, 0}};
-  const auto find_kind = [&](std::uint64_t kind, const waiting_group& like) {
+  const auto find_kind = [&](std::uint64_t kind, const unschedulable_group& like) {
     if (kinds.contains(kind)) return;
     if (!gangsched::detail::names_group(*to_->state_, like.group)) return;
     if (const std::uint64_t now = to_->judge_->kind_of(like); now != 0) kinds[kind] = now;
   };
-  for (const saved_waiting_group& one : from_->groups) {
-    waiting_group& made = all.emplace_back();
+  for (const saved_unschedulable_group& one : from_->groups) {
+    unschedulable_group& made = all.emplace_back();
     if (!gangsched::detail::had(rows, one.group) || one.since > to_->state_->log.end()) return false;
     made.group = one.group;
     for (const std::uint32_t number : one.classes) {
@@ -164,7 +164,7 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::uint64_t kind = from_->groups[i].kind;
     const auto known = kinds.find(kind);
-    if (to_->groups_.find(all[i].group.row) != waiting_groups::none) return false;
+    if (to_->groups_.find(all[i].group.row) != unschedulable_groups::none) return false;
     all[i].kind = known != kinds.end() ? known->second : kind;
     to_->groups_.add(std::move(all[i]), to_->queue_->sort());
   }
@@ -172,7 +172,7 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
   for (const saved_wake& one : from_->woken_groups) {
     if (one.row >= rows.count()) return false;
     if (!kinds.contains(one.kind)) {
-      waiting_group like{{{one.row, rows.generation(one.row)}, {}, 0}, 0, {}};
+      unschedulable_group like{{{one.row, rows.generation(one.row)}, {}, 0}, 0, {}};
       to_->collect_classes(like);
       find_kind(one.kind, like);
     }

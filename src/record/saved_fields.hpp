@@ -70,7 +70,7 @@ GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arri
 GANGSCHED_FIELDS(engine::saved_rejection, unschedulable, pending, at_admission);
 GANGSCHED_FIELDS(engine::saved_line, cls, by_failure, filtered, rejectors, refusers, hears, pods);
 GANGSCHED_FIELDS(engine::saved_wake, row, cls, line, kind, position);
-GANGSCHED_FIELDS(engine::saved_waiting_group, group, classes, rejectors, since, reason, kind, pending, filtered,
+GANGSCHED_FIELDS(engine::saved_unschedulable_group, group, classes, rejectors, since, reason, kind, pending, filtered,
                  refused, ready, place);
 GANGSCHED_FIELDS(engine::saved_unschedulable, classes_moved, lines, woken, woken_groups, groups, rejections,
                  groups_read);

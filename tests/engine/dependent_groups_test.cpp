@@ -2,7 +2,7 @@
 #include "gangsched/engine/dependent_groups.hpp"
 
 #include "engine_parts.hpp"
-#include "gangsched/engine/waiting_members.hpp"
+#include "gangsched/engine/pending_member_counts.hpp"
 
 namespace gangsched::testing::dependent_groups_test {
 
@@ -81,7 +81,7 @@ TEST_CASE("a group that may have all its members is not kept back, and one that 
 }
 
 TEST_CASE("members that wait are counted for the root under which they were added", "[engine][parts]") {
-  engine::waiting_members waiting;
+  engine::pending_member_counts waiting;
   waiting.clear(2, 1);
   CHECK(waiting.remove(0) == no_row);
   waiting.grow(5, 4);

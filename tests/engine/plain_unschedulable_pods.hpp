@@ -43,7 +43,7 @@ class plain_unschedulable_pods {
     line_up(pod, state_.log.end()).refusers |= rejections_[pod].all();
   }
   void add_group(row_t group, std::uint64_t rejectors) {
-    waiting_group one = made(group, rejectors);
+    unschedulable_group one = made(group, rejectors);
     if (rejectors == engine::unknown_rejectors && !one.classes.empty()) {
       std::uint64_t possible = 0;
       for (const auto& [cls, generation] : one.classes) possible |= judge_.possible_rejectors(cls);
@@ -54,19 +54,19 @@ class plain_unschedulable_pods {
   }
   void add_refused_group(row_t group, const engine::refusal& why) {
     if (why.said.code == code::pending) queue_.item({group, true}).ready = engine::no_backoff;
-    waiting_group one = made(group, 0);
+    unschedulable_group one = made(group, 0);
     one.kind = judge_.kind_of(one);
     one.filtered = false;
     groups_.push_back(one);
     note_refusal(groups_.back(), rejection_by(entities_.profile_of_group(group), why));
   }
   void add_hopeless_group(row_t group) {
-    waiting_group one = made(group, 0);
+    unschedulable_group one = made(group, 0);
     one.classes.clear(), one.pending = 0;
     groups_.push_back(one);
   }
   void remove_group(row_t group) {
-    std::erase_if(groups_, [&](const waiting_group& one) { return one.group.row == group; });
+    std::erase_if(groups_, [&](const unschedulable_group& one) { return one.group.row == group; });
   }
   void backoff_changed(row_t) const {}
   [[nodiscard]] bool has_group(row_t group) const {
@@ -85,14 +85,14 @@ class plain_unschedulable_pods {
       if (can || (line.refusers != 0 && judge_.concerns(cls, line.refusers, what))) helped.push_back(cls);
     }
     for (const class_id cls : helped) wake_line(cls, position);
-    std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
-    wake_groups(position, [&](const waiting_group& one) {
+    std::erase_if(groups_, [&](const unschedulable_group& one) { return !waits(one); });
+    wake_groups(position, [&](const unschedulable_group& one) {
       return (one.filtered && judge_.helps(one, record, what)) ||
              (one.refused.at_admission && judge_.concerns(one, one.refused.all(), what));
     });
   }
   void on_event(const engine::object_event& happened, engine::queueing_event& what, std::uint64_t position) {
-    std::erase_if(groups_, [&](const waiting_group& one) { return !waits(one); });
+    std::erase_if(groups_, [&](const unschedulable_group& one) { return !waits(one); });
     std::vector<class_id> concerned;
     for (auto& [cls, line] : lines_) {
       for (const waiting_pod& one : std::vector<waiting_pod>{line.pods}) {
@@ -109,7 +109,7 @@ class plain_unschedulable_pods {
       }
     }
     for (const class_id cls : concerned) wake_line(cls, position);
-    wake_groups(position, [&](const waiting_group& one) {
+    wake_groups(position, [&](const unschedulable_group& one) {
       if (!one.refused.at_admission) return false;
       row_t member = no_row;
       entities_.each_member(one.group.row, [&](row_t pod) {
@@ -147,11 +147,11 @@ class plain_unschedulable_pods {
     group_woken_for_.erase(why);
     const bool there = !groups_.empty() && groups_.back().group.row == group;
     const std::uint64_t rejectors = there ? groups_.back().rejectors : 0;
-    std::vector<waiting_group> failed;
-    for (const waiting_group& one : groups_) {
+    std::vector<unschedulable_group> failed;
+    for (const unschedulable_group& one : groups_) {
       if (one.kind == kind && one.since <= position && waits(one)) failed.push_back(one);
     }
-    for (waiting_group& one : failed) {
+    for (unschedulable_group& one : failed) {
       if (!one.filtered) one.filtered = true, one.rejectors = rejectors;
       fail_again(one);
     }
@@ -160,7 +160,7 @@ class plain_unschedulable_pods {
     if (e.group) {
       const auto at =
           std::find_if(groups_.begin(), groups_.end(), [&](const auto& one) { return one.group.row == e.row; });
-      waiting_group one = *at;
+      unschedulable_group one = *at;
       return fail_again(one);
     }
     const auto line = lines_.find(state_.pods.cls[e.row]);
@@ -202,7 +202,7 @@ class plain_unschedulable_pods {
       parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
       for (const class_id split : parts) wake_next(split, position);
     }
-    for (waiting_group& one : groups_) {
+    for (unschedulable_group& one : groups_) {
       collect_classes(one);
       if (one.kind != 0) one.kind = named(one) ? judge_.kind_of(one) : 0;
     }
@@ -224,7 +224,7 @@ class plain_unschedulable_pods {
     std::uint64_t rejectors = 0, refusers = 0;
     std::vector<waiting_pod> pods;
   };
-  struct waiting_group : engine::rejected_group {
+  struct unschedulable_group : engine::rejected_group {
     std::uint64_t since = 0, kind = 0;
     std::size_t pending = 0;
     bool filtered = true;
@@ -233,21 +233,21 @@ class plain_unschedulable_pods {
 
   [[nodiscard]] bool by_hints() const { return options_.wake == wake_rule::hints; }
   [[nodiscard]] std::uint32_t generation(class_id cls) const { return state_.classes.generation(cls); }
-  [[nodiscard]] bool named(const waiting_group& one) const {
+  [[nodiscard]] bool named(const unschedulable_group& one) const {
     return state_.groups.alive(one.group.row) && state_.groups.rows.generation(one.group.row) == one.group.generation;
   }
   [[nodiscard]] bool waits(const waiting_pod& one) const {
     const engine::queue_item* item = queue_.find({one.pod, false});
     return item != nullptr && item->where == place::unschedulable && item->ticket == one.ticket;
   }
-  [[nodiscard]] bool waits(const waiting_group& one) const {
+  [[nodiscard]] bool waits(const unschedulable_group& one) const {
     const engine::queue_item* item = queue_.find({one.group.row, true});
     if (item == nullptr || !named(one)) return false;
     const bool backs_off = item->where == place::backoff && !by_hints();
     return item->where == place::timed || item->where == place::unschedulable || backs_off;
   }
   /// Without room for all of it, it goes on backing off, and hearing of events.
-  bool still_backs_off(const waiting_group& one) {
+  bool still_backs_off(const unschedulable_group& one) {
     const row_t group = one.group.row;
     const entity e{group, true};
     if (by_hints() || one.refused.at_admission || one.rejectors == 0 || !queue_.backs_off(*queue_.find(e), now_))
@@ -266,7 +266,7 @@ class plain_unschedulable_pods {
     (why.said.code == code::pending ? made.pending : made.unschedulable) = engine::plugin_bit(profile, *why.by);
     return made;
   }
-  void collect_classes(waiting_group& of) {
+  void collect_classes(unschedulable_group& of) {
     of.classes.clear();
     if (!named(of)) return;
     entities_.each_member(of.group.row, [&](row_t pod) {
@@ -276,8 +276,8 @@ class plain_unschedulable_pods {
       if (std::find(of.classes.begin(), of.classes.end(), one) == of.classes.end()) of.classes.push_back(one);
     });
   }
-  waiting_group made(row_t group, std::uint64_t rejectors) {
-    waiting_group one;
+  unschedulable_group made(row_t group, std::uint64_t rejectors) {
+    unschedulable_group one;
     one.group = {group, state_.groups.rows.generation(group)};
     one.rejectors = rejectors;
     one.since = state_.log.end();
@@ -308,14 +308,14 @@ class plain_unschedulable_pods {
     if (by_hints()) rejections_[pod] = by;
     return false;
   }
-  bool admits(waiting_group& one) {
+  bool admits(unschedulable_group& one) {
     const engine::refusal why = admission_.ask({one.group.row, true});
     if (!why || why.said.code == code::error) return true;
     note_refusal(one, rejection_by(entities_.profile_of_group(one.group.row), why));
     return false;
   }
-  void note_refusal(waiting_group& one, const rejection& by) {
-    for (waiting_group& other : groups_) {
+  void note_refusal(unschedulable_group& one, const rejection& by) {
+    for (unschedulable_group& other : groups_) {
       if (&other != &one && (one.kind == 0 || other.kind != one.kind)) continue;
       other.refused.unschedulable |= by.unschedulable;
       other.refused.pending |= by.pending;
@@ -362,7 +362,7 @@ class plain_unschedulable_pods {
     const auto among = [](const auto& one, const auto& all) {
       return std::find(all.begin(), all.end(), one) != all.end();
     };
-    for (waiting_group& one : groups_) {
+    for (unschedulable_group& one : groups_) {
       const std::tuple its{one.kind, one.refused.all(), one.filtered};
       if (one.since > position || (one.kind != 0 && (among(one.kind, kinds) || among(its, asked)))) continue;
       const bool can = helps(one);
@@ -383,14 +383,14 @@ class plain_unschedulable_pods {
     }
   }
   void wake_next_group(std::uint64_t kind, std::uint64_t position) {
-    waiting_group* next = nullptr;
-    const auto rank = [&](const waiting_group& one) {
+    unschedulable_group* next = nullptr;
+    const auto rank = [&](const unschedulable_group& one) {
       const entity e{one.group.row, true};
       const engine::queue_item& item = *queue_.find(e);
       const bool by_room = !by_hints() && !one.refused.at_admission && one.rejectors != 0;
       return std::pair{by_room ? now_ : std::max(item.ready, now_), queue_.describe(e, item)};
     };
-    for (waiting_group& one : groups_) {
+    for (unschedulable_group& one : groups_) {
       if (one.kind != kind || one.since > position || !waits(one)) continue;
       const auto its = rank(one);
       if (next != nullptr) {
@@ -407,7 +407,7 @@ class plain_unschedulable_pods {
     ++statistics_.wake_ups;
     queue_.wake({group, true}, now_);
   }
-  void fail_again(waiting_group& one) {
+  void fail_again(unschedulable_group& one) {
     remove_group(one.group.row);
     queue_.park({one.group.row, true}, now_, one.pending);
     one.since = state_.log.end();
@@ -424,7 +424,7 @@ class plain_unschedulable_pods {
   engine_statistics& statistics_;
   const instant& now_;
   std::map<class_id, class_line> lines_;
-  std::vector<waiting_group> groups_;
+  std::vector<unschedulable_group> groups_;
   std::map<row_t, std::pair<class_id, std::uint64_t>> woken_for_;
   std::map<row_t, std::pair<std::uint64_t, std::uint64_t>> group_woken_for_;
   std::map<row_t, rejection> rejections_;

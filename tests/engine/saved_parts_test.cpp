@@ -4,12 +4,12 @@
 #include "gangsched/engine/dependent_groups.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/leaving_pods.hpp"
+#include "gangsched/engine/pending_member_counts.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/engine/rejection_notes.hpp"
 #include "gangsched/engine/reported_reservations.hpp"
 #include "gangsched/engine/saved_past.hpp"
 #include "gangsched/engine/stale_gangs.hpp"
-#include "gangsched/engine/waiting_members.hpp"
 #include "gangsched/engine/waiting_pods.hpp"
 
 namespace gangsched::testing::saved_parts_test {
@@ -75,10 +75,10 @@ TEST_CASE("members keep the order in which they entered", "[engine][parts][snaps
 }
 
 TEST_CASE("who is counted counts again, once", "[engine][parts][snapshot]") {
-  engine::waiting_members part;
+  engine::pending_member_counts part;
   part.clear(4, 2);
   part.add(1, 0, 2), part.add(3, 0, 2);
-  engine::waiting_members again;
+  engine::pending_member_counts again;
   CHECK(refusal(again.restore(part.save(), 4, 2)).empty());
   CHECK(again.save() == part.save());
   CHECK(refusal(again.restore({{1, 0}, {1, 0}}, 4, 2)) == "members that wait");

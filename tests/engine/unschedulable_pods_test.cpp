@@ -363,7 +363,7 @@ struct house : engine_parts {
       classes[number] = cls;
     }
     // What makes groups alike is found anew from what they are now: one that was numbered before that changed is left out here.
-    for (const engine::saved_waiting_group& one : saved.groups) {
+    for (const engine::saved_unschedulable_group& one : saved.groups) {
       engine::rejected_group like{one.group, {}, one.rejectors};
       for (const std::uint32_t number : one.classes)
         like.classes.emplace_back(classes[number], state.classes.generation(classes[number]));

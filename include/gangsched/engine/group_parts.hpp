@@ -65,7 +65,7 @@ class GANGSCHED_API group_parts {
   [[nodiscard]] status disagreement(row_t root) const;
 
  private:
-  [[nodiscard]] std::vector<row_t> waiting_members(row_t group) const;
+  [[nodiscard]] std::vector<row_t> unsorted_pending_members(row_t group) const;
   [[nodiscard]] bool can_plan(const group_part& what);
 
   model::cluster_state* state_;

@@ -6,7 +6,7 @@
 #include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/object_cache.hpp"
 #include "gangsched/engine/picker.hpp"
-#include "gangsched/engine/waiting_index.hpp"
+#include "gangsched/engine/requeue_index.hpp"
 #include "gangsched/scheduling/attempt.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {

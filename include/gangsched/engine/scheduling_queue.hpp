@@ -7,11 +7,11 @@
 #include "gangsched/engine/admission_checks.hpp"
 #include "gangsched/engine/dependent_groups.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
+#include "gangsched/engine/pending_member_counts.hpp"
 #include "gangsched/engine/pre_enqueue_gates.hpp"
 #include "gangsched/engine/queue.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
 #include "gangsched/engine/unschedulable_pods.hpp"
-#include "gangsched/engine/waiting_members.hpp"
 #include "gangsched/scheduling/attempt.hpp"
 #include "gangsched/scheduling/saved_scheduler.hpp"
 
@@ -110,7 +110,7 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] std::vector<listed> list() const;
 
   [[nodiscard]] bool by_hints() const noexcept { return options_->wake == wake_rule::hints; }
-  [[nodiscard]] const waiting_members& counted() const noexcept { return waiting_; }
+  [[nodiscard]] const pending_member_counts& counted() const noexcept { return pending_counts_; }
   // Its parts.
   [[nodiscard]] const admission_checks& admission() const noexcept { return admission_; }
   [[nodiscard]] queue& places() noexcept { return queue_; }
@@ -150,7 +150,7 @@ class GANGSCHED_API scheduling_queue {
   requeue_judge judge_;
   unschedulable_pods unschedulable_;
   in_flight_pods in_flight_;
-  waiting_members waiting_;
+  pending_member_counts pending_counts_;
   dependent_groups dependents_;
 };
 

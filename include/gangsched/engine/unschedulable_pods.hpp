@@ -11,8 +11,8 @@
 #include "gangsched/engine/group_parts.hpp"
 #include "gangsched/engine/in_flight_pods.hpp"
 #include "gangsched/engine/requeue_judge.hpp"
-#include "gangsched/engine/waiting_groups.hpp"
-#include "gangsched/engine/waiting_line.hpp"
+#include "gangsched/engine/unschedulable_groups.hpp"
+#include "gangsched/engine/unschedulable_line.hpp"
 #include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -28,7 +28,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 ///
 /// By the exact rule, room that a whole group may fit in ends its backoff: it is older than who comes now.
 ///
-/// Only entities that the event may help are judged (`waiting_index`): by the exact rule those whose needs
+/// Only entities that the event may help are judged (`requeue_index`): by the exact rule those whose needs
 /// it may meet, by hints the lines in which some pod was rejected by a plugin that is told of the event.
 class GANGSCHED_API unschedulable_pods {
  public:
@@ -65,7 +65,7 @@ class GANGSCHED_API unschedulable_pods {
   /// The same for one that only the host can help.
   void add_hopeless_group(row_t group, const char* reason);
   void remove_group(row_t group);
-  [[nodiscard]] bool has_group(row_t group) const noexcept { return groups_.find(group) != waiting_groups::none; }
+  [[nodiscard]] bool has_group(row_t group) const noexcept { return groups_.find(group) != unschedulable_groups::none; }
   /// Its backoff ends at another time.
   void backoff_changed(row_t group) noexcept;
   /// Its own reason, or null.
@@ -114,8 +114,8 @@ class GANGSCHED_API unschedulable_pods {
         visit(e, state_->pods.group[e.row], alike ? std::uint64_t{cls} + 1 : 0);
       }
     }
-    for (waiting_groups::slot at = groups_.first(); at != waiting_groups::none; at = groups_.after(at)) {
-      const waiting_group& one = groups_[at];
+    for (unschedulable_groups::slot at = groups_.first(); at != unschedulable_groups::none; at = groups_.after(at)) {
+      const unschedulable_group& one = groups_[at];
       const entity e{one.group.row, true};
       if (waits(one) && (!one.refused.at_admission || !admission_->ask(e))) visit(e, e.row, one.kind);
     }
@@ -125,7 +125,7 @@ class GANGSCHED_API unschedulable_pods {
   /// helps the member.
   void member_changed(row_t pod, row_t group) {
     const auto at = groups_.find(group);
-    if (at == waiting_groups::none) return;
+    if (at == unschedulable_groups::none) return;
     const class_id cls = state_->class_of(pod);
     const std::pair its{cls, state_->classes.generation(cls)};
     if (!is_among(its, groups_[at].classes)) groups_[at].classes.push_back(its);
@@ -152,7 +152,7 @@ class GANGSCHED_API unschedulable_pods {
  private:
   class restoring;
   /// The pods of one class, and what rejected them.
-  struct class_line : waiting_line {
+  struct class_line : unschedulable_line {
     std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
     bool filtered = false;         ///< some got as far as to filters
     std::uint64_t rejectors = 0;   ///< filters
@@ -170,37 +170,37 @@ class GANGSCHED_API unschedulable_pods {
     std::uint64_t position = 0;
   };
   [[nodiscard]] bool waits(const class_line::entry& one) const noexcept;
-  [[nodiscard]] bool waits(const waiting_group& one) const noexcept;
-  [[nodiscard]] bool still_backs_off(waiting_groups::slot at);
+  [[nodiscard]] bool waits(const unschedulable_group& one) const noexcept;
+  [[nodiscard]] bool still_backs_off(unschedulable_groups::slot at);
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
                                                   row_t pod, std::uint64_t rejectors);
   void line_up_again();
   class_line& line_up(row_t pod, std::uint64_t since);
   class_line& line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
   [[nodiscard]] bool admits(class_id cls, class_line& line, row_t pod);
-  [[nodiscard]] bool admits(waiting_groups::slot at);
-  void note_refusal(waiting_groups::slot at, const rejection& by);
+  [[nodiscard]] bool admits(unschedulable_groups::slot at);
+  void note_refusal(unschedulable_groups::slot at, const rejection& by);
   void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
   void wake_line(const wake& why);
   template <class Helps>
-  void wake_groups(const std::vector<waiting_groups::slot>& among, std::uint64_t position, const Helps& helps);
+  void wake_groups(const std::vector<unschedulable_groups::slot>& among, std::uint64_t position, const Helps& helps);
   using lines = std::map<class_id, class_line>;
   void erase_line(lines::iterator at);
   void disband(lines::iterator at);
   void hear(class_id cls, class_line& line, row_t pod);
   [[nodiscard]] help_condition condition_of(const lines::value_type& one);
-  [[nodiscard]] help_condition condition_of(const waiting_group& one);
+  [[nodiscard]] help_condition condition_of(const unschedulable_group& one);
   void learn_conditions();
   void sweep_groups();
-  waiting_groups::slot stand(waiting_group one);
+  unschedulable_groups::slot stand(unschedulable_group one);
   [[nodiscard]] std::vector<class_id> hearers(std::uint64_t told);
   void judge_line(lines::value_type& one, const object_event& happened, queueing_event& what,
                   std::vector<class_id>& concerned);
   void wake_next_group(const group_wake& why);
-  void fail_again(waiting_groups::slot at);
+  void fail_again(unschedulable_groups::slot at);
   void wake_up(entity e);
-  void collect_classes(waiting_group& of);
+  void collect_classes(unschedulable_group& of);
 
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
@@ -212,9 +212,9 @@ class GANGSCHED_API unschedulable_pods {
   peer<engine_statistics> statistics_;
   peer<const instant> now_;
   lines lines_;
-  waiting_index by_class_;      ///< of lines
+  requeue_index by_class_;      ///< of lines
   std::set<class_id> unknown_;  ///< classes of lines whose condition is not known
-  waiting_groups groups_;
+  unschedulable_groups groups_;
   std::vector<wake> woken_for_;              ///< by pod row: why it was woken, until it is placed or rejected
   std::vector<group_wake> group_woken_for_;  ///< by group row
   std::vector<rejection> rejections_;        ///< by pod row: of its last attempt

@@ -130,7 +130,7 @@ struct saved_wake {
   std::uint32_t cls = 0, line = 0;
   std::uint64_t kind = 0, position = 0;
 };
-struct saved_waiting_group {
+struct saved_unschedulable_group {
   group_id group;
   std::vector<std::uint32_t> classes;
   std::uint64_t rejectors = 0, since = 0;
@@ -145,7 +145,7 @@ struct saved_unschedulable {
   bool classes_moved = false;  ///< lines are of classes as they were, and are to be made anew
   std::vector<saved_line> lines;
   std::vector<saved_wake> woken, woken_groups;
-  std::vector<saved_waiting_group> groups;
+  std::vector<saved_unschedulable_group> groups;
   std::vector<std::pair<row_t, saved_rejection>> rejections;
   std::uint64_t groups_read = 0;
 };
@@ -166,7 +166,7 @@ struct saved_in_flight {
   std::uint64_t first_event = 0;
 };
 
-// --- `waiting_members`: pods that wait, and the roots of their trees
+// --- `pending_member_counts`: pods that wait, and the roots of their trees
 using saved_members = std::vector<std::pair<row_t, row_t>>;
 
 // --- `dependent_groups`

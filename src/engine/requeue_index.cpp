@@ -1,4 +1,4 @@
-#include "gangsched/engine/waiting_index.hpp"
+#include "gangsched/engine/requeue_index.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void waiting_index::set(std::uint32_t who, help_condition needs) {
+GANGSCHED_INLINE void requeue_index::set(std::uint32_t who, help_condition needs) {
   erase(who);
   if (needs.anything) needs = {.anything = true};
   standing& its = known_[who];
@@ -25,14 +25,14 @@ GANGSCHED_INLINE void waiting_index::set(std::uint32_t who, help_condition needs
 }
 
 template <class Sets, class Key>
-void waiting_index::leave(Sets& sets, const Key& key, std::uint32_t who) {
+void requeue_index::leave(Sets& sets, const Key& key, std::uint32_t who) {
   const auto found = sets.find(key);
   if (found == sets.end()) return;
   found->second.erase(who);
   if (found->second.empty()) sets.erase(found);
 }
 
-GANGSCHED_INLINE void waiting_index::erase(std::uint32_t who) {
+GANGSCHED_INLINE void requeue_index::erase(std::uint32_t who) {
   const auto found = known_.find(who);
   if (found == known_.end()) return;
   const standing& its = found->second;
@@ -50,7 +50,7 @@ GANGSCHED_INLINE void waiting_index::erase(std::uint32_t who) {
   known_.erase(found);
 }
 
-GANGSCHED_INLINE void waiting_index::clear() {
+GANGSCHED_INLINE void requeue_index::clear() {
   known_.clear();
   anything_.clear(), labels_.clear();
   by_events_.clear(), by_columns_.clear(), by_name_.clear(), by_hearing_.clear();
@@ -67,7 +67,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> ascending(std::vector<std::uint32_t>
 
 }  // namespace detail
 
-GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(const model::cluster_state& state,
+GANGSCHED_INLINE std::vector<std::uint32_t> requeue_index::candidates(const model::cluster_state& state,
                                                                       const event& what) const {
   std::vector<std::uint32_t> found{anything_.begin(), anything_.end()};
   const auto take = [&](const members& all) { found.insert(found.end(), all.begin(), all.end()); };
@@ -93,7 +93,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(const mode
   return detail::ascending(std::move(found));
 }
 
-GANGSCHED_INLINE std::vector<std::uint32_t> waiting_index::candidates(std::uint64_t told) const {
+GANGSCHED_INLINE std::vector<std::uint32_t> requeue_index::candidates(std::uint64_t told) const {
   std::vector<std::uint32_t> found;
   for (const auto& [hears, all] : by_hearing_) {
     if ((hears & told) != 0 || hears == ~std::uint64_t{0}) found.insert(found.end(), all.begin(), all.end());

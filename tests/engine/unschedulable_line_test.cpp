@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "gangsched/engine/waiting_line.hpp"
+#include "gangsched/engine/unschedulable_line.hpp"
 #include "support/dice.hpp"
 #include "world.hpp"
 
-namespace gangsched::testing::waiting_line_test {
+namespace gangsched::testing::unschedulable_line_test {
 
 TEST_CASE("who of those alike is woken first goes by the queue sort", "[engine][wake]") {
   const auto woken = [](const kernel_table& profile) {
@@ -37,7 +37,7 @@ TEST_CASE("who of those alike is woken first goes by the queue sort", "[engine][
 TEST_CASE("a waiting line is as the plain rule says", "[engine][wake]") {
   dice die{17};
   for (int round = 0; round < 200; ++round) {
-    engine::waiting_line line;
+    engine::unschedulable_line line;
     struct pod {
       std::size_t order;
       bool waits;
@@ -48,7 +48,7 @@ TEST_CASE("a waiting line is as the plain rule says", "[engine][wake]") {
       const auto row = static_cast<row_t>(pods.size());
       pods.push_back({die.below(40) == 0 ? die.below(10) : i / 20u, true});
       line.add(
-          {row, 0, 0}, [&](const engine::waiting_line::entry& one) { return pods[one.pod].waits; },
+          {row, 0, 0}, [&](const engine::unschedulable_line::entry& one) { return pods[one.pod].waits; },
           [&](row_t a, row_t b) { return pods[a].order < pods[b].order; });
       std::erase_if(plain, [&](row_t one) { return !pods[one].waits; });
       plain.insert(
@@ -67,4 +67,4 @@ TEST_CASE("a waiting line is as the plain rule says", "[engine][wake]") {
   }
 }
 
-}  // namespace gangsched::testing::waiting_line_test
+}  // namespace gangsched::testing::unschedulable_line_test

@@ -1,11 +1,11 @@
-#include "gangsched/engine/waiting_groups.hpp"
+#include "gangsched/engine/unschedulable_groups.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void waiting_groups::link(ends& to, links entry::*in, slot at, slot before) noexcept {
+GANGSCHED_INLINE void unschedulable_groups::link(ends& to, links entry::*in, slot at, slot before) noexcept {
   slot& behind = before == none ? to.last : (slots_[before].*in).before;
   (slots_[at].*in) = {behind, before};
   (behind == none ? to.first : (slots_[behind].*in).after) = at;
@@ -13,7 +13,7 @@ GANGSCHED_INLINE void waiting_groups::link(ends& to, links entry::*in, slot at, 
 }
 
 /// Behind the last that the queue does not try later.
-GANGSCHED_INLINE void waiting_groups::take_turn(ends& among, slot at, const sort_order& by) noexcept {
+GANGSCHED_INLINE void unschedulable_groups::take_turn(ends& among, slot at, const sort_order& by) noexcept {
   const queued& its = slots_[at].group.place;
   slot next = none;
   if (among.first != none && by.before(its, slots_[among.first].group.place)) {
@@ -26,28 +26,28 @@ GANGSCHED_INLINE void waiting_groups::take_turn(ends& among, slot at, const sort
   link(among, &entry::in_turn, at, next);
 }
 
-GANGSCHED_INLINE void waiting_groups::unlink(ends& from, links entry::*in, slot at) noexcept {
+GANGSCHED_INLINE void unschedulable_groups::unlink(ends& from, links entry::*in, slot at) noexcept {
   const links its = slots_[at].*in;
   (its.before == none ? from.first : (slots_[its.before].*in).after) = its.after;
   (its.after == none ? from.last : (slots_[its.after].*in).before) = its.before;
 }
 
-GANGSCHED_INLINE waiting_groups::slot waiting_groups::first_of_kind(std::uint64_t kind) const noexcept {
+GANGSCHED_INLINE unschedulable_groups::slot unschedulable_groups::first_of_kind(std::uint64_t kind) const noexcept {
   const auto found = kinds_.find(kind);
   return found == kinds_.end() ? none : found->second.members.first;
 }
 
-GANGSCHED_INLINE waiting_groups::slot waiting_groups::first_to_try(std::uint64_t kind) const noexcept {
+GANGSCHED_INLINE unschedulable_groups::slot unschedulable_groups::first_to_try(std::uint64_t kind) const noexcept {
   const auto found = kinds_.find(kind);
   return found == kinds_.end() ? none : found->second.turns.first;
 }
 
-GANGSCHED_INLINE waiting_groups::slot waiting_groups::find(row_t group) const noexcept {
+GANGSCHED_INLINE unschedulable_groups::slot unschedulable_groups::find(row_t group) const noexcept {
   const auto found = rows_.find(group);
   return found == rows_.end() ? none : found->second;
 }
 
-GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made, const sort_order& by) {
+GANGSCHED_INLINE unschedulable_groups::slot unschedulable_groups::add(unschedulable_group made, const sort_order& by) {
   if (const slot before = find(made.group.row); before != none) remove(before);
   if (free_.empty()) {
     slots_.emplace_back();
@@ -64,7 +64,7 @@ GANGSCHED_INLINE waiting_groups::slot waiting_groups::add(waiting_group made, co
   return at;
 }
 
-GANGSCHED_INLINE void waiting_groups::remove(slot at) {
+GANGSCHED_INLINE void unschedulable_groups::remove(slot at) {
   leave_kind(at);
   unlink(all_, &entry::in_all, at);
   rows_.erase(slots_[at].group.group.row);
@@ -74,9 +74,9 @@ GANGSCHED_INLINE void waiting_groups::remove(slot at) {
   free_.push_back(at);
 }
 
-GANGSCHED_INLINE void waiting_groups::clear() { *this = {}; }
+GANGSCHED_INLINE void unschedulable_groups::clear() { *this = {}; }
 
-GANGSCHED_INLINE void waiting_groups::move_to_end(slot at, const queued& place, const sort_order& by) {
+GANGSCHED_INLINE void unschedulable_groups::move_to_end(slot at, const queued& place, const sort_order& by) {
   unlink(all_, &entry::in_all, at);
   link(all_, &entry::in_all, at);
   slots_[at].order = ++made_;
@@ -94,7 +94,7 @@ GANGSCHED_INLINE void waiting_groups::move_to_end(slot at, const queued& place, 
   take_turn(found->second.turns, at, by);
 }
 
-GANGSCHED_INLINE void waiting_groups::leave_kind(slot at) {
+GANGSCHED_INLINE void unschedulable_groups::leave_kind(slot at) {
   const auto found = kinds_.find(std::exchange(slots_[at].group.kind, 0));
   if (found == kinds_.end()) return;
   unlink(found->second.members, &entry::in_kind, at);
@@ -107,7 +107,7 @@ GANGSCHED_INLINE void waiting_groups::leave_kind(slot at) {
   kinds_.erase(found);
 }
 
-GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind, const sort_order& by) {
+GANGSCHED_INLINE void unschedulable_groups::set_kind(slot at, std::uint64_t kind, const sort_order& by) {
   if (slots_[at].group.kind == kind) return;
   leave_kind(at);
   slots_[at].group.kind = kind;
@@ -129,7 +129,7 @@ GANGSCHED_INLINE void waiting_groups::set_kind(slot at, std::uint64_t kind, cons
   dirty_.insert(kind);
 }
 
-GANGSCHED_INLINE void waiting_groups::forget_condition(slot at) {
+GANGSCHED_INLINE void unschedulable_groups::forget_condition(slot at) {
   if (const std::uint64_t kind = slots_[at].group.kind; kind != 0) {
     dirty_.insert(kind);
   } else {
@@ -137,16 +137,16 @@ GANGSCHED_INLINE void waiting_groups::forget_condition(slot at) {
   }
 }
 
-GANGSCHED_INLINE void waiting_groups::forget_conditions() {
+GANGSCHED_INLINE void unschedulable_groups::forget_conditions() {
   for (slot at = all_.first; at != none; at = after(at)) forget_condition(at);
 }
 
-GANGSCHED_INLINE void waiting_groups::find_firsts(alike& of) const {
+GANGSCHED_INLINE void unschedulable_groups::find_firsts(alike& of) const {
   of.firsts.clear();
   of.by_age = true;
   std::uint64_t since = 0;
   for (slot at = of.members.first; at != none; at = after_of_kind(at)) {
-    const waiting_group& one = slots_[at].group;
+    const unschedulable_group& one = slots_[at].group;
     of.by_age = of.by_age && since <= one.since;
     since = one.since;
     const auto like_it = [&](slot other) { return slots_[other].group.standing() == one.standing(); };
@@ -157,7 +157,7 @@ GANGSCHED_INLINE void waiting_groups::find_firsts(alike& of) const {
   for (slot at = of.members.first; at != none; at = after_of_kind(at)) of.firsts.push_back(at);
 }
 
-GANGSCHED_INLINE std::vector<waiting_groups::slot> waiting_groups::in_order(
+GANGSCHED_INLINE std::vector<unschedulable_groups::slot> unschedulable_groups::in_order(
     std::vector<slot> found, const std::vector<std::uint32_t>& kinds) const {
   for (const std::uint32_t number : kinds) {
     const std::vector<slot>& firsts = kinds_.find(kind_of_number_[number])->second.firsts;
@@ -167,10 +167,12 @@ GANGSCHED_INLINE std::vector<waiting_groups::slot> waiting_groups::in_order(
   return found;
 }
 
-GANGSCHED_INLINE bool waiting_groups::is_first_alike(slot at, std::uint64_t position) const noexcept {
-  const waiting_group& one = slots_[at].group;
+GANGSCHED_INLINE bool unschedulable_groups::is_first_alike(slot at, std::uint64_t position) const noexcept {
+  const unschedulable_group& one = slots_[at].group;
   slot first = first_of_kind(one.kind);
-  const auto counts = [&](const waiting_group& of) { return of.since <= position && of.standing() == one.standing(); };
+  const auto counts = [&](const unschedulable_group& of) {
+    return of.since <= position && of.standing() == one.standing();
+  };
   while (first != at && !counts(slots_[first].group)) first = after_of_kind(first);
   return first == at;
 }

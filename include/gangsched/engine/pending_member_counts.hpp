@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// How many members of each tree of groups wait for a node, as far as the log has been read: a tree of which nobody waits leaves the queue.
 /// (The cluster's own counts are further on.)
-class waiting_members {
+class pending_member_counts {
  public:
   /// Nobody waits. Rows beyond @p pods and @p groups are made room for by `grow` and `add`.
   void clear(std::size_t pods, std::size_t groups) {
@@ -49,7 +49,7 @@ class waiting_members {
     return made;
   }
   [[nodiscard]] std::optional<error> restore(const saved_members& from, std::size_t pods, std::size_t groups) {
-    waiting_members made;
+    pending_member_counts made;
     made.clear(pods, groups);
     for (const auto& [pod, root] : from) {
       if (pod >= pods || root >= groups || made.counts(pod)) return model::damaged("members that wait");

@@ -34,7 +34,7 @@ struct help_condition {
 };
 
 /// Finds those whom an event may help by their conditions; nobody whom it helps is left out.
-class GANGSCHED_API waiting_index {
+class GANGSCHED_API requeue_index {
  public:
   /// Instead of the condition that was known. O(log n) for each node that is needed.
   void set(std::uint32_t who, help_condition needs);
@@ -72,5 +72,5 @@ class GANGSCHED_API waiting_index {
 }  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/engine/waiting_index.cpp"
+#include "gangsched/src/engine/requeue_index.cpp"
 #endif

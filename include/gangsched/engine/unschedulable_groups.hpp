@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-struct waiting_group : rejected_group {
+struct unschedulable_group : rejected_group {
   std::uint64_t since;      ///< the log's end when it failed
   std::string reason;       ///< its own, or empty
   std::uint64_t kind = 0;   ///< of groups that are alike; 0: like no other
@@ -26,15 +26,15 @@ struct waiting_group : rejected_group {
 
 /// Rejected groups in order of failure, each once, found by row, by kind, and by what can help them. What that is, and whether they still
 /// wait, is the owner's to know. Those of a kind stand in the order of the queue sort as well.
-class GANGSCHED_API waiting_groups {
+class GANGSCHED_API unschedulable_groups {
  public:
   using slot = std::uint32_t;  ///< a group's place while it is here
   static constexpr slot none = ~slot{0};
 
   [[nodiscard]] bool empty() const noexcept { return all_.first == none; }
   /// Its kind is changed by `set_kind`; who changes what helps it says so (`forget_condition`).
-  [[nodiscard]] waiting_group& operator[](slot at) noexcept { return slots_[at].group; }
-  [[nodiscard]] const waiting_group& operator[](slot at) const noexcept { return slots_[at].group; }
+  [[nodiscard]] unschedulable_group& operator[](slot at) noexcept { return slots_[at].group; }
+  [[nodiscard]] const unschedulable_group& operator[](slot at) const noexcept { return slots_[at].group; }
   /// In order, and in that among those of a kind; `none` after the last.
   [[nodiscard]] slot first() const noexcept { return all_.first; }
   [[nodiscard]] slot last() const noexcept { return all_.last; }
@@ -51,7 +51,7 @@ class GANGSCHED_API waiting_groups {
 
   /// As the last, instead of one with its row. O(log n), and O(alike) comparisons for one that is tried neither before nor after all of its
   /// kind.
-  slot add(waiting_group made, const sort_order& by);
+  slot add(unschedulable_group made, const sort_order& by);
   void remove(slot at);
   void clear();
   /// Becomes the last, and stands at another place in the queue. O(log kinds), and comparisons as add().
@@ -65,7 +65,7 @@ class GANGSCHED_API waiting_groups {
     return unknown_.empty() && dirty_.empty() && index_.empty() && kind_index_.empty();
   }
   /// Those that the event may help, in order; of those that are alike and stand alike only the first. condition_of(group) says what can
-  /// help one; @p what: as for `waiting_index`.
+  /// help one; @p what: as for `requeue_index`.
   template <class ConditionOf, class... What>
   [[nodiscard]] std::vector<slot> candidates(const ConditionOf& condition_of, const What&... what) {
     for (const slot at : unknown_) index_.set(at, condition_of(slots_[at].group));
@@ -95,7 +95,7 @@ class GANGSCHED_API waiting_groups {
     std::vector<slot> firsts = {};  ///< of those that stand alike; all, if not by age
   };
   struct entry {
-    waiting_group group;
+    unschedulable_group group;
     std::uint64_t order = 0;  ///< among all; grows
     links in_all, in_kind, in_turn;
   };
@@ -113,7 +113,7 @@ class GANGSCHED_API waiting_groups {
   std::vector<std::uint64_t> kind_of_number_;
   std::vector<std::uint32_t> free_numbers_;
   std::map<row_t, slot> rows_;
-  waiting_index index_, kind_index_;  // of those like no other; of kinds
+  requeue_index index_, kind_index_;  // of those like no other; of kinds
   std::set<slot> unknown_;            // those like no other whose condition is
   std::set<std::uint64_t> dirty_;     // kinds whose firsts, or what can help them, may be others
   std::uint64_t made_ = 0;
@@ -122,5 +122,5 @@ class GANGSCHED_API waiting_groups {
 }  // namespace gangsched::inline GANGSCHED_ABI::engine
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/engine/waiting_groups.cpp"
+#include "gangsched/src/engine/unschedulable_groups.cpp"
 #endif

@@ -1,8 +1,8 @@
-#include "gangsched/engine/waiting_index.hpp"
+#include "gangsched/engine/requeue_index.hpp"
 
 #include "engine_parts.hpp"
 
-namespace gangsched::testing::waiting_index_test {
+namespace gangsched::testing::requeue_index_test {
 
 namespace {
 
@@ -10,7 +10,7 @@ using found = std::vector<std::uint32_t>;
 
 struct with_a_node : engine_parts {
   node_id node = add(a_node("n").cpu(4));
-  engine::waiting_index index;
+  engine::requeue_index index;
 
   [[nodiscard]] event about_node(reads facets = reads::usage) {
     event made{change_kind::node_updated, facets, node_info{state, node.row}, std::nullopt};
@@ -86,7 +86,7 @@ TEST_CASE("a column concerns those who wait for one with its facet", "[engine][w
 }
 
 TEST_CASE("by hints those hear of an event whom a plugin rejected that is told of it", "[engine][wake]") {
-  engine::waiting_index index;
+  engine::requeue_index index;
   index.set(3, {.hears = 0b011});
   index.set(1, {.hears = 0b100});
   index.set(2, {.hears = ~std::uint64_t{0}});
@@ -95,4 +95,4 @@ TEST_CASE("by hints those hear of an event whom a plugin rejected that is told o
   CHECK(index.candidates(0) == found{2});
 }
 
-}  // namespace gangsched::testing::waiting_index_test
+}  // namespace gangsched::testing::requeue_index_test

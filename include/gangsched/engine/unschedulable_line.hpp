@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Rejected pods that are alike, in the order of the queue sort, and in that of failure. Those that leave otherwise than from the front
 /// stay in it, and count for nothing.
-struct waiting_line {
+struct unschedulable_line {
   struct entry {
     row_t pod;
     std::uint32_t ticket;  ///< of the queue when it was parked: void when the pod has moved on
