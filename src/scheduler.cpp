@@ -113,6 +113,11 @@ GANGSCHED_INLINE std::vector<kernel_table> just(kernel_table one) {
   return all;
 }
 
+GANGSCHED_INLINE std::vector<kernel_table> checked(std::vector<kernel_table> profiles) {
+  scheduler::check(profiles).value();
+  return profiles;
+}
+
 /// A pod that is gone may still be in flight, so that is checked first.
 GANGSCHED_INLINE std::optional<error> refuse_untried(engine::core& core, pod_id pod) {
   if (core.is_tried(pod)) return std::nullopt;
@@ -155,7 +160,7 @@ GANGSCHED_INLINE void cycle::iterator::pass_over() noexcept {
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, kernel_table profile, const scheduler_options& options)
     : scheduler(on, detail::just(std::move(profile)), options) {}
 GANGSCHED_INLINE scheduler::scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options)
-    : core_(std::make_unique<engine::core>(on, std::move(profiles), options)) {
+    : core_(std::make_unique<engine::core>(on, detail::checked(std::move(profiles)), options)) {
   model::cluster_state& state = core_->state();
   if (state.listener == nullptr || state.in_hook) [[likely]]
     return;

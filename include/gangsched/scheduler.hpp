@@ -61,7 +61,8 @@ class [[nodiscard]] cycle {
       : worked_(worked), decisions_(decisions), of_(&of) {}
   cycle(gangsched::error failure) : error_(std::make_unique<gangsched::error>(std::move(failure))) {}
 
-  /// Whether there was anything to do: false ends the host's loop.
+  /// Of `schedule_cycle`: it handled an entity, and may be called again. Of `permit`: there are decisions. Of `fail`: it was not refused. A
+  /// call that was refused is false, too: see `error`.
   explicit operator bool() const noexcept { return worked_; }
   [[nodiscard]] iterator begin() const noexcept {
     return {of_, decisions_.data(), decisions_.data() + decisions_.size()};
@@ -95,16 +96,19 @@ struct pending_pods;
 /// such a call has decided nothing and lost no pod, and can be made again (docs/embedding.md, *Errors*).
 ///
 /// @code
-/// while (auto cycle = scheduler.schedule_cycle(now))
-///   for (const auto& decision : cycle) host_executes(decision);
-/// for (const auto& verdict : scheduler.permit(now)) host_executes(verdict);
+/// do {
+///   while (auto cycle = scheduler.schedule_cycle(now))  // cycle.error() says why it is false, if it was refused
+///     for (const auto& decision : cycle) host_executes(decision);
+///   verdicts = scheduler.permit(now);
+///   for (const auto& verdict : verdicts) host_executes(verdict);
+/// } while (verdicts);
 /// @endcode
 class GANGSCHED_API scheduler {
  public:
   /// Every pending pod of the cluster enters the queue. An assumed pod counts as decided already: it may be confirmed or failed.
   scheduler(cluster& on, kernel_table profile, const scheduler_options& options = {});
   /// Several profiles share one queue: a pod uses the profile that has its `scheduler_name`. Pods that name none of them are left to other
-  /// schedulers, but what they use counts. @pre check(profiles)
+  /// schedulers, but what they use counts. Both throw `bad_result_access` with the error of `check`, if there is one.
   scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options = {});
   /// Errors: malformed (no profile, a profile without exactly one queue sort, different queue sorts), duplicate (a scheduler name),
   /// out_of_range (more than 253 filters or 64 permit plugins, scores whose weights add up to more than 2^53 / 100).
@@ -157,9 +161,9 @@ class GANGSCHED_API scheduler {
   /// above.
   [[nodiscard]] result<std::vector<std::string>> pending_plugins(pod_id pod) const;
 
-  /// The earliest time at which something changes by itself: a backoff or a wait ends. Nothing if never. As of the last call that was told
-  /// the time (`catch_up` is one): what the host did since is not known yet. O(pods that wait in the permit room); after calls that are
-  /// told no time O(entities).
+  /// The earliest time at which something changes by itself: a backoff or a wait ends. Nothing if never. Entities that are active have no
+  /// part in it: they are ready now (`counts`). As of the last call that was told the time (`catch_up` is one): what the host did since is
+  /// not known yet. O(pods that wait in the permit room); after calls that are told no time O(entities).
   [[nodiscard]] std::optional<instant> next_deadline() const;
 
   /// After a restart: restores where the pod stood in the queue; of a member of a group that is tried as one, where the group stood. Error:

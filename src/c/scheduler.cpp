@@ -324,7 +324,10 @@ gangsched_code gangsched_scheduler_run(gangsched_scheduler* on, int64_t now, gan
       cycle made = it.engine.schedule_cycle(instant{now});
       const bool worked{made};
       if (const gangsched_code said = more(std::move(made)); said != GANGSCHED_OK) return said;
-      if (!worked) return more(it.engine.permit(instant{now}));
+      if (worked) continue;
+      cycle verdicts = it.engine.permit(instant{now});
+      const bool changed{verdicts};
+      if (const gangsched_code said = more(std::move(verdicts)); said != GANGSCHED_OK || !changed) return said;
     }
     return c::ok;
   });

@@ -25,4 +25,12 @@ GANGSCHED_INLINE std::string error::message() const {
   return fmt::format("{}{}{}{}{}", object, object.empty() ? "" : ": ", field, field.empty() ? "" : ": ", why);
 }
 
+namespace detail {
+
+GANGSCHED_INLINE void throw_bad_access(const error* why) {
+  throw bad_result_access{why == nullptr ? std::string{"a result that was moved from"} : why->message()};
+}
+
+}  // namespace detail
+
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -185,7 +185,7 @@ GANGSCHED_INLINE explanation picker::explain(row_t pod) {
       feasible.push_back(i);
       continue;
     }
-    if (cls->room_in != nullptr) {
+    if (cls->reservation_affinity != nullptr) {
       const status none = no_reservation(*state_, *cls, rows[i]);
       why.nodes[i].code = none.code, why.nodes[i].reasons = {reason_text(state_->names, none)};
       continue;

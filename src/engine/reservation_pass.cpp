@@ -48,8 +48,8 @@ namespace detail {
                                             const pod_class& cls) {
   const pod_class& its = state.classes[state.pods.cls[reservation]];
   const bool shares =
-      cls.room_in != nullptr || std::any_of(its.requests.begin(), its.requests.end(),
-                                            [&](const amount& one) { return cls.request(one.kind) != 0; });
+      cls.reservation_affinity != nullptr || std::any_of(its.requests.begin(), its.requests.end(),
+                                                         [&](const amount& one) { return cls.request(one.kind) != 0; });
   return shares &&
          std::all_of(its.reserves->restricted.begin(), its.reserves->restricted.end(), [&](resource_kind kind) {
            return cls.request(kind) == 0 || cls.request(kind) <= state.reserved.left(reservation, kind);
@@ -175,14 +175,15 @@ GANGSCHED_INLINE status find_reservation(picker& asks, model::cluster_state& sta
   if (!detail::draws(state, cls)) return {};
   const std::vector<row_t> among = usable_reservations(state, cls, node, nullptr);
   if (among.empty())
-    return state.classes[cls].room_in == nullptr ? status{} : no_reservation(state, state.classes[cls], node);
+    return state.classes[cls].reservation_affinity == nullptr ? status{}
+                                                              : no_reservation(state, state.classes[cls], node);
   const class_plan& plan = asks.plan_of(cls);
   if (!plan.rejected.ok()) return plan.rejected;
   if (const status said = asks.begin_cycle(plan, pod); !said.ok()) return said;
   status said;
   found = detail::first_fitting(asks, state, pod, among, &said);
   if (found != no_row || !said.ok()) return found != no_row ? status{} : said;
-  if (state.classes[cls].room_in != nullptr) return no_reservation(state, state.classes[cls], node);
+  if (state.classes[cls].reservation_affinity != nullptr) return no_reservation(state, state.classes[cls], node);
   const without_reservations plainly{state};
   said = asks.filter(pod, node);
   return said.ok() ? asks.filter_with_nominated(pod, node) : said;
@@ -290,7 +291,7 @@ GANGSCHED_INLINE picked pick_with_reservations(picker& asks, model::cluster_stat
       return found;
     }
     if (!found.said.ok()) return found;
-    if (of->room_in != nullptr) {
+    if (of->reservation_affinity != nullptr) {
       found.said = no_reservation(state, *of, no_row);
       return found;
     }
@@ -328,7 +329,7 @@ GANGSCHED_INLINE status filter_with_reservations(picker& asks, model::cluster_st
       const reservation_pass pass{&asks, state, pod, {one}};
       if (asks.filter(pod, node).ok()) return {};
     }
-    if (of->room_in != nullptr) {
+    if (of->reservation_affinity != nullptr) {
       if (by != nullptr) *by = 0;
       return no_reservation(state, *of, node);
     }
@@ -348,7 +349,7 @@ GANGSCHED_INLINE bool passes_with_reservations(picker& asks, model::cluster_stat
       const reservation_pass pass{nullptr, state, no_row, {one}};
       if (asks.passes_locally(cls, node)) return true;
     }
-    if (of->room_in != nullptr) return false;
+    if (of->reservation_affinity != nullptr) return false;
   } else if (std::vector<row_t> all = reservations_to_pass_over(state, node, *of); !all.empty()) {
     const reservation_pass pass{nullptr, state, no_row, std::move(all)};
     return asks.passes_locally(cls, node);

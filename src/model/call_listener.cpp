@@ -30,7 +30,7 @@ GANGSCHED_INLINE call_listener::~call_listener() {
   if (of_ != nullptr) of_->listener = nullptr;
 }
 
-GANGSCHED_INLINE result<void> cluster::tell(call_listener* by) {
+GANGSCHED_INLINE result<void> cluster::listen(call_listener* by) {
   if (state_->in_hook) return error{errc::busy, "cluster", "", "a hook may not say who is told"};
   if (state_->undo.recording()) return error{errc::busy, "cluster", "", "a transaction is open on it"};
   if (by != nullptr && by->of_ != nullptr)

@@ -171,6 +171,14 @@ GANGSCHED_INLINE std::string_view cluster_questions::name_of(group_id group) con
   return contains(group) ? std::string_view{state_->groups.record[group.row]->spec.name} : std::string_view{};
 }
 
+GANGSCHED_INLINE std::string_view cluster_questions::namespace_of(group_id group) const {
+  return contains(group) ? std::string_view{state_->groups.record[group.row]->spec.ns} : std::string_view{};
+}
+
+GANGSCHED_INLINE std::uint64_t cluster_questions::cookie_of(group_id group) const {
+  return contains(group) ? state_->groups.record[group.row]->spec.cookie : 0;
+}
+
 GANGSCHED_INLINE std::int64_t cluster_questions::left_of_room(std::string_view room, node_id node,
                                                               std::string_view resource) const {
   const std::optional<symbol> owner = state_->names.find(room);
@@ -237,6 +245,15 @@ GANGSCHED_INLINE std::optional<instant> cluster_questions::reserved_from(pod_id 
 
 GANGSCHED_INLINE std::int32_t cluster_questions::priority_of(pod_id pod) const noexcept {
   return contains(pod) ? state_->classes[state_->pods.cls[pod.row]].priority : 0;
+}
+
+GANGSCHED_INLINE group_id cluster_questions::group_of(pod_id pod) const noexcept {
+  const row_t group = contains(pod) ? state_->pods.group[pod.row] : no_row;
+  return group == no_row ? group_id{} : group_id{group, state_->groups.rows.generation(group)};
+}
+
+GANGSCHED_INLINE bool cluster_questions::is_terminating(pod_id pod) const noexcept {
+  return contains(pod) && state_->pods.terminating[pod.row];
 }
 
 GANGSCHED_INLINE bind_attempt cluster_questions::attempt_of(pod_id pod) const noexcept {

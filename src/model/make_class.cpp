@@ -132,7 +132,8 @@ GANGSCHED_INLINE std::vector<std::string> requested_zeros(const pod_spec& spec) 
 }
 
 GANGSCHED_INLINE void add_reservation(model::cluster_state& state, const pod_spec& spec, pod_class& made) {
-  if (spec.room_in) made.room_in = std::make_shared<const reservation_affinity>(*spec.room_in);
+  if (spec.reservation_affinity)
+    made.reservation_affinity = std::make_shared<const reservation_affinity>(*spec.reservation_affinity);
   made.exact_reservation = spec.exact_reservation;
   made.ignores_reservations = spec.ignores_reservations;
   if (spec.reservation || !spec.exact_reservation.empty()) made.requests_none = requested_zeros(spec);

@@ -10,7 +10,7 @@ GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
   return spec.device_constraints.empty() && spec.resource_claims.empty() && !volumes.unbound_claims && !volumes.nodes &&
          volumes.zones.empty() && volumes.disks.empty() && volumes.exclusive_claims.empty() &&
          volumes.attachments.empty() && !volumes.bindable_nodes && volumes.claim_problem.empty() && !spec.reservation &&
-         !spec.room_in && spec.exact_reservation.empty() && !spec.ignores_reservations;
+         !spec.reservation_affinity && spec.exact_reservation.empty() && !spec.ignores_reservations;
 }
 
 // The names before each comparison are all the fields there are: who adds one has to think of it here.
@@ -111,9 +111,9 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
   const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed,
                bind_cpus, devices, constraints, claims, held_devices, node_selector, affinity, affinity_to_pods,
                anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption, scheduler_name, gates,
-               required_node, group, role, rank, node, nominated_node, queue, held_room, reservation, room_in, exact,
-               ignores, draws_from, terminating, preempted, start_time, expected_run_time, deadline, max_wait, load,
-               controller, cookie] = a;
+               required_node, group, role, rank, node, nominated_node, queue, held_room, reservation,
+               reservation_affinity, exact, ignores, draws_from, terminating, preempted, start_time, expected_run_time,
+               deadline, max_wait, load, controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
          all_alike(init_containers, b.init_containers) && image_volumes == b.image_volumes &&
          resources == b.resources && overhead == b.overhead && guaranteed == b.guaranteed && bind_cpus == b.bind_cpus &&

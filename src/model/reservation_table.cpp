@@ -267,7 +267,7 @@ GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t 
 GANGSCHED_INLINE bool reservation_table::admits(const cluster_state& state, row_t pod, const pod_class& cls,
                                                 row_t node) const {
   const reservation_spec& spec = classes_[pods_.cls[pod]].reserves->spec;
-  const reservation_affinity* const affinity = cls.room_in.get();
+  const reservation_affinity* const affinity = cls.reservation_affinity.get();
   if (affinity != nullptr && !affinity->name.empty()) return affinity->name == pods_.record[pod]->name;
   if (spec.unschedulable) return false;
   if (affinity == nullptr) return true;

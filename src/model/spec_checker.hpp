@@ -73,7 +73,7 @@ class spec_checker {
            (spec.required_node.empty() || dns_subdomain(spec.required_node, top("required_node"))) &&
            (spec.held_room.empty() || dns_subdomain(spec.held_room, top("held_room"))) &&
            (!spec.reservation || reservation(spec, top("reservation"))) &&
-           (!spec.room_in || reservation_affinity_(spec, top("room_in"))) &&
+           (!spec.reservation_affinity || reservation_affinity_(spec, top("reservation_affinity"))) &&
            exact_reservation(spec, top("exact_reservation")) &&
            (!spec.ignores_reservations || !spec.reservation ||
             fail(errc::malformed, top("ignores_reservations"), "a reservation looks for room of its own")) &&
@@ -504,7 +504,7 @@ class spec_checker {
   }
 
   bool reservation_affinity_(const pod_spec& pod, const spec_path& at) {
-    const reservation_affinity& one = *pod.room_in;
+    const reservation_affinity& one = *pod.reservation_affinity;
     return may_draw(pod, at) && (one.name.empty() || dns_subdomain(one.name, at.field("name"))) &&
            labels(one.selector, at.field("selector")) && tolerations(one.tolerations, at.field("tolerations")) &&
            (!one.required ||

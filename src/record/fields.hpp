@@ -89,9 +89,9 @@ GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
                  affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, topology_spread_constraints, priority,
                  priority_class, preemption, scheduler_name, scheduling_gates, required_node, group, role, rank, node,
-                 nominated_node, queue, held_room, reservation, room_in, exact_reservation, ignores_reservations,
-                 draws_from, terminating, preempted, start_time, expected_run_time, deadline, max_wait, load,
-                 controller, cookie);
+                 nominated_node, queue, held_room, reservation, reservation_affinity, exact_reservation,
+                 ignores_reservations, draws_from, terminating, preempted, start_time, expected_run_time, deadline,
+                 max_wait, load, controller, cookie);
 GANGSCHED_FIELDS(held_room_spec::part, node, amounts);
 GANGSCHED_FIELDS(held_room_spec, name, parts);
 GANGSCHED_FIELDS(removed_pod, id, ns, name, cookie);

@@ -115,7 +115,7 @@ result<recorder> recorder::start(gangsched::cluster& on, recorder_options option
   if (!gangsched::detail::is_new(state))
     return error{errc::wrong_state, "cluster", "", "something was done to it before the recording began"};
   auto made = std::make_unique<writing>(state, std::move(options));
-  if (auto told = on.tell(made.get()); !told) return std::move(told).error();
+  if (auto told = on.listen(made.get()); !told) return std::move(told).error();
   return recorder{std::move(made)};
 }
 

@@ -40,7 +40,7 @@ class replayer::replaying {
   replaying(std::span<const std::byte> log, replay_setup&& setup, log_reader&& from)
       : log_(log), setup_(std::move(setup)), from_(std::move(from)), cluster_(options(from_.reading_->first())) {
     from_.reading_->learns(false);
-    cluster_.tell(&heard_).value();
+    cluster_.listen(&heard_).value();
   }
 
   ~replaying() {
@@ -110,7 +110,7 @@ class replayer::replaying {
                             : scheduler() == nullptr ? "no scheduler was made"
                                                      : nullptr;
     if (why != nullptr) return error{errc::wrong_state, "decision log", "", why};
-    if (auto told = cluster_.tell(nullptr); !told) return std::move(told).error();
+    if (auto told = cluster_.listen(nullptr); !told) return std::move(told).error();
     over_ = true;
     std::unique_ptr<gangsched::scheduler> last = std::move(schedulers_.back());
     schedulers_.clear();

@@ -14,7 +14,7 @@ pod_spec exactly(pod_spec spec, names resources = {"cpu"}) {
   return spec;
 }
 pod_spec in(pod_spec spec, std::string name) {
-  spec.room_in = reservation_affinity{.name = std::move(name)};
+  spec.reservation_affinity = reservation_affinity{.name = std::move(name)};
   return spec;
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("a reservation that waits to be allocated around a pod is placed when 
   w.add(held);
   CHECK(w.run(true) == words{"reject r"});
   w.now += 60s;
-  there.exact_reservation = {}, there.room_in.reset();
+  there.exact_reservation = {}, there.reservation_affinity.reset();
   w.must(w.cluster.update_pod(t, there));
   CHECK(w.run(true) == words{"bind r n"});
   CHECK(w.scheduler.verify());
@@ -147,7 +147,7 @@ TEST_CASE("a gang whose members are to match exactly waits for reservations of t
   const group_id both = w.add(group_spec{.name = "g", .policy = gang{.min_count = 2}});
   for (const char* name : {"x", "y"}) {
     pod_spec member = exactly(owner(name, 4));
-    member.room_in = reservation_affinity{};
+    member.reservation_affinity = reservation_affinity{};
     member.group = both;
     w.add(member);
   }
@@ -196,7 +196,7 @@ TEST_CASE("Koordinator's cases of pods with an affinity that are to match exactl
   const auto pod = [](const char* name) { return a_pod{name}.cpu(4).memory("8Gi").label("app", "a").spec; };
   const auto labelled = [&](const char* name, const char* value) {
     pod_spec made = exactly(pod(name));
-    made.room_in = reservation_affinity{
+    made.reservation_affinity = reservation_affinity{
         .required = {{{.match_expressions = {{"reservation-a", selector_operator::in, {value}}}}}}};
     return made;
   };

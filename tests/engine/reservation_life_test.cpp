@@ -103,7 +103,7 @@ TEST_CASE("a reservation's devices are its owners', and it has again what they l
   CHECK(w.cluster.requested(n, "nvidia.com/gpu") == 2);
   pod_spec part = a_pod{"part"}.label("app", "a");
   part.devices = {{.milli = 300}};
-  part.room_in = reservation_affinity{.name = "r"};
+  part.reservation_affinity = reservation_affinity{.name = "r"};
   w.add(part);
   CHECK(w.run(true) == words{"bind part n"});
   CHECK(is_among(gpus_of(w, w.pod("part"))[0], own));

@@ -179,7 +179,7 @@ TEST_CASE("a pod may have to be in a reservation, of a name or with labels, and 
   for (const pod_spec* one : {&plain, &gold, &closed}) w.add(*one);
   const auto confined = [&](const std::string& name, reservation_affinity to) {
     pod_spec made = owner(name, 1);
-    made.room_in = std::move(to);
+    made.reservation_affinity = std::move(to);
     w.add(made);
     const words said = w.run(true);
     REQUIRE(said.size() == 1);
@@ -196,11 +196,11 @@ TEST_CASE("a pod may have to be in a reservation, of a name or with labels, and 
       named{"metadata.name", selector_operator::in, {"plain"}};
   CHECK(confined("f", {.required = {{{.match_expressions = {not_b}, .match_fields = {named}}}}}) == "plain");
   pod_spec wide = owner("g", 4);
-  wide.room_in = reservation_affinity{.name = "plain"};
+  wide.reservation_affinity = reservation_affinity{.name = "plain"};
   w.add(wide);  // two that are left, and two that are free
   CHECK(w.run(true) == words{"bind g n"});
   pod_spec whole = owner("h", 8);
-  whole.room_in = reservation_affinity{.name = "plain"};
+  whole.reservation_affinity = reservation_affinity{.name = "plain"};
   w.add(whole);
   CHECK(w.run(true) == words{"reject h"});
   CHECK(
@@ -388,9 +388,9 @@ TEST_CASE("a pod that runs says which reservation it was allocated from", "[engi
   mine.draws_from = w.pod("other");
   CHECK(wrong(mine) == "pod default/wrong: draws_from: no such reservation");
   pod_spec both = holder("both", 1);
-  both.room_in.emplace();
-  CHECK(wrong(both) == "pod default/wrong: room_in: a reservation looks for room of its own");
-  both.room_in.reset();
+  both.reservation_affinity.emplace();
+  CHECK(wrong(both) == "pod default/wrong: reservation_affinity: a reservation looks for room of its own");
+  both.reservation_affinity.reset();
   both.reservation->restricted = {"cpu"};
   CHECK(wrong(both) == "pod default/wrong: reservation.restricted: is of policy restricted only");
   both.reservation->restricted = {};

@@ -102,8 +102,8 @@ TEST_CASE("pods say which reservations they use, and which they were allocated f
   CHECK(on.reservation_of(*on.find_pod("default", "mine")) == r);
   CHECK(on.left_of(r, "cpu") == 3000);
   REQUIRE(all.pods.size() == 4);
-  REQUIRE(all.pods[2].spec.room_in);
-  const reservation_affinity& in = *all.pods[2].spec.room_in;
+  REQUIRE(all.pods[2].spec.reservation_affinity);
+  const reservation_affinity& in = *all.pods[2].spec.reservation_affinity;
   CHECK(in.selector == label_map{{"tier", "gold"}});
   CHECK(in.tolerations.size() == 1);
   REQUIRE(in.required);

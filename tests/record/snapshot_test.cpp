@@ -148,7 +148,7 @@ TEST_CASE("who waits for a reservation of just its size waits on", "[record]") {
   holds.node = w.node("n");
   w.add(holds);
   pod_spec guest = a_pod("guest").cpu(3);
-  guest.room_in = reservation_affinity{.name = "holds"}, guest.exact_reservation = {"cpu", "memory"};
+  guest.reservation_affinity = reservation_affinity{.name = "holds"}, guest.exact_reservation = {"cpu", "memory"};
   w.add(guest);
   CHECK(w.run(true) == words{"reject guest"});
   SECTION("as long as it does") {

@@ -111,7 +111,7 @@ std::string of_pod(const step& one) {
   if (!made.role.empty()) text += " as " + made.role;
   if (!made.held_room.empty()) text += "; owns " + made.held_room;
   if (made.reservation) text += of_reservation(*made.reservation);
-  if (made.room_in) text += "; has to be in a reservation";
+  if (made.reservation_affinity) text += "; has to be in a reservation";
   if (!made.exact_reservation.empty()) text += "; of reservations of its size";
   if (made.ignores_reservations) text += "; ignores reservations";
   if (!made.queue.empty()) text += "; in " + made.queue;

@@ -248,14 +248,14 @@ void add_reservation(pod_spec& made, dice any) {
     if (any.percent(15)) one.taints = {{.key = "paid"}};
     made.resource_claims.clear();
   } else if (what < 8) {
-    reservation_affinity& one = made.room_in.emplace();
+    reservation_affinity& one = made.reservation_affinity.emplace();
     if (any.percent(20)) one.name = pod_name(static_cast<number>(any.below(60)));
     if (any.percent(30)) one.selector = {{"app", "a" + std::to_string(any.below(4))}};
     if (any.percent(20)) one.required = {{.match_expressions = {{"zone", selector_operator::exists}}}};
     if (any.percent(50)) one.tolerations = {{"paid", toleration_operator::exists}};
     if (any.percent(40)) made.exact_reservation = {"cpu"};
     if (any.percent(20)) made.exact_reservation.insert(made.exact_reservation.begin(), "memory");
-    if (!made.exact_reservation.empty() && any.percent(40)) made.room_in.reset();
+    if (!made.exact_reservation.empty() && any.percent(40)) made.reservation_affinity.reset();
   } else {
     made.ignores_reservations = true;
   }

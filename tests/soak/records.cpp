@@ -9,7 +9,7 @@ namespace gangsched::soak {
 
 std::optional<record::recorder> host::start_record(cluster& on) const {
   if (on_.broken_hooks || on_.seed % 4 != 1) return std::nullopt;  // (when a hook throws is no call of a host's)
-  called<"cluster::tell">();
+  called<"cluster::listen">();
   return must(record::recorder::start(on, {.digest_every = 1 + static_cast<std::uint32_t>(on_.seed % 64)}), "start");
 }
 

@@ -180,7 +180,7 @@ bool is_simple(const pod_spec& spec) {
       return request.first.starts_with("nvidia.com/");
     });
   };
-  return !spec.group && !spec.reservation && !spec.room_in && !spec.ignores_reservations &&
+  return !spec.group && !spec.reservation && !spec.reservation_affinity && !spec.ignores_reservations &&
          spec.affinity_to_pods.required.empty() && spec.anti_affinity_to_pods.required.empty() &&
          spec.topology_spread_constraints.empty() && spec.required_node.empty() && spec.devices.empty() &&
          spec.resource_claims.empty() && volumes.disks.empty() && volumes.exclusive_claims.empty() &&

@@ -245,10 +245,10 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   if (const nb::object volumes = from.attr("volumes"); !volumes.is_none()) made.volumes = to_volumes(volumes);
   if (const nb::object held = from.attr("reservation"); !held.is_none())
     made.reservation = to_reservation(held, object);
-  if (const nb::object room = from.attr("room_in"); !room.is_none())
-    made.room_in = {.name = field<std::string>(room, "name"),
-                    .selector = to_labels(room.attr("labels"), object, "room_in"),
-                    .tolerations = to_tolerations(room.attr("tolerations"), made.name)};
+  if (const nb::object room = from.attr("reservation_affinity"); !room.is_none())
+    made.reservation_affinity = {.name = field<std::string>(room, "name"),
+                                 .selector = to_labels(room.attr("labels"), object, "reservation_affinity"),
+                                 .tolerations = to_tolerations(room.attr("tolerations"), made.name)};
   made.exact_reservation = field<std::vector<std::string>>(from, "exact_reservation");
   made.ignores_reservations = field<bool>(from, "ignores_reservations");
   if (const auto drawn = field<std::optional<gangsched::pod_id>>(from, "draws_from")) made.draws_from = *drawn;

@@ -32,16 +32,16 @@ def test_a_reservation_holds_room_for_its_owners(cluster):
 
 
 def test_who_has_to_be_in_a_reservation_waits_for_one(cluster):
-    cluster.add_pod(gs.Pod("named", cpu=1, room_in=gs.RoomIn(name="held")))
-    cluster.add_pod(gs.Pod("by-label", cpu=1, room_in=gs.RoomIn(labels={"rack": "r1"})))
+    cluster.add_pod(gs.Pod("named", cpu=1, reservation_affinity=gs.ReservationAffinity(name="held")))
+    cluster.add_pod(gs.Pod("by-label", cpu=1, reservation_affinity=gs.ReservationAffinity(labels={"rack": "r1"})))
     scheduler = gs.Scheduler(cluster)
     assert binds(scheduler.run(0)) == {}
     spec = holding("held", 2, owners=[gs.ReservationOwner()], once=False, taints=[{"key": "quiet", "effect": "NoSchedule"}])
     spec.labels = {"rack": "r1"}
     cluster.add_pod(spec)
     assert sorted(binds(scheduler.run(60))) == ["held", "named"]  # of who names it nothing else counts
-    room = gs.RoomIn(labels={"rack": "r1"}, tolerations=[{"key": "quiet", "operator": "Exists"}])
-    cluster.update_pod("by-label", gs.Pod("by-label", cpu=1, room_in=room))
+    room = gs.ReservationAffinity(labels={"rack": "r1"}, tolerations=[{"key": "quiet", "operator": "Exists"}])
+    cluster.update_pod("by-label", gs.Pod("by-label", cpu=1, reservation_affinity=room))
     assert sorted(binds(scheduler.run(120))) == ["by-label"]
 
 

@@ -168,9 +168,10 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_permit(gangsched_scheduler* s
 GANGSCHED_C_API gangsched_code gangsched_scheduler_take(gangsched_scheduler* scheduler, gangsched_decision* into,
                                                         size_t capacity, size_t* count,
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// A whole turn: takes what was decided before, schedules while pods are active and @p into has room, then calls `permit`. If @p count is
-/// below @p capacity the turn is over, else call it again with the same @p now. Execute decisions in their order: a later one may revoke an
-/// earlier one. An error of a plugin ends the call; decisions made until then are written all the same.
+/// A whole turn: takes what was decided before, schedules while pods are active and @p into has room, then calls `permit`, and goes on
+/// until that decides nothing any more. If @p count is below @p capacity the turn is over, else call it again with the same @p now. Execute
+/// decisions in their order: a later one may revoke an earlier one. An error of a plugin ends the call; decisions made until then are written
+/// all the same.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_run(gangsched_scheduler* scheduler, int64_t now,
                                                        gangsched_decision* into, size_t capacity, size_t* count,
                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;

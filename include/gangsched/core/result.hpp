@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +19,7 @@ enum class errc : unsigned char {
   unknown,         ///< an id or a name that nothing has
   wrong_state,     ///< the object exists, but the call does not apply to its state
   outdated,        ///< a late answer: the attempt that it names is over, or another has taken its place
-  busy,            ///< a hook called the scheduler that is running it
+  busy,            ///< called from a hook or an observer; of a scheduler also: a transaction is open on its cluster
   time_went_back,  ///< `now` was smaller than in an earlier call
   contract,        ///< a plugin broke its contract (score out of range, read more than it declared)
 };
@@ -37,6 +38,15 @@ struct GANGSCHED_API error {
   [[nodiscard]] std::string message() const;
 };
 
+/// Thrown by `value()` of a result that has an error; `what()` is its message.
+class GANGSCHED_API bad_result_access : public std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+namespace detail {
+[[noreturn]] GANGSCHED_API void throw_bad_access(const error* why);  // null: the result was moved from
+}
+
 /// A value, or the error that says why there is none. A call that returns an error changed nothing.
 template <class T>
 class [[nodiscard]] result {
@@ -47,13 +57,14 @@ class [[nodiscard]] result {
   [[nodiscard]] bool has_value() const noexcept { return value_.has_value(); }
   explicit operator bool() const noexcept { return has_value(); }
 
+  /// The value. Throws `bad_result_access` if there is none.
+  [[nodiscard]] T& value() & { return require(), *value_; }
+  [[nodiscard]] const T& value() const& { return require(), *value_; }
+  T value() && { return require(), std::move(*value_); }
   /// The value; asserts that there is one.
-  [[nodiscard]] T& value() & { return check(), *value_; }
-  [[nodiscard]] const T& value() const& { return check(), *value_; }
-  T value() && { return check(), std::move(*value_); }
-  [[nodiscard]] T& operator*() & { return value(); }
-  [[nodiscard]] const T& operator*() const& { return value(); }
-  [[nodiscard]] T operator*() && { return std::move(*this).value(); }
+  [[nodiscard]] T& operator*() & { return check(), *value_; }
+  [[nodiscard]] const T& operator*() const& { return check(), *value_; }
+  [[nodiscard]] T operator*() && { return check(), std::move(*value_); }
   T* operator->() { return check(), &*value_; }
   const T* operator->() const { return check(), &*value_; }
 
@@ -63,6 +74,9 @@ class [[nodiscard]] result {
 
  private:
   void check() const { GANGSCHED_ASSERT(has_value()); }
+  void require() const {
+    if (!has_value()) detail::throw_bad_access(error_.get());
+  }
   std::optional<T> value_;
   std::unique_ptr<gangsched::error> error_;
 };
@@ -75,8 +89,10 @@ class [[nodiscard]] result<void> {
 
   [[nodiscard]] bool has_value() const noexcept { return error_ == nullptr; }
   explicit operator bool() const noexcept { return has_value(); }
-  /// Asserts that the call succeeded.
-  void value() const { GANGSCHED_ASSERT(has_value()); }
+  /// Throws `bad_result_access` if the call failed.
+  void value() const {
+    if (!has_value()) detail::throw_bad_access(error_.get());
+  }
   [[nodiscard]] const gangsched::error& error() const& { return GANGSCHED_ASSERT(error_ != nullptr), *error_; }
   [[nodiscard]] gangsched::error error() && { return GANGSCHED_ASSERT(error_ != nullptr), std::move(*error_); }
 

@@ -37,8 +37,9 @@ enum class decision_kind : std::uint8_t {
 struct decision {
   decision_kind kind;
   gangsched::code code = gangsched::code::success;  ///< of a reject
-  const char* reason =
-      nullptr;  ///< of a reject, revoke, notice or evict, if one text says it; valid as the decision is
+  /// Of a reject, revoke, notice or evict, if one text says it; else null. A copy of the decision does not copy the text, which is valid
+  /// until the next `schedule_cycle`, `permit` or `pop`.
+  const char* reason = nullptr;
   pod_id pod;
   node_id node;
   group_id group;
@@ -50,7 +51,7 @@ struct decision {
   bind_attempt attempt =
       bind_attempt::none;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
   /// Of bind, wait and evict: the devices of its own that the pod has on the node (those of claims that it shares: `cluster::claims_of`);
-  /// `cluster::name_of` says what they are called.
+  /// `cluster::name_of` says what they are called. Valid as `reason` is; later `cluster::devices_of(pod)` has them.
   std::span<const device_grant> devices = {};
 };
 

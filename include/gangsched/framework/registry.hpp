@@ -42,7 +42,7 @@ class GANGSCHED_API plugin_registry {
   /// Error: duplicate.
   result<void> add(std::string name, factory how);
   /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.
-  /// The body is in profile.hpp: include that to register plugins of your own.
+  /// The body is in framework/profile.hpp: without it a program that calls this does not link.
   template <configurable P>
   result<void> add();
   /// The plugin, ready for a table. Error: unknown name, or what the plugin says of its arguments.

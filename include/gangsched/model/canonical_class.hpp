@@ -42,7 +42,7 @@ void put(Out& out, const pod_class& v) {
   if (!v.bounds.empty()) put_fields(out, v.bounds, v.overhead);
   if (v.of_daemon_set) put(out, v.of_daemon_set);
   if (v.reserves != nullptr) put_fields(out, std::uint8_t{'r'}, v.reserves->spec);
-  if (v.room_in != nullptr) put_fields(out, std::uint8_t{'i'}, *v.room_in);
+  if (v.reservation_affinity != nullptr) put_fields(out, std::uint8_t{'i'}, *v.reservation_affinity);
   if (!v.exact_reservation.empty()) put_fields(out, std::uint8_t{'e'}, v.exact_reservation);
   if (!v.requests_none.empty()) put_fields(out, std::uint8_t{'0'}, v.requests_none);
   if (v.ignores_reservations) put(out, std::uint8_t{'n'});

@@ -109,7 +109,8 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// The id of a group that may be added later: pods and groups can join it now, and wait until add_group says what it is.
   /// It goes with its last member or child group, or by remove_group. O(1).
   result<group_id> expect_group(std::string_view ns, std::string_view name, bool composite = false);
-  /// Name, parent, the kind of policy and the gang's mode must stay; the minimum count may change at any time.
+  /// Replaces the whole spec, as `spec_of` returns it; name, namespace, parent, the kind of policy and the gang's mode must stay
+  /// (wrong_state). The minimum count may change at any time.
   result<void> update_group(group_id group, const group_spec& spec);
   /// If it has members or child groups left, it becomes an expected group: members with a node keep it, the others wait.
   result<void> remove_group(group_id group);
@@ -173,8 +174,9 @@ class GANGSCHED_API cluster : public cluster_questions {
   [[nodiscard]] cluster_queues queues() noexcept;
   [[nodiscard]] queue_questions queues() const noexcept;
 
-  // --- what schedulers do (a host with a `scheduler` calls that instead)
-  /// Reserves room on a node for a pending pod that is neither gated nor being deleted. Error: overflow of the node's usage.
+  // --- what schedulers do: for hosts that decide themselves, and after a restart (docs/embedding.md)
+  /// Reserves room on a node for a pending pod that is neither gated nor being deleted. No filter or hook is asked: the node may be
+  /// overcommitted. Error: overflow of the node's usage.
   result<void> assume(pod_id pod, node_id node);
   /// An assumed pod runs.
   result<void> bind(pod_id pod);
@@ -186,8 +188,8 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// A number that is the same for pods which differ only in what is a pod's own: what `explain` says of one of them holds
   /// for all, until the cluster changes. O(1); O(selectors) where selectors came or went since. Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
-  /// Sets who is told of each call (model/call_listener.hpp); null: nobody. Error: busy, wrong_state (it is told of another). O(1).
-  result<void> tell(call_listener* by);
+  /// Sets the listener that hears of each call (model/call_listener.hpp); null: none. Error: busy, wrong_state (there is another). O(1).
+  result<void> listen(call_listener* by);
 
  private:
   explicit cluster(std::unique_ptr<model::cluster_state> state) noexcept;

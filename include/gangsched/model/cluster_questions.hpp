@@ -42,6 +42,10 @@ class GANGSCHED_API cluster_questions {
   /// Where the pod runs or is assumed; a default id if nowhere.
   [[nodiscard]] node_id node_of(pod_id pod) const noexcept;
   [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
+  /// The group that the pod is a member of; a default id if of none. O(1).
+  [[nodiscard]] group_id group_of(pod_id pod) const noexcept;
+  /// Whether it is being deleted (`cluster::set_terminating`). O(1).
+  [[nodiscard]] bool is_terminating(pod_id pod) const noexcept;
   /// When the nominated node is expected to have room, if it is reserved for the pod (`scheduler_options::backfill`). O(1).
   [[nodiscard]] std::optional<instant> reserved_from(pod_id pod) const noexcept;
   /// The attempt that gave the pod its node; none if it has no node, or was added with it. O(1).
@@ -58,6 +62,7 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::string_view name_of(pod_id pod) const;
   [[nodiscard]] std::string_view name_of(group_id group) const;
   [[nodiscard]] std::string_view namespace_of(pod_id pod) const;
+  [[nodiscard]] std::string_view namespace_of(group_id group) const;
   /// The id of the device that @p grant is about, and of its MIG profile; "" if the node has none such.
   [[nodiscard]] std::string_view name_of(node_id node, const device_grant& grant) const;
   [[nodiscard]] std::string_view profile_of(const device_grant& grant) const;
@@ -76,7 +81,9 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] device_state devices_of(node_id node) const noexcept;
   [[nodiscard]] std::uint64_t cookie_of(node_id node) const;
   [[nodiscard]] std::uint64_t cookie_of(pod_id pod) const;
-  /// How much of a resource is allocatable on a node, or requested there, in the units of `integer_resources`; 0 if it has none of it.
+  [[nodiscard]] std::uint64_t cookie_of(group_id group) const;
+  /// How much of a resource is allocatable on a node, or requested there, as whole numbers: cpu in thousandths (16 cores are 16,000),
+  /// memory and storage in bytes, others as they are counted; 0 if it has none of it.
   [[nodiscard]] std::int64_t allocatable(node_id node, std::string_view resource) const;
   [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
   /// What the owners of a held room have not drawn of it yet on a node, which `requested` contains; same units; 0 if nothing of it is
@@ -86,7 +93,7 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::optional<pod_id> find_reservation(std::string_view name) const;
   /// The reservation (`pod_spec::reservation`) that a pod on a node draws from; a default id if from none. O(1).
   [[nodiscard]] pod_id reservation_of(pod_id pod) const noexcept;
-  /// What a reservation has left for its owners, in the units of `integer_resources`; 0 if the pod is no reservation, has no node, or
+  /// What a reservation has left for its owners, in the same units; 0 if the pod is no reservation, has no node, or
   /// was for one owner only, which has it. O(1).
   [[nodiscard]] std::int64_t left_of(pod_id reservation, std::string_view resource) const;
   /// A word of a named column: of the host's column, else of the one that reserve hooks count; nothing if there is no such column or

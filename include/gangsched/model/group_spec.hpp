@@ -13,7 +13,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
 
-/// How members start together. With a parent, roles, counts above the minimum, `topology`, `affinity` or `ratios` it is group_cycle.
+/// How members start together. `permit` together with a parent, roles, counts above the minimum, `topology`, `affinity` or `ratios` is
+/// refused as malformed.
 enum class gang_mode : std::uint8_t {
   group_cycle,  ///< the whole group is tried in one transaction
   permit,       ///< members are placed one by one and wait in the permit room until the minimum is there
@@ -43,8 +44,9 @@ struct gang {
   std::optional<std::int32_t> max_count = {};
   std::vector<role_minimum> roles = {};  ///< minimums that hold beside min_count
   gang_mode mode = gang_mode::group_cycle;
-  instant timeout = std::chrono::minutes{5};  ///< how long a member waits in the permit room
-  bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
+  instant timeout =
+      std::chrono::minutes{5};  ///< how long a member waits in the permit room; more than 15 minutes count as 15
+  bool atomic = false;          ///< a member that fails before the group is confirmed takes its siblings back
   match_policy match = match_policy::waiting_and_running;
   bool strict = false;  ///< permit mode: a member without a node sends the waiting ones back
   /// Evicts the members when for so long some ran but fewer than the minimum had a node, here or in a group below (KAI's stale gangs:

@@ -198,10 +198,10 @@ struct pod_class {
 
   pod_affinity affinity_to_pods;
   pod_affinity anti_affinity_to_pods;
-  std::vector<topology_spread> spread;                  ///< match_label_keys are in the selectors
-  std::shared_ptr<const reservation_terms> reserves;    ///< null: it is no reservation
-  std::shared_ptr<const reservation_affinity> room_in;  ///< null: it need not be in one
-  std::vector<std::string> exact_reservation;           ///< resources, in its own order (reservation_table::lets)
+  std::vector<topology_spread> spread;                ///< match_label_keys are in the selectors
+  std::shared_ptr<const reservation_terms> reserves;  ///< null: it is no reservation
+  std::shared_ptr<const gangsched::reservation_affinity> reservation_affinity;  ///< null: it need not be in one
+  std::vector<std::string> exact_reservation;  ///< resources, in its own order (reservation_table::lets)
   /// Resources that a part of its spec requests 0 of, so they count as present. For reservations, and pods with `exact_reservation`.
   std::vector<std::string> requests_none;
   bool ignores_reservations = false;

@@ -110,7 +110,7 @@ class GANGSCHED_API reservation_table {
   }
   /// Whether pods of the class look for room in reservations before they look elsewhere.
   [[nodiscard]] bool concerns(const pod_class& cls) const noexcept {
-    return cls.room_in != nullptr ||
+    return cls.reservation_affinity != nullptr ||
            (!empty() && (cls.ignores_reservations || !cls.owned.empty() || pre_allocates(cls)));
   }
   /// Whether pods of the class are reservations that may hold what others have already.

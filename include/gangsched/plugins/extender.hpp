@@ -15,26 +15,27 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// request one of them. When a callback fails, the cycle ends with an error, or goes on without it if it is ignorable.
 ///
 /// Opaque: asked about every candidate in every cycle. Callbacks must give equal answers to equal questions, and must not change the
-/// cluster. In a preemption's dry run the filter is asked about one node at a time. An extender's word on victims is not heard here, but by
-/// DefaultPreemption (`default_preemption::extender`).
+/// cluster. In a preemption's dry run the filter is asked about one node at a time. The extender's preempt verb is a callback of
+/// DefaultPreemption (`default_preemption::extender`), which a host hands to that plugin's constructor.
 class extender {
  public:
   static constexpr std::string_view name = "Extender";
   using points = implements<point::pre_filter, point::filter, point::pre_score, point::score, point::bind>;
 
-  /// A candidate that the filter callback judges: success, unschedulable or unresolvable.
+  /// A candidate that the filter callback judges: success, unschedulable or unresolvable. The verdict's text has static storage, or is made
+  /// by `cluster_view::say`.
   struct judged_node {
     node_id node;
     status verdict = {};
   };
   struct rated_node {
     node_id node;
-    std::int64_t score = 0;  ///< 0 to 10
+    std::int64_t score = 0;  ///< 0 to 10; another one ends the cycle with an error (errc::contract)
   };
   struct callbacks {
-    /// False: it failed. Absent callbacks: the extender has no part in that.
+    /// False: the call failed. An absent callback: the extender does not take part at that point.
     std::function<bool(const pod_info&, const cluster_view&, std::span<judged_node>)> filter = {};
-    std::function<bool(const pod_view&, const cluster_view&, std::span<rated_node>)> prioritize = {};
+    std::function<bool(const pod_info&, const cluster_view&, std::span<rated_node>)> prioritize = {};
     /// Success claims the bind decision, skip leaves it to the next binder, anything else takes the pod back.
     std::function<status(const reservation&, decision&)> bind = {};
     std::vector<std::string> managed_resources = {};  ///< empty: every pod is its business
@@ -64,7 +65,7 @@ class extender {
   }
   [[nodiscard]] std::int64_t score_key(const pod_view&, node_info node) const { return node.id().row; }
   /// In Kubernetes a prioritize call that fails is passed over, ignorable or not.
-  void finish_score(const pod_view& pod, const cluster_view& cluster, std::span<scored_group> groups) const {
+  void finish_score(const pod_info& pod, const cluster_view& cluster, std::span<scored_group> groups) const {
     std::vector<rated_node> nodes;
     for (const scored_group& group : groups) nodes.push_back({id_of(cluster, group.score)});
     const bool fine = host_.prioritize(pod, cluster, nodes);

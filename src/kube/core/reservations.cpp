@@ -170,7 +170,7 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   if (spec.owners.empty()) return read.fail(errc::malformed, of, "needs spec.owners");
   over = life.phase == "Succeeded" || life.phase == "Failed";
   out.spec.name = meta.name;
-  out.spec.room_in.reset(), out.spec.exact_reservation.clear();  // of its template
+  out.spec.reservation_affinity.reset(), out.spec.exact_reservation.clear();  // of its template
   out.spec.ignores_reservations = false, out.reservation.clear();
   for (const auto& [key, text] : meta.labels) out.spec.labels[key] = text;
   out.spec.terminating = meta.deleted.has_value();
@@ -199,7 +199,7 @@ bool read_reservation_words(reader& read, const place& of, pod_manifest& out) {
   const auto ignored = out.spec.labels.find(ignored_label);
   out.spec.ignores_reservations = ignored != out.spec.labels.end() && ignored->second == "true";
   const bool fine = read_annotation(read, of, affinity_annotation, [&](reader& inner, const place& at) {
-    reservation_affinity& affinity = out.spec.room_in.emplace();
+    reservation_affinity& affinity = out.spec.reservation_affinity.emplace();
     return inner.fields(at, [&](std::string_view key, const place& v) {
       if (key == "name") return inner.text(v, affinity.name);
       if (key == "reservationSelector") return inner.texts_by_name(v, affinity.selector);
@@ -216,7 +216,8 @@ bool read_reservation_words(reader& read, const place& of, pod_manifest& out) {
     });
   });
   const bool exact = read_exact_match(read, of, out.device_resources, out.spec.exact_reservation);
-  if (out.spec.ignores_reservations) out.spec.room_in.reset(), out.spec.exact_reservation.clear();  // as Koordinator
+  if (out.spec.ignores_reservations)
+    out.spec.reservation_affinity.reset(), out.spec.exact_reservation.clear();  // as Koordinator
   return fine && exact && read_annotation(read, of, allocated_annotation, [&](reader& inner, const place& at) {
            return inner.fields(at, [&](std::string_view key, const place& v) {
              return key == "name" ? inner.text(v, out.reservation) : inner.ignore(key, v, {"uid"});

@@ -30,12 +30,12 @@ constexpr renamed pod_fields[] = {
     {"node", "spec.nodeName"},
     {"nominated_node", "status.nominatedNodeName"},
     {"exact_reservation", "metadata.annotations[\"scheduling.koordinator.sh/exact-match-reservation\"].resourceNames"},
-    {"room_in.selector",
+    {"reservation_affinity.selector",
      "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"].reservationSelector"},
-    {"room_in.required",
+    {"reservation_affinity.required",
      "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]."
      "requiredDuringSchedulingIgnoredDuringExecution.reservationSelectorTerms"},
-    {"room_in", "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]"},
+    {"reservation_affinity", "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]"},
     {"group", "spec.schedulingGroup.podGroupName"}};
 constexpr renamed node_fields[] = {{"name", "metadata.name"},       {"devices", "devices"},
                                    {"labels", "metadata.labels"},   {"allocatable", "status.allocatable"},

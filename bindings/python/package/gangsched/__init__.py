@@ -63,7 +63,7 @@ from ._experiments import OPENB_POLICIES, Replay, Simulation, openb, openb_trace
 from ._fork import Fork
 from ._frames import DECISION, DECISION_KINDS
 from ._plugins import ALLOW, Plugin, Verdict, deny, wait
-from ._specs import GPU, Group, Node, NodeShape, Pod, Queue, Reservation, ReservationOwner, RoomIn
+from ._specs import GPU, Group, Node, NodeShape, Pod, Queue, Reservation, ReservationOwner, ReservationAffinity
 
 __all__ = [
     "ALLOW",
@@ -123,7 +123,7 @@ __all__ = [
     "ReservationOwner",
     "ResourceClaim",
     "ResourceClaimId",
-    "RoomIn",
+    "ReservationAffinity",
     "Scheduler",
     "Simulation",
     "Trial",

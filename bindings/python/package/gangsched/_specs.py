@@ -82,12 +82,12 @@ class Reservation:
     expires: Optional[float] = None
     #: New owners pass it by, unless they name it.
     unschedulable: bool = False
-    #: In Kubernetes' shape; pods with a ``room_in`` need tolerations for them.
+    #: In Kubernetes' shape; pods with a ``reservation_affinity`` need tolerations for them.
     taints: Sequence[Kubernetes] = ()
 
 
 @dataclasses.dataclass
-class RoomIn:
+class ReservationAffinity:
     """The reservation that a pod has to be in: that of a name, or else one whose labels, or its node's, are those."""
 
     name: str = ""
@@ -156,7 +156,7 @@ class Pod:
     load_after_initialized: Optional[float] = None
     #: It is a reservation; it runs in one, or not at all; what reservations hold is free to it, and it draws from none.
     reservation: Optional[Reservation] = None
-    room_in: Optional[RoomIn] = None
+    reservation_affinity: Optional[ReservationAffinity] = None
     #: Resources of which its reservation has to hold just what it requests.
     exact_reservation: Sequence[str] = ()
     ignores_reservations: bool = False
