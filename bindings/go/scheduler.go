@@ -346,9 +346,43 @@ func (s *Scheduler) NextDeadline() (int64, bool) {
 	return at, at != math.MaxInt64
 }
 
-// Restore says after a restart how many attempts of a pending pod ended unschedulable, and since when it waits.
-func (s *Scheduler) Restore(pod PodID, failures uint32, since int64) error {
-	return s.done(C.gangsched_scheduler_restore(s.s, cPod(pod), C.uint32_t(failures), C.int64_t(since), s.call.failure))
+// QueuePlace is a part of the queue.
+type QueuePlace int32
+
+const (
+	PlaceNone          QueuePlace = C.GANGSCHED_PLACE_NONE          // in no queue: placed, or being deleted
+	PlaceActive        QueuePlace = C.GANGSCHED_PLACE_ACTIVE        // may be tried
+	PlaceBackoff       QueuePlace = C.GANGSCHED_PLACE_BACKOFF       // in backoff after a rejection, or until nobody is active
+	PlaceErrorBackoff  QueuePlace = C.GANGSCHED_PLACE_ERROR_BACKOFF // in backoff after an error; of a group also after a rejection
+	PlaceUnschedulable QueuePlace = C.GANGSCHED_PLACE_UNSCHEDULABLE // waits for a change that can help
+	PlaceGated         QueuePlace = C.GANGSCHED_PLACE_GATED         // a PreEnqueue plugin says no
+	PlaceInFlight      QueuePlace = C.GANGSCHED_PLACE_IN_FLIGHT     // being tried
+	PlaceKeptBack      QueuePlace = C.GANGSCHED_PLACE_KEPT_BACK     // in no queue: its group has as many members with a node as it may have
+)
+
+// QueueStanding is where a pod stands in the queue, or its group, if that is queued as one.
+type QueueStanding struct {
+	Place                      QueuePlace
+	Attempts, Failures, Errors uint32 // in all; those that were rejected; those in a row that ended in an error
+	Since                      int64  // when it entered, or failed last
+	BackoffUntil               int64  // math.MaxInt64: it is in no backoff
+}
+
+// Standing says where a pod stands in the queue as of the last call that was told the time.
+func (s *Scheduler) Standing(pod PodID) (QueueStanding, error) {
+	var c C.gangsched_queue_standing
+	err := s.done(C.gangsched_scheduler_standing(s.s, cPod(pod), &c, s.call.failure))
+	return QueueStanding{
+		QueuePlace(c.place), uint32(c.attempts), uint32(c.failures), uint32(c.errors), int64(c.since), int64(c.backoff_until),
+	}, err
+}
+
+// Restore says after a restart where a pending pod stood in the queue; Place and BackoffUntil follow from the rest.
+func (s *Scheduler) Restore(pod PodID, as QueueStanding) error {
+	c := C.gangsched_queue_standing{
+		attempts: C.uint32_t(as.Attempts), failures: C.uint32_t(as.Failures), errors: C.uint32_t(as.Errors), since: C.int64_t(as.Since),
+	}
+	return s.done(C.gangsched_scheduler_restore(s.s, cPod(pod), &c, s.call.failure))
 }
 
 // ForgetCached says that what plugins go by has changed, and no change of the cluster says so.

@@ -10,6 +10,7 @@ using namespace gangsched;
 static_assert(static_cast<int>(decision_kind::withdraw) == GANGSCHED_WITHDRAW);
 static_assert(static_cast<int>(tie_rule::kube_heap) == GANGSCHED_TIES_KUBE_HEAP);
 static_assert(static_cast<int>(wake_rule::hints) == GANGSCHED_WAKE_HINTS);
+static_assert(static_cast<int>(queue_place::kept_back) == GANGSCHED_PLACE_KEPT_BACK);
 static_assert(static_cast<int>(timer_rule::by_host) == GANGSCHED_TIMERS_BY_HOST);
 
 gangsched_scheduler::gangsched_scheduler(gangsched_cluster& on, scheduler forked, const gangsched_scheduler& from)
@@ -383,9 +384,27 @@ int64_t gangsched_scheduler_next_deadline(const gangsched_scheduler* on) noexcep
 gangsched_code gangsched_scheduler_catch_up(gangsched_scheduler* on, int64_t now, gangsched_error* error) noexcept {
   return c::ask(on, error, [&](scheduler& it) { return it.catch_up(instant{now}); });
 }
-gangsched_code gangsched_scheduler_restore(gangsched_scheduler* on, gangsched_pod_id pod, uint32_t failures,
-                                           int64_t since, gangsched_error* error) noexcept {
-  return c::ask(on, error, [&](scheduler& it) { return it.restore(c::of(pod), {failures, instant{since}}); });
+gangsched_code gangsched_scheduler_standing(const gangsched_scheduler* on, gangsched_pod_id pod,
+                                            gangsched_queue_standing* standing, gangsched_error* error) noexcept {
+  if (standing == nullptr) return c::missing(error, "standing");
+  if (on == nullptr) return c::missing(error, "scheduler");
+  return c::guarded(error, [&]() -> gangsched_code {
+    const result<queue_standing> found = on->engine.standing(c::of(pod));
+    if (!found) return c::refuse(error, found.error());
+    *standing = {static_cast<std::int32_t>(found->place),
+                 found->attempts,
+                 found->failures,
+                 found->errors,
+                 found->since.count(),
+                 found->backoff_until ? found->backoff_until->count() : GANGSCHED_NEVER};
+    return GANGSCHED_OK;
+  });
+}
+gangsched_code gangsched_scheduler_restore(gangsched_scheduler* on, gangsched_pod_id pod,
+                                           const gangsched_queue_standing* as, gangsched_error* error) noexcept {
+  if (as == nullptr) return c::missing(error, "as");
+  const queue_position stood{as->failures, instant{as->since}, as->errors, as->attempts};
+  return c::ask(on, error, [&](scheduler& it) { return it.restore(c::of(pod), stood); });
 }
 gangsched_code gangsched_scheduler_activate(gangsched_scheduler* on, const gangsched_pod_id* pods, size_t count,
                                             int64_t now, gangsched_error* error) noexcept {

@@ -104,6 +104,20 @@ TEST_CASE("members wait in the permit room until there are enough, or somebody l
   CHECK(world.run() == words{"g1 revoke a", "g0 bind a"});
 }
 
+TEST_CASE("a turn goes on where what permit takes back lets another pod be tried", "[c]") {
+  c_world world;
+  world.node("a", 4);
+  const gangsched_pod_id first = world.pod("g0", 3, world.gang("g", 2, GANGSCHED_PERMIT_ROOM));
+  world.schedules();
+  world.pod("other", 3);
+  CHECK(world.run() == words{"g0 wait a", "other reject"});
+  world.must(gangsched_scheduler_reject(world.scheduler, first, "not today", world.error));
+  const words turn = world.run();
+  REQUIRE(turn.size() >= 2);
+  CHECK(turn[0] == "g0 revoke a");
+  CHECK(turn[1] == "other bind a");
+}
+
 TEST_CASE("events come in batches, each told on its own", "[c]") {
   c_world world;
   world.schedules();
@@ -176,11 +190,22 @@ TEST_CASE("a restarted host says where its pods stood", "[c]") {
   world.node("a", 1);
   const gangsched_pod_id pod = world.pod("p", 1);
   world.schedules();
-  world.must(gangsched_scheduler_restore(world.scheduler, pod, 3, 100, world.error));
+  const gangsched_queue_standing stood{GANGSCHED_PLACE_BACKOFF, 3, 3, 0, 100, GANGSCHED_NEVER};
+  world.must(gangsched_scheduler_restore(world.scheduler, pod, &stood, world.error));
   CHECK(world.run(200).empty());
+  gangsched_queue_standing now{};
+  world.must(gangsched_scheduler_standing(world.scheduler, pod, &now, world.error));
+  CHECK(now.place == GANGSCHED_PLACE_ERROR_BACKOFF);
+  CHECK(std::tuple{now.attempts, now.failures, now.errors, now.since} == std::tuple{3u, 3u, 0u, 100});
+  CHECK(now.backoff_until == 4'000'000'100);
   CHECK(gangsched_scheduler_next_deadline(world.scheduler) == 4'000'000'100);
   world.must(gangsched_scheduler_activate(world.scheduler, &pod, 1, 300, world.error));
   CHECK(world.run(300) == words{"p bind a"});
+  world.must(gangsched_scheduler_standing(world.scheduler, pod, &now, world.error));
+  CHECK(std::pair{now.place, now.backoff_until} == std::pair{+GANGSCHED_PLACE_NONE, GANGSCHED_NEVER});
+  CHECK(gangsched_scheduler_standing(world.scheduler, {}, &now, world.error) == GANGSCHED_UNKNOWN);
+  CHECK(gangsched_scheduler_standing(world.scheduler, pod, nullptr, world.error) == GANGSCHED_MALFORMED);
+  CHECK(gangsched_scheduler_restore(world.scheduler, pod, nullptr, world.error) == GANGSCHED_MALFORMED);
 }
 
 TEST_CASE("profiles are put together from a base, plugins and arguments, or read as Kubernetes writes them", "[c]") {

@@ -31,6 +31,28 @@ TEST_CASE("an error message names the object, the field and the reason", "[core]
   CHECK(bad_effect().message() == "pod default/web-1: tolerations[2].effect: unknown effect \"NoRun\"");
 }
 
+TEST_CASE("value() of a result that has an error throws, and says the error", "[core][result]") {
+  CHECK(half(4).value() == 2);
+  reject(false).value();
+  const auto message = [](const auto& call) {
+    try {
+      call();
+    } catch (const bad_result_access& thrown) {
+      return std::string{thrown.what()};
+    }
+    return std::string{"no exception"};
+  };
+  const result<int> none = half(3);
+  result<int> changed = half(3);
+  CHECK(message([&] { static_cast<void>(none.value()); }) == "number: 3: odd");
+  CHECK(message([&] { static_cast<void>(changed.value()); }) == "number: 3: odd");
+  CHECK(message([] { static_cast<void>(half(5).value()); }) == "number: 5: odd");
+  CHECK(message([] { reject(true).value(); }) == "scheduler: a hook is running");
+  const result<int> taken = std::move(changed);
+  CHECK(message([&] { static_cast<void>(changed.value()); }) == "a result that was moved from");
+  CHECK(taken.error().field == "3");
+}
+
 TEST_CASE("an error message leaves out what is empty", "[core][result]") {
   CHECK(error{errc::unknown, "node n1", "", "no such node"}.message() == "node n1: no such node");
   CHECK(error{errc::unknown, "", "name", "missing"}.message() == "name: missing");

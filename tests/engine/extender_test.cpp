@@ -99,8 +99,9 @@ TEST_CASE("an extender judges the candidates of a preemption", "[engine][extende
 
 TEST_CASE("an extender's score counts ten times its weight", "[engine][extender]") {
   extender::callbacks host;
-  host.prioritize = [](const pod_view&, const cluster_view& cluster, std::span<extender::rated_node> nodes) {
-    for (extender::rated_node& one : nodes) one.score = cluster.node(one.node)->name() == "small" ? 10 : 3;
+  host.prioritize = [](const pod_info& pod, const cluster_view& cluster, std::span<extender::rated_node> nodes) {
+    const std::string_view best = pod.name() == "p" ? "small" : "b";
+    for (extender::rated_node& one : nodes) one.score = cluster.node(one.node)->name() == best ? 10 : 3;
     return true;
   };
   world w{with(host, 9)};
@@ -110,6 +111,8 @@ TEST_CASE("an extender's score counts ten times its weight", "[engine][extender]
   CHECK(all.nodes[0].scores.back().weighted() == 900);
   CHECK(all.nodes[1].scores.back().weighted() == 270);
   CHECK(w.run() == words{"bind p small"});
+  w.add(a_pod{"q"}.cpu(1));  // alike but for its name, which the callback reads
+  CHECK(w.run() == words{"bind q b"});
 }
 
 TEST_CASE("an extender with managed resources is asked about pods that request one", "[engine][extender]") {
@@ -139,7 +142,7 @@ TEST_CASE("an extender that fails ends the cycle with an error, unless it is ign
   extender::callbacks host;
   host.ignorable = ignorable;
   host.filter = [](const pod_info&, const cluster_view&, std::span<extender::judged_node>) { return false; };
-  host.prioritize = [](const pod_view&, const cluster_view&, std::span<extender::rated_node>) { return false; };
+  host.prioritize = [](const pod_info&, const cluster_view&, std::span<extender::rated_node>) { return false; };
   world w{with(host)};
   three(w);
   w.add(a_pod{"p"}.cpu(1));

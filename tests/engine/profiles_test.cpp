@@ -104,6 +104,25 @@ TEST_CASE("profiles that cannot share a queue are refused", "[engine][profiles]"
   CHECK(scheduler::check(std::vector{spreader(), other}).error().object == "profile other");
 }
 
+TEST_CASE("a scheduler throws what check says of its profiles, and the cluster can have another",
+          "[engine][profiles]") {
+  cluster on;
+  CHECK_THROWS_AS(scheduler(on, kernel_table{}), bad_result_access);
+  CHECK_THROWS_AS(scheduler(on, std::vector<kernel_table>{}), bad_result_access);
+  try {
+    const scheduler never{on, std::vector{packer(), packer()}};
+    FAIL("two profiles of one name");
+  } catch (const bad_result_access& thrown) {
+    CHECK(std::string{thrown.what()} == "profile packer: scheduler_name: two profiles have it");
+  }
+  on.add_node({.name = "n", .allocatable = {{"cpu", 4}, {"pods", 10}}}).value();
+  const pod_id pod =
+      on.add_pod({.name = "p", .containers = {{.requests = {{"cpu", 1}}}}, .scheduler_name = "packer"}).value();
+  scheduler good{on, packer()};
+  static_cast<void>(good.schedule_cycle(instant{0}));
+  CHECK(on.state_of(pod) == pod_state::assumed);
+}
+
 namespace {
 struct lets_all_by {
   static constexpr std::string_view name = "LetsAllBy";

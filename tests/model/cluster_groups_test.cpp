@@ -31,12 +31,34 @@ TEST_CASE("a group that was added is found by namespace and name", "[model][clus
   CHECK(c.name_of(g) == "g");
   CHECK(c.name_of(group_id{}).empty());
   CHECK(c.spec_of(blue)->ns == "blue");
+  CHECK(c.namespace_of(blue) == "blue");
+  CHECK(c.namespace_of(group_id{}).empty());
+  CHECK(c.cookie_of(g) == 5);
+  CHECK(c.cookie_of(blue) == 0);
+  CHECK(c.cookie_of(group_id{}) == 0);
+  const pod_id member = c.add_pod(a_pod("m").in(plain)).value(), alone = c.add_pod(a_pod("alone")).value();
+  CHECK(c.group_of(member) == plain);
+  CHECK(c.group_of(alone) == group_id{});
+  CHECK(c.group_of(pod_id{}) == group_id{});
+  CHECK_FALSE(c.is_terminating(member));
+  REQUIRE(c.set_terminating(member));
+  CHECK(c.is_terminating(member));
+  CHECK_FALSE(c.is_terminating(pod_id{}));
+  REQUIRE(c.remove_pod(member));
+  CHECK(c.group_of(member) == group_id{});
+  REQUIRE(c.remove_pod(alone));
   CHECK(c.spec_of(group_id{}) == nullptr);
   CHECK(inside(c).groups.min_count(g.row) == 4);
   CHECK(inside(c).groups.min_count(plain.row) == 1);
-  CHECK(events_since(c, 0) == std::vector<happened>{{change_kind::group_added, g.row},
-                                                    {change_kind::group_added, blue.row},
-                                                    {change_kind::group_added, plain.row}});
+  CHECK(inside(c).groups.first[plain.row] == no_row);
+}
+
+TEST_CASE("groups that were added are in the change log", "[model][cluster][group]") {
+  cluster c;
+  const group_id g = c.add_group(a_gang("g", 4).permit()).value();
+  const group_id plain = c.add_group(a_basic_group("plain")).value();
+  CHECK(events_since(c, 0) ==
+        std::vector<happened>{{change_kind::group_added, g.row}, {change_kind::group_added, plain.row}});
 }
 
 TEST_CASE("a group that is wrong is refused and changes nothing", "[model][cluster][group]") {

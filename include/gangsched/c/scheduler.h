@@ -170,8 +170,8 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_take(gangsched_scheduler* sch
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// A whole turn: takes what was decided before, schedules while pods are active and @p into has room, then calls `permit`, and goes on
 /// until that decides nothing any more. If @p count is below @p capacity the turn is over, else call it again with the same @p now. Execute
-/// decisions in their order: a later one may revoke an earlier one. An error of a plugin ends the call; decisions made until then are written
-/// all the same.
+/// decisions in their order: a later one may revoke an earlier one. An error of a plugin ends the call; decisions made until then are
+/// written all the same.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_run(gangsched_scheduler* scheduler, int64_t now,
                                                        gangsched_decision* into, size_t capacity, size_t* count,
                                                        gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -247,10 +247,33 @@ GANGSCHED_C_API int64_t gangsched_scheduler_next_deadline(const gangsched_schedu
 /// Reads what the host did since the last call, as if it happened at @p now. Errors: busy, time_went_back.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_catch_up(gangsched_scheduler* scheduler, int64_t now,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// After a restart: how many attempts of the pod ended unschedulable, and since when it waits. Error: wrong_state (the pod is not
-/// pending).
+enum {
+  GANGSCHED_PLACE_NONE = 0,           ///< in no queue: placed, or being deleted
+  GANGSCHED_PLACE_ACTIVE = 1,         ///< may be tried
+  GANGSCHED_PLACE_BACKOFF = 2,        ///< in backoff after a rejection, or until nobody is active
+  GANGSCHED_PLACE_ERROR_BACKOFF = 3,  ///< in backoff after an error; of a group also after a rejection
+  GANGSCHED_PLACE_UNSCHEDULABLE = 4,  ///< waits for a change that can help
+  GANGSCHED_PLACE_GATED = 5,          ///< a pre_enqueue plugin says no
+  GANGSCHED_PLACE_IN_FLIGHT = 6,      ///< being tried
+  GANGSCHED_PLACE_KEPT_BACK = 7       ///< in no queue: its group has as many members with a node as it may have
+};
+/// Where a pod stands in the queue; or its group, if that is queued as one. Its size does not grow.
+typedef struct gangsched_queue_standing {
+  int32_t place;          ///< GANGSCHED_PLACE_NONE …
+  uint32_t attempts;      ///< in all
+  uint32_t failures;      ///< attempts that were rejected
+  uint32_t errors;        ///< attempts in a row that ended in an error
+  int64_t since;          ///< when it entered, or failed last
+  int64_t backoff_until;  ///< GANGSCHED_NEVER: it is in no backoff
+} gangsched_queue_standing;
+/// As of the last call that was told the time. Errors: unknown, busy. O(plugins).
+GANGSCHED_C_API gangsched_code gangsched_scheduler_standing(const gangsched_scheduler* scheduler, gangsched_pod_id pod,
+                                                            gangsched_queue_standing* standing,
+                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
+/// After a restart: the pod stands in the queue as it did when @p as was asked for; `place` and `backoff_until` follow from the rest.
+/// Errors: unknown, busy, wrong_state (the pod is not pending).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_restore(gangsched_scheduler* scheduler, gangsched_pod_id pod,
-                                                           uint32_t failures, int64_t since,
+                                                           const gangsched_queue_standing* as,
                                                            gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// These pods become active, whatever they wait for.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_activate(gangsched_scheduler* scheduler,
