@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds README.md, docs/ and the pages of bindings/ to what they show.
+"""Holds README.md, docs/, tests/README.md and the pages of bindings/ to what they show.
 
 usage: docs.py ROOT EXAMPLES COMPILER FLAG...     EXAMPLES: the folder with the built examples, or - to skip what they print
 
@@ -164,7 +164,7 @@ def compiles_as_c(page, line, text, command):
 
 def main(root, examples, compiler, *flags):
     root = pathlib.Path(root)
-    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "bindings").glob("*/README.md"))]
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "bindings").glob("*/README.md")), root / "tests/README.md"]
     problems = [*check_points(root), *check_names(pages, root)]
     for page in pages:
         problems += check_links(page)
