@@ -35,6 +35,7 @@ int main() {
   gangsched::scheduler scheduler{cluster, gangsched::profiles::kube_default()};
   const gangsched::instant now{};  // the host's clock, not ours
 
+  // A host has more to do, and to hear: docs/embedding.md#the-loop. And for each reject it asks why(), which costs less than explain().
   while (auto cycle = scheduler.schedule_cycle(now)) {
     for (const auto& decision : cycle) {
       std::cout << cluster.name_of(decision.pod) << ": " << to_string(decision.kind);

@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 namespace profiles {
 
-/// kube-scheduler 1.36's default plugins and weights, as far as the library has them, with GangScheduling, MigPacking and GpuLinks.
+/// kube-scheduler's default plugins and weights, those of pod groups, GroupPreemption, MigPacking and GpuLinks (docs/plugins.md).
 [[nodiscard]] GANGSCHED_API kernel_table kube_default();
 /// The same for clusters with queues: FairShare, the library's own policy.
 [[nodiscard]] GANGSCHED_API kernel_table with_queues();

@@ -16,15 +16,69 @@ namespace gangsched::testing::registry_test {
 
 namespace {
 
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream{source_dir() + path}.rdbuf();
+  return text.str();
+}
+
+/// What stands between marks, without blanks and backticks around it.
+std::vector<std::string> split(std::string_view text, char mark) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(mark, at), text.size());
+    std::string_view part = text.substr(at, end - at);
+    const std::size_t first = part.find_first_not_of(" \n`"), last = part.find_last_not_of(" \n`");
+    parts.emplace_back(first == std::string_view::npos ? std::string_view{} : part.substr(first, last - first + 1));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// In the order of the enumeration.
+std::vector<std::string> names_of_points() {
+  const std::string all = text_of("/include/gangsched/framework/point.hpp"),
+                    before = "enum class point : std::uint8_t {";
+  const std::size_t begin = all.find(before) + before.size();
+  std::vector<std::string> names = split(std::string_view{all}.substr(begin, all.find('}', begin) - begin), ',');
+  std::erase(names, "");
+  return names;
+}
+
+/// A row of the tables in docs/plugins.md.
+struct documented {
+  std::string type, header;
+  std::vector<std::string> points;
+  std::string weight, in;
+};
+std::map<std::string, documented> documented_plugins(const std::string& page) {
+  std::map<std::string, documented> rows;
+  for (const std::string& line : split(page, '\n')) {
+    if (!line.starts_with('|')) continue;
+    const std::vector<std::string> cells = split(line, '|');
+    if (cells.size() != 8 || cells[2].find(", ") == std::string::npos || cells[2] == "type, header") continue;
+    const std::vector<std::string> names = split(cells[2], ',');
+    INFO(line);
+    REQUIRE(names.size() == 2);
+    CHECK(rows.emplace(cells[1], documented{names[0], names[1], split(cells[3], ','), cells[4], cells[5]}).second);
+  }
+  return rows;
+}
+
+std::vector<std::string> names_in(const kernel_table& table) {
+  std::vector<std::string> names;
+  for (const plugin_entry& one : table.plugins) names.push_back(one.name);
+  return names;
+}
+
 /// Plugins that no configuration can make, and why.
 const std::map<std::string, std::string> made_by_hosts{{"Extender", "its callbacks are functions of the host"}};
 
 std::vector<std::string> plugins_in_headers() {
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/include/gangsched/plugins")) {
-    std::ostringstream text;
-    text << std::ifstream{file.path()}.rdbuf();
-    const std::string all = text.str(), before = "std::string_view name = \"";
+    const std::string all = text_of("/include/gangsched/plugins/" + file.path().filename().string()),
+                      before = "std::string_view name = \"";
     INFO(file.path());
     const std::size_t at = all.find(before);
     REQUIRE(at != std::string::npos);
@@ -71,6 +125,50 @@ TEST_CASE("every plugin of the list is in the registry, or only a host can make 
     CHECK((std::find(names.begin(), names.end(), name) != names.end()) != made_by_hosts.contains(name));
     CHECK(configurable<P> != made_by_hosts.contains(name));
   });
+}
+
+TEST_CASE("docs/plugins.md has every plugin as it is, and what is in the profiles", "[plugins][registry]") {
+  const std::string page = text_of("/docs/plugins.md");
+  const std::map<std::string, documented> rows = documented_plugins(page);
+  const std::vector<std::string> points = names_of_points();
+  REQUIRE(points.size() == point_count);
+  const kernel_table usual = profiles::kube_default();
+  std::vector<std::string> listed = names_in(usual), with_queues = names_in(profiles::with_queues());
+  CHECK(names_in(profiles::bin_packing()) == listed);
+  CHECK(with_queues.front() == "FairShare");
+  with_queues.erase(with_queues.begin());
+  CHECK(with_queues == listed);
+  const std::string mark = "<!-- kube_default -->\n";
+  const std::size_t begin = page.find(mark) + mark.size();
+  CHECK(split(std::string_view{page}.substr(begin, page.find("\n\n", begin) - begin), ',') == listed);
+
+  std::size_t plugins = 0;
+  every_plugin::each([&]<class P>() {
+    ++plugins;
+    const std::string name{std::string_view{P::name}};
+    INFO(name);
+    REQUIRE(rows.contains(name));
+    const documented& row = rows.at(name);
+    const std::string header = text_of("/include/gangsched/plugins/" + row.header);
+    CHECK(header.find("\nclass " + row.type + " {") != std::string::npos);
+    CHECK(header.find("name = \"" + name + "\"") != std::string::npos);
+    std::vector<std::string> takes_part;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (P::points::set.has(static_cast<point>(i))) takes_part.push_back(points[i]);
+    }
+    std::vector<std::string> said = row.points;
+    std::sort(said.begin(), said.end());
+    std::sort(takes_part.begin(), takes_part.end());
+    CHECK(said == takes_part);
+    const bool scores = P::points::set.has(point::score) || P::points::set.has(point::score_placement);
+    CHECK(row.weight == (scores ? std::to_string(detail::default_weight<P>) : ""));
+    const auto in_usual = std::find_if(usual.plugins.begin(), usual.plugins.end(),
+                                       [&](const plugin_entry& one) { return one.name == name; });
+    CHECK((row.in == "all" || row.in == "ready-made") == (in_usual != usual.plugins.end()));
+    CHECK((row.in == "with_queues") == (name == "FairShare"));
+    if (in_usual != usual.plugins.end()) CHECK(in_usual->weight == detail::default_weight<P>);
+  });
+  CHECK(rows.size() == plugins);
 }
 
 TEST_CASE("the plugins for GPUs take their arguments by name", "[plugins][registry]") {
