@@ -80,8 +80,9 @@ gangsched::instant to_instant(nb::handle seconds) {
   constexpr std::int64_t nanos = 1'000'000'000;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   if (PyLong_Check(seconds.ptr())) {
-    const auto whole = nb::cast<std::int64_t>(seconds);
-    if (whole <= most / nanos && whole >= -(most / nanos)) return gangsched::instant{whole * nanos};
+    int beyond = 0;
+    const std::int64_t whole = PyLong_AsLongLongAndOverflow(seconds.ptr(), &beyond);
+    if (beyond == 0 && whole <= most / nanos && whole >= -(most / nanos)) return gangsched::instant{whole * nanos};
   } else {
     const double exact = PyFloat_AsDouble(seconds.ptr());
     if (exact == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();

@@ -128,14 +128,15 @@ void add_decisions(nb::module_& to) {
       .def("_bytes",
            [](nb::handle_t<decision_batch> self) {
              const auto& rows = nb::cast<decision_batch&>(self).rows;
-             auto* const data = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(rows.data()));
-             return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {rows.size() * sizeof(decision_row)}, self);
+             const auto* const data = reinterpret_cast<const std::uint8_t*>(rows.data());
+             return nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>(data, {rows.size() * sizeof(decision_row)},
+                                                                            self);
            })
       .def(
           "to_numpy",
           [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("decisions_to_numpy")(self); },
           nb::sig("def to_numpy(self) -> numpy.ndarray"),
-          "A structured array (dtype `gangsched.DECISION`): a view of these, which it keeps.")
+          "A structured array (dtype `gangsched.DECISION`): a view of these, which it keeps, to be read only.")
       .def(
           "to_pandas",
           [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("decisions_to_pandas")(self); },

@@ -132,9 +132,8 @@ device_request to_request(nb::handle from, const std::string& object, bool neste
   made.beside_gpus = to_scope(from, "beside_gpus", object);
   made.beside_preferred = field<bool>(from, "beside_preferred");
   const nb::object choices = from.attr("first_of");
-  if (PyObject_Size(choices.ptr()) > 0 && nested)
-    raise({errc::malformed, object, "first_of", "cannot be inside another one"});
-  for (const nb::handle one : choices) made.first_of.push_back(to_request(one, object, true));
+  if (size_of(choices) > 0 && nested) raise({errc::malformed, object, "first_of", "cannot be inside another one"});
+  for (const nb::handle one : nb::iter(choices)) made.first_of.push_back(to_request(one, object, true));
   return made;
 }
 

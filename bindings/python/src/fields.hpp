@@ -17,6 +17,27 @@ T field(nb::handle of, const char* name) {
   return made;
 }
 
+/// What Python writes for it. Throws malformed, if that is no Unicode: half of a pair of surrogates.
+[[nodiscard]] inline std::string text_of(nb::handle value, const std::string& object, const std::string& where) {
+  const nb::object text = nb::str(value);
+  std::string made;
+  if (!nb::try_cast(text, made))
+    raise({gangsched::errc::malformed, object, where, "is no text: " + nb::cast<std::string>(nb::repr(text))});
+  return made;
+}
+
+/// What a method of a number gave, which may have raised instead.
+[[nodiscard]] inline nb::object not_raised(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+[[nodiscard]] inline Py_ssize_t size_of(nb::handle list) {
+  const Py_ssize_t size = PyObject_Size(list.ptr());
+  if (size < 0) throw nb::python_error();
+  return size;
+}
+
 template <class Choice>
 Choice one_of(const std::string& word, std::initializer_list<std::pair<const char*, Choice>> words,
               const std::string& object, const char* where) {

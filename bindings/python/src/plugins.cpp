@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "fields.hpp"
 #include "views.hpp"
 
 namespace bindings {
@@ -50,6 +51,16 @@ const char* kept_text(const std::string& text) {
 
 std::string text_of(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
 
+/// The name of its class, which may have code of its own, too.
+std::string kind_of(const nb::python_error& thrown) {
+  try {
+    return text_of(thrown.type().attr("__name__"));
+  } catch (const nb::python_error&) {
+  } catch (const nb::cast_error&) {
+  }
+  return "what has no name";
+}
+
 /// Asks a hook, with the GIL. What it raises is kept for who called, and ends the attempt.
 template <class Hook>
 auto ask(plugin_state& of, const Hook& hook) {
@@ -58,7 +69,7 @@ auto ask(plugin_state& of, const Hook& hook) {
     return hook();
   } catch (nb::python_error& thrown) {
     if (!of.raised->what.is_valid()) of.raised->what = nb::borrow(thrown.value());
-    throw hook_error{of.name, text_of(thrown.type().attr("__name__"))};
+    throw hook_error{of.name, kind_of(thrown)};
   } catch (const nb::cast_error&) {
     throw hook_error{of.name, "a hook returned what is not of the type that was expected"};
   } catch (const std::bad_alloc&) {
@@ -84,8 +95,11 @@ std::int64_t whole_number(const plugin_state& of, const char* hook, nb::handle s
     raise({errc::contract, "plugin " + of.name, hook,
            "returned " + text_of(nb::repr(said)) + ", which is no whole number"});
   }
-  const nb::object index = nb::steal(PyNumber_Index(said.ptr()));
-  return nb::cast<std::int64_t>(index);
+  const nb::object index = not_raised(PyNumber_Index(said.ptr()));
+  std::int64_t made = 0;
+  if (!nb::try_cast(index, made))
+    raise({errc::contract, "plugin " + of.name, hook, "returned what does not fit into 64 bits"});
+  return made;
 }
 
 struct head_seen {
@@ -266,6 +280,13 @@ reads facet_called(const plugin_state& of, const std::string& word) {
 
 nb::object attribute(nb::handle of, const char* name) { return nb::getattr(of, name, nb::none()); }
 
+std::vector<std::string> texts_in(nb::handle attribute, const plugin_state& of, const char* name) {
+  std::vector<std::string> made;
+  if (!nb::try_cast(attribute, made))
+    raise({errc::malformed, "plugin " + of.name, name, "are no texts: " + text_of(nb::repr(attribute))});
+  return made;
+}
+
 /// The same plugin. The numbers of its columns are its cluster's, those of queues a fork goes on with.
 std::shared_ptr<void> copy_plugin(const void* self) {
   const plugin_state& of = state_of(self);
@@ -287,14 +308,13 @@ plugin_entry to_entry(nb::handle plugin, std::int64_t weight) {
   const auto state = std::make_shared<plugin_state>();
   state->self = plugin;
   const nb::object name = attribute(plugin, "name");
-  state->name = name.is_none() ? text_of(plugin.type().attr("__name__")) : text_of(name);
+  state->name = text_of(name.is_none() ? nb::object(plugin.type().attr("__name__")) : name, "plugin", "name");
   if (const nb::object columns = attribute(plugin, "columns"); !columns.is_none())
-    state->columns = nb::cast<std::vector<std::string>>(columns);
+    state->columns = texts_in(columns, *state, "columns");
   const nb::object facets = attribute(plugin, "reads");
   if (!facets.is_none()) {
     state->may_read = reads::nothing;
-    for (const std::string& word : nb::cast<std::vector<std::string>>(facets))
-      state->may_read |= facet_called(*state, word);
+    for (const std::string& word : texts_in(facets, *state, "reads")) state->may_read |= facet_called(*state, word);
   }
 
   const auto has = [&](const char* hook) { return nb::hasattr(plugin, hook); };

@@ -73,5 +73,10 @@ int visit_plugins(PyObject* self, visitproc visit, void* arg) {
   for (const nb::object& one : nb::inst_ptr<Holder>(self)->plugins) Py_VISIT(one.ptr());
   return 0;
 }
+template <class Holder>
+int clear_plugins(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Holder>(self)->plugins.clear();
+  return 0;
+}
 
 }  // namespace bindings

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "fields.hpp"
 #include "plugins.hpp"
 
 namespace bindings {
@@ -12,21 +13,35 @@ namespace {
 
 using namespace gangsched;
 
-argument to_argument(nb::handle from) {
+/// Within the bounds of files: a list may be in itself, or in many others.
+argument to_argument(nb::handle from, const std::string& plugin, std::size_t depth, std::size_t& values) {
+  constexpr kube::limits most;
+  if (++values > most.copied) raise({errc::out_of_range, plugin, "args", "has too many values"});
   if (from.is_none()) return {};
   if (PyBool_Check(from.ptr())) return argument{nb::cast<bool>(from)};
-  if (PyLong_Check(from.ptr())) return argument{nb::cast<std::int64_t>(from)};
+  if (PyLong_Check(from.ptr())) {
+    std::int64_t whole = 0;
+    if (!nb::try_cast(from, whole))
+      raise({errc::out_of_range, plugin, "args", "has a number that does not fit into 64 bits"});
+    return argument{whole};
+  }
   if (PyFloat_Check(from.ptr())) return argument{nb::cast<double>(from)};
-  if (nb::isinstance<nb::str>(from)) return argument{nb::cast<std::string>(from)};
+  if (nb::isinstance<nb::str>(from)) return argument{text_of(from, plugin, "args")};
+  if (depth == most.depth) raise({errc::out_of_range, plugin, "args", "is nested too deeply"});
   if (nb::isinstance<nb::dict>(from)) {
     argument::fields made;
     for (const auto& [key, value] : nb::borrow<nb::dict>(from))
-      made.emplace_back(nb::cast<std::string>(nb::str(key)), to_argument(value));
+      made.emplace_back(text_of(key, plugin, "args"), to_argument(value, plugin, depth + 1, values));
     return argument{std::move(made)};
   }
   argument::list made;
-  for (const nb::handle item : nb::iter(from)) made.push_back(to_argument(item));
+  for (const nb::handle item : nb::iter(from)) made.push_back(to_argument(item, plugin, depth + 1, values));
   return argument{std::move(made)};
+}
+
+argument to_argument(nb::handle from, const std::string& plugin) {
+  std::size_t values = 0;
+  return to_argument(from, "plugin " + plugin, 0, values);
 }
 
 point point_called(const std::string& word) {
@@ -63,8 +78,8 @@ void add(py_profile& to, nb::handle plugin, std::int64_t weight, nb::handle args
   const std::string object = "profile " + to.table.scheduler_name;
   if (weight < 0) raise({errc::out_of_range, object, "weight", "is negative"});
   const bool builtin = nb::isinstance<nb::str>(plugin);
-  plugin_entry entry = builtin ? must(builtin_plugins().make(nb::cast<std::string>(plugin), to_argument(args)))
-                               : to_entry(plugin, weight);
+  const std::string name = builtin ? text_of(plugin, object, "plugins") : std::string{};
+  plugin_entry entry = builtin ? must(builtin_plugins().make(name, to_argument(args, name))) : to_entry(plugin, weight);
   if (weight != 0) entry.weight = weight;
   for (const std::string& word : without) entry.points.remove(point_called(word));
   const auto same = [&](const plugin_entry& one) { return one.name == entry.name; };
@@ -92,10 +107,7 @@ std::vector<py_profile> of_configuration(const std::string& text, const nb::list
 }
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_plugins<py_profile>)},
-                       {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) {
-                          nb::inst_ptr<py_profile>(self)->plugins.clear();
-                          return 0;
-                        })},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear_plugins<py_profile>)},
                        {0, nullptr}};
 
 }  // namespace

@@ -137,10 +137,7 @@ void make(py_scheduler* self, shared_cluster on, nb::handle profile, const sched
 }
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_plugins<py_scheduler>)},
-                       {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) {
-                          nb::inst_ptr<py_scheduler>(self)->plugins.clear();
-                          return 0;
-                        })},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear_plugins<py_scheduler>)},
                        {0, nullptr}};
 
 void add_calls(class_of_scheduler& to) {
@@ -352,7 +349,9 @@ ready_profiles ready(nb::handle profile, watchers* by) {
   }
   ready_profiles made;
   for (const nb::object& one : all) {
-    const auto* const from = nb::cast<const py_profile*>(one);
+    const py_profile* from = nullptr;  // None is cast as well
+    if (!nb::try_cast(one, from) || from == nullptr)
+      raise({errc::malformed, "scheduler", "profile", "cannot be " + nb::cast<std::string>(nb::repr(one))});
     made.tables.push_back(from->table);  // a copy has plugins of its own, which this cluster's columns are for
     made.plugins.insert(made.plugins.end(), from->plugins.begin(), from->plugins.end());
     const auto of_python = states_in(made.tables.back().plugins);

@@ -9,13 +9,11 @@ namespace {
 
 using gangsched::errc;
 
-std::string text_of(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
-
 /// A truth is no amount; a fraction is what Python writes for it.
 gangsched::quantity to_quantity(nb::handle from, const std::string& object, const std::string& where) {
   if (!PyBool_Check(from.ptr())) {
     if (PyIndex_Check(from.ptr())) {
-      const nb::object whole = nb::steal(PyNumber_Index(from.ptr()));
+      const nb::object whole = not_raised(PyNumber_Index(from.ptr()));
       int beyond = 0;
       const long long units = PyLong_AsLongLongAndOverflow(whole.ptr(), &beyond);
       if (beyond != 0) raise({errc::out_of_range, object, where, "does not fit into 64 bits"});
@@ -23,9 +21,9 @@ gangsched::quantity to_quantity(nb::handle from, const std::string& object, cons
     }
     std::string text;
     if (nb::isinstance<nb::str>(from))
-      text = text_of(from);
+      text = text_of(from, object, where);
     else if (nb::hasattr(from, "__float__"))
-      text = text_of(nb::repr(nb::steal(PyNumber_Float(from.ptr()))));
+      text = text_of(not_raised(PyNumber_Float(from.ptr())), object, where);
     if (!text.empty()) {
       auto parsed = gangsched::quantity::parse(text);
       if (!parsed) raise({parsed.error().code, object, where, "\"" + text + "\": " + parsed.error().reason});
@@ -55,7 +53,7 @@ void each_item(nb::handle mapping, const std::string& object, const char* name, 
   if (!PyMapping_Check(mapping.ptr())) raise({errc::malformed, object, name, "is no mapping"});
   const nb::object items = nb::steal(PyMapping_Items(mapping.ptr()));
   if (!items.is_valid()) throw nb::python_error();
-  for (const nb::handle item : items) visit(text_of(item[0]), item[1]);
+  for (const nb::handle item : items) visit(text_of(item[0], object, name), item[1]);
 }
 
 gangsched::resource_list to_amounts(nb::handle mapping, const std::string& object, const char* name) {
@@ -69,36 +67,47 @@ gangsched::resource_list to_amounts(nb::handle mapping, const std::string& objec
 
 gangsched::label_map to_labels(nb::handle mapping, const std::string& object, const char* name) {
   gangsched::label_map made;
-  each_item(mapping, object, name,
-            [&](std::string key, nb::handle value) { made.insert_or_assign(std::move(key), text_of(value)); });
+  each_item(mapping, object, name, [&](std::string key, nb::handle value) {
+    std::string text = text_of(value, object, std::string{name} + "[" + key + "]");
+    made.insert_or_assign(std::move(key), std::move(text));
+  });
   return made;
 }
 
-/// What JSON would have of it.
-gangsched::kube::value to_value(nb::handle from) {
+/// What JSON would have of it, within the bounds of files: a list may be in itself, or in many others.
+gangsched::kube::value to_value(nb::handle from, const std::string& object, std::size_t depth, std::size_t& values) {
   using gangsched::kube::value_kind;
+  constexpr gangsched::kube::limits most;
   gangsched::kube::value made;
+  if (++values > most.copied) raise({errc::out_of_range, object, "", "has too many values"});
   if (from.is_none()) return made;
   if (PyBool_Check(from.ptr())) {
     made.kind = value_kind::boolean;
     made.text = from.is(nb::handle(Py_True)) ? "true" : "false";
   } else if (nb::isinstance<nb::str>(from)) {
     made.kind = value_kind::text;
-    made.text = text_of(from);
+    made.text = text_of(from, object, "");
   } else if (PyNumber_Check(from.ptr())) {
     made.kind = value_kind::number;
-    made.text = text_of(from);
+    made.text = text_of(from, object, "");
+  } else if (depth == most.depth) {
+    raise({errc::out_of_range, object, "", "is nested too deeply"});
   } else if (nb::hasattr(from, "items")) {
     made.kind = value_kind::object;
-    each_item(from, "object", "", [&](std::string key, nb::handle value) {
+    each_item(from, object, "", [&](std::string key, nb::handle value) {
       made.keys.push_back(std::move(key));
-      made.items.push_back(to_value(value));
+      made.items.push_back(to_value(value, object, depth + 1, values));
     });
   } else {
     made.kind = value_kind::list;
-    for (const nb::handle item : nb::iter(from)) made.items.push_back(to_value(item));
+    for (const nb::handle item : nb::iter(from)) made.items.push_back(to_value(item, object, depth + 1, values));
   }
   return made;
+}
+
+gangsched::kube::value to_value(nb::handle from, const std::string& object) {
+  std::size_t values = 0;
+  return to_value(from, object, 0, values);
 }
 
 gangsched::kube::value object_of(std::initializer_list<std::pair<const char*, gangsched::kube::value>> fields) {
@@ -115,19 +124,19 @@ gangsched::kube::value text_value(std::string text) {
   return {.kind = gangsched::kube::value_kind::text, .text = std::move(text)};
 }
 
-bool has_some(nb::handle of) { return !of.is_none() && PyObject_Size(of.ptr()) > 0; }
+bool has_some(nb::handle of) { return !of.is_none() && size_of(of) > 0; }
 
 /// Taints of a node, and tolerations of a pod, in Kubernetes' shape.
 std::vector<gangsched::taint> to_taints(nb::handle from, const std::string& of) {
   if (!has_some(from)) return {};
   const gangsched::kube::value whole = object_of(
-      {{"metadata", object_of({{"name", text_value(of)}})}, {"spec", object_of({{"taints", to_value(from)}})}});
+      {{"metadata", object_of({{"name", text_value(of)}})}, {"spec", object_of({{"taints", to_value(from, of)}})}});
   return must(gangsched::kube::read_node(whole, "python")).spec.taints;
 }
 std::vector<gangsched::toleration> to_tolerations(nb::handle from, const std::string& of) {
   if (!has_some(from)) return {};
-  const gangsched::kube::value whole = object_of(
-      {{"metadata", object_of({{"name", text_value(of)}})}, {"spec", object_of({{"tolerations", to_value(from)}})}});
+  const gangsched::kube::value whole = object_of({{"metadata", object_of({{"name", text_value(of)}})},
+                                                  {"spec", object_of({{"tolerations", to_value(from, of)}})}});
   return must(gangsched::kube::read_pod(whole, "python")).spec.tolerations;
 }
 
@@ -167,7 +176,7 @@ gangsched::resource_list to_allocatable(nb::handle from, std::string_view node) 
 }
 
 gangsched::node_spec to_node_spec(nb::handle from) {
-  if (PyMapping_Check(from.ptr())) return must(gangsched::kube::read_node(to_value(from), "python")).spec;
+  if (PyMapping_Check(from.ptr())) return must(gangsched::kube::read_node(to_value(from, "node"), "python")).spec;
   gangsched::node_spec made{.name = field<std::string>(from, "name")};
   const std::string object = "node " + made.name;
   made.allocatable = to_amounts(from.attr("amounts")(), object, "allocatable");
@@ -189,7 +198,7 @@ gangsched::node_spec to_node_spec(nb::handle from) {
 
 gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   if (PyMapping_Check(from.ptr()))
-    return must(gangsched::kube::spec_for(in, must(gangsched::kube::read_pod(to_value(from), "python"))));
+    return must(gangsched::kube::spec_for(in, must(gangsched::kube::read_pod(to_value(from, "pod"), "python"))));
   gangsched::pod_spec made;
   made.name = field<std::string>(from, "name");
   made.ns = field<std::string>(from, "namespace");
@@ -201,10 +210,10 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
     const gangsched::kube::value whole =
         object_of({{"metadata", object_of({{"name", text_value(made.name)},
                                            {"namespace", text_value(made.ns)},
-                                           {"labels", to_value(from.attr("labels"))}})},
-                   {"spec", object_of({{"tolerations", to_value(tolerations)},
-                                       {"affinity", to_value(affinity)},
-                                       {"topologySpreadConstraints", to_value(spread)}})}});
+                                           {"labels", to_value(from.attr("labels"), object)}})},
+                   {"spec", object_of({{"tolerations", to_value(tolerations, object)},
+                                       {"affinity", to_value(affinity, object)},
+                                       {"topologySpreadConstraints", to_value(spread, object)}})}});
     gangsched::pod_spec read = must(gangsched::kube::read_pod(whole, "python")).spec;
     made.tolerations = std::move(read.tolerations);
     made.affinity = std::move(read.affinity);
@@ -271,7 +280,10 @@ gangsched::group_spec to_group_spec(cluster& in, nb::handle from) {
     gang.desired_count = field<std::optional<std::int32_t>>(from, "desired_count");
     gang.max_count = field<std::optional<std::int32_t>>(from, "max_count");
     each_item(from.attr("roles"), object, "roles", [&](std::string role, nb::handle count) {
-      gang.roles.push_back({std::move(role), nb::cast<std::int32_t>(count)});
+      std::int32_t least_of_role = 0;
+      if (!nb::try_cast(count, least_of_role))
+        raise({errc::malformed, object, "roles[" + role + "]", "cannot be " + nb::cast<std::string>(nb::repr(count))});
+      gang.roles.push_back({std::move(role), least_of_role});
     });
     gang.mode =
         one_of<gang_mode>(field<std::string>(from, "mode"),

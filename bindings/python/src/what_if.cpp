@@ -1,6 +1,7 @@
 #include <gangsched/fork.hpp>
 #include <gangsched/what_if/autoscaling.hpp>
 
+#include "fields.hpp"
 #include "scheduler.hpp"
 
 // Forks, and questions about nodes that are asked in them.
@@ -32,8 +33,8 @@ std::vector<Id> ids_of(const cluster& in, const std::vector<Ref>& all) {
 /// The dataclass NodeShape.
 node_shape to_shape(nb::handle from) {
   node_shape made{.like = to_node_spec(from.attr("like"))};
-  made.price = nb::cast<std::int64_t>(from.attr("price"));
-  if (const nb::object most = from.attr("most"); !most.is_none()) made.most = nb::cast<std::uint32_t>(most);
+  made.price = field<std::int64_t>(from, "price");
+  if (const auto most = field<std::optional<std::uint32_t>>(from, "most")) made.most = *most;
   return made;
 }
 

@@ -35,7 +35,14 @@ def texts_of(manifests: Iterable[Manifest]) -> List[Tuple[str, str]]:
 
 def _is_there(value: Any) -> bool:
     """Tables have a NaN, or None, where a row says nothing."""
-    return value is not None and value == value
+    if value is None:
+        return False
+    try:
+        return bool(value == value)
+    except TypeError:  # pandas.NA
+        return False
+    except ValueError:  # an array: a list of names
+        return True
 
 
 def _rows(table: Any) -> Iterator[Dict[str, Any]]:

@@ -1,0 +1,166 @@
+"""What a careless program hands over: it is refused in Python's way, and neither ends the process nor leaves the cluster half done."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gangsched as gs
+
+
+class Broken:
+    """A number whose methods raise."""
+
+    def __init__(self, method):
+        self.__class__ = type("Broken", (Broken,), {method: self.fails})
+
+    def fails(self, *arguments):
+        raise KeyError("no number")
+
+
+def in_itself():
+    made = []
+    made.append(made)
+    return made
+
+
+def wide(levels=60):
+    """A list of two lists that are one, and so on: 2^levels of them, if one counts."""
+    made = ["x"]
+    for _ in range(levels):
+        made = [made, made]
+    return made
+
+
+@pytest.mark.parametrize("what", [in_itself(), {"a": in_itself()}, wide()])
+def test_what_is_in_itself_or_has_no_end_is_refused(cluster, what):
+    before = cluster.digest()
+    with pytest.raises(gs.Error) as refused:
+        cluster.update_node("node-a", {"metadata": {"name": "node-a"}, "spec": what})
+    assert (refused.value.code, refused.value.object) == ("out_of_range", "node")
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_pod(gs.Pod("p", tolerations=[what]))
+    assert (refused.value.code, refused.value.object) == ("out_of_range", "pod default/p")
+    with pytest.raises(gs.Error) as refused:
+        gs.Profile().add("NodeResourcesFit", args=what)
+    assert (refused.value.code, refused.value.object, refused.value.field) == ("out_of_range", "plugin NodeResourcesFit", "args")
+    assert cluster.digest() == before
+
+
+def test_what_is_nested_as_deeply_as_files_may_be_is_read(cluster):
+    deep = "leaf"
+    for _ in range(90):
+        deep = [deep]
+    cluster.update_node("node-a", {"metadata": {"name": "node-a"}, "status": {"deep": deep}})
+
+
+@pytest.mark.parametrize("method", ["__index__", "__float__"])
+def test_an_amount_whose_methods_raise_raises_that(cluster, method):
+    with pytest.raises(KeyError, match="no number"):
+        cluster.add_node(gs.Node("n", cpu=Broken(method)))
+    assert cluster.find_node("n") is None
+
+
+@pytest.mark.parametrize("hook", ["score", "queue_of"])
+def test_a_hook_that_returns_a_number_that_raises_ends_the_cycle(cluster, hook):
+    hooks = {hook: lambda self, *arguments: Broken("__index__")}
+    if hook == "queue_of":
+        hooks["queue_before"] = lambda self, a, b: False
+    cluster.add_pod(gs.Pod("p"))
+    with pytest.raises(gs.Error) as ended:
+        gs.Scheduler(cluster, gs.Profile.default().add(type("Numbers", (), hooks)())).run(0)
+    assert ended.value.code == "contract" and isinstance(ended.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("number", [1 << 64, -(1 << 80)])
+def test_a_hook_that_returns_a_number_beyond_64_bits_is_told_so(cluster, number):
+    class Huge(gs.Plugin):
+        def score(self, pod, node):
+            return number
+
+    cluster.add_pod(gs.Pod("p"))
+    with pytest.raises(gs.Error) as ended:
+        gs.Scheduler(cluster, gs.Profile.default().add(Huge())).run(0)
+    assert "64 bits" in str(ended.value.__cause__)
+
+
+def test_what_a_hook_raises_may_have_a_class_without_a_name(cluster):
+    class Nameless(type):
+        @property
+        def __name__(cls):
+            raise ValueError("nameless")
+
+    class Odd(Exception, metaclass=Nameless):
+        pass
+
+    class Raises(gs.Plugin):
+        def filter(self, pod, node):
+            raise Odd
+
+    cluster.add_pod(gs.Pod("p"))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Raises()))
+    with pytest.raises(gs.Error) as ended:
+        scheduler.run(0)
+    assert ended.value.code == "contract" and isinstance(ended.value.__cause__, Odd)
+
+
+@pytest.mark.parametrize("time", [1 << 64, -(1 << 64), 10**30, float("nan"), float("inf"), 1e300])
+def test_times_that_no_clock_has_are_out_of_range(cluster, time):
+    scheduler = gs.Scheduler(cluster)
+    for call in (
+        lambda: scheduler.run(time),
+        lambda: scheduler.permit(time),
+        lambda: scheduler.demand([], time),
+        lambda: gs.Scheduler(cluster, max_backoff=time),
+        lambda: cluster.add_pod(gs.Pod("p", expected_run_time=time)),
+    ):
+        with pytest.raises(gs.Error) as refused:
+            call()
+        assert (refused.value.code, refused.value.object) == ("out_of_range", "time")
+
+
+def test_numbers_beyond_64_bits_and_texts_of_half_a_letter_are_refused_by_name(cluster):
+    half = "\ud800"
+    scheduler = gs.Scheduler(cluster)
+    for call, code, of, field in (
+        (lambda: gs.Profile().add("NodeResourcesFit", args={"a": 1 << 64}), "out_of_range", "plugin NodeResourcesFit", "args"),
+        (lambda: scheduler.demand([gs.NodeShape(gs.Node("n"), price=1 << 64)], 0), "malformed", "NodeShape", "price"),
+        (lambda: scheduler.demand([gs.NodeShape(gs.Node("n"), most=-1)], 0), "malformed", "NodeShape", "most"),
+        (lambda: cluster.add_group(gs.Group("g", min_count=1, roles={"a": 1 << 40})), "malformed", "group default/g", "roles[a]"),
+        (lambda: cluster.add_node(gs.Node("n", labels={"zone": half})), "malformed", "node n", "labels[zone]"),
+        (lambda: cluster.add_node(gs.Node("n", labels={half: "a"})), "malformed", "node n", "labels"),
+        (lambda: cluster.add_node(gs.Node("n", cpu=half)), "malformed", "node n", "allocatable[cpu]"),
+        (lambda: cluster.update_node("node-a", {"metadata": {"name": half}}), "malformed", "node", ""),
+        (lambda: gs.Profile().add(type("P", (), {"filter": None, "columns": 5})()), "malformed", "plugin P", "columns"),
+        (lambda: gs.Profile().add(type("P", (), {"filter": None, "reads": [1]})()), "malformed", "plugin P", "reads"),
+        (lambda: gs.Profile().add(type("P", (), {"filter": None, "name": half})()), "malformed", "plugin", "name"),
+    ):  # fmt: skip
+        with pytest.raises(gs.Error) as refused:
+            call()
+        assert (refused.value.code, refused.value.object, refused.value.field) == (code, of, field)
+    with pytest.raises(TypeError):
+        cluster.add_pod(gs.Pod("p", tolerations=5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("profile", [[None], [3], [gs.Profile.default(), None]])
+def test_what_is_no_profile_is_refused(cluster, profile):
+    with pytest.raises(gs.Error) as refused:
+        gs.Scheduler(cluster, profile)
+    assert (refused.value.code, refused.value.field) == ("malformed", "profile")
+
+
+def test_what_was_decided_can_be_read_only(cluster):
+    cluster.add_pod(gs.Pod("huge", cpu=99))
+    decisions = gs.Scheduler(cluster).run(0)
+    rows = decisions.to_numpy()
+    with pytest.raises(ValueError):
+        rows["code"] = 200
+    with pytest.raises(ValueError):
+        rows.flags.writeable = True
+    assert (decisions[0].kind, decisions[0].code) == ("reject", "unschedulable")
+
+
+def test_tables_may_have_lists_and_values_that_pandas_does_not_know(cluster):
+    cluster.add_pods([{"name": "a", "scheduling_gates": np.array(["x", "y"])}, {"name": "b", "priority": pd.NA}])
+    cluster.add_pods(pd.DataFrame({"name": ["c", "d"], "priority": [1, None]}).convert_dtypes())
+    assert cluster.pods().priority.tolist() == [0, 0, 1, 0]
+    assert gs.Scheduler(cluster).counts()["gated"] == 1
