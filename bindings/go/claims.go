@@ -36,8 +36,11 @@ func (c *Cluster) Deallocate(claim ResourceClaimID) error {
 
 // FindResourceClaim is 0 if there is none of that name.
 func (c *Cluster) FindResourceClaim(namespace, name string) ResourceClaimID {
-	a := c.hand()
-	id := C.gangsched_cluster_find_resource_claim(c.c, a.text(namespace), a.text(name))
+	ns, given, ok := c.names(namespace, name)
+	if !ok {
+		return 0
+	}
+	id := C.gangsched_cluster_find_resource_claim(c.c, ns, given)
 	runtime.KeepAlive(c)
 	return ResourceClaimID(id.value)
 }
@@ -47,8 +50,11 @@ func (c *Cluster) FindResourceClaim(namespace, name string) ResourceClaimID {
 func (c *Cluster) SetDeviceHealth(node NodeID, device string, healthy bool) ([]PodID, error) {
 	for room := 16; ; {
 		a := c.hand()
-		pods := list[C.gangsched_pod_id](a, room)
-		got := C.binding_set_device_health(c.c, cNode(node), a.text(device), C.bool(healthy), &pods[0], C.size_t(room), c.call.failure)
+		pods, given := list[C.gangsched_pod_id](a, room), a.text(device)
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+		got := C.binding_set_device_health(c.c, cNode(node), given, C.bool(healthy), &pods[0], C.size_t(room), c.call.failure)
 		if err := c.done(got.code); err != nil {
 			return nil, err
 		}

@@ -46,6 +46,18 @@ func (c *Cluster) hand() *arena {
 	return &c.call.arena
 }
 
+// names are those of an object that is asked for. False: one has a zero byte, which C would take for its end, so that it is nobody's.
+func (c *Cluster) names(namespace, name string) (ns, given *C.char, ok bool) {
+	a := c.hand()
+	ns, given = a.text(namespace), a.text(name)
+	return ns, given, !a.torn
+}
+
+func (c *Cluster) name(name string) (given *C.char, ok bool) {
+	_, given, ok = c.names("", name)
+	return given, ok
+}
+
 func (c *Cluster) done(code C.gangsched_code) error {
 	err := c.call.said(code)
 	runtime.KeepAlive(c)
@@ -149,7 +161,11 @@ func (c *Cluster) AddGroup(spec *GroupSpec) (GroupID, error) {
 // ExpectGroup is the id of a group that need not be there yet: pods may join it, and wait until it is added.
 func (c *Cluster) ExpectGroup(namespace, name string) (GroupID, error) {
 	a := c.hand()
-	return made[GroupID](c, C.binding_expect_group(c.c, a.text(namespace), a.text(name), c.call.failure))
+	ns, given := a.text(namespace), a.text(name)
+	if err := a.check(); err != nil {
+		return 0, err
+	}
+	return made[GroupID](c, C.binding_expect_group(c.c, ns, given, c.call.failure))
 }
 
 // UpdateGroup replaces the spec; name, parent and kind must stay.
@@ -194,7 +210,11 @@ func (c *Cluster) RemoveQueue(queue QueueID) error {
 
 // QueueUsed is what pods on nodes use of a queue's: cpu in milli, everything else in whole units.
 func (c *Cluster) QueueUsed(queue QueueID, resource string) int64 {
-	used := C.gangsched_cluster_queue_used(c.c, cQueue(queue), c.hand().text(resource))
+	given, ok := c.name(resource)
+	if !ok {
+		return 0
+	}
+	used := C.gangsched_cluster_queue_used(c.c, cQueue(queue), given)
 	runtime.KeepAlive(c)
 	return int64(used)
 }
@@ -203,18 +223,31 @@ func (c *Cluster) QueueUsed(queue QueueID, resource string) int64 {
 // through UpdateNode until it is set again, or until a new spec names the resource.
 func (c *Cluster) SetAllocatable(node NodeID, amounts []Amount) error {
 	a := c.hand()
-	return c.done(C.gangsched_cluster_set_allocatable(c.c, cNode(node), a.amounts(amounts), c.call.failure))
+	given := a.amounts(amounts)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_set_allocatable(c.c, cNode(node), given, c.call.failure))
 }
 
 // SetNamespace adds a namespace or replaces its labels.
 func (c *Cluster) SetNamespace(name string, labels map[string]string) error {
 	a := c.hand()
-	return c.done(C.gangsched_cluster_set_namespace(c.c, a.text(name), a.pairs(labels), c.call.failure))
+	given, pairs := a.text(name), a.pairs(labels)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_set_namespace(c.c, given, pairs, c.call.failure))
 }
 
 // RemoveNamespace removes a namespace: its labels are none then.
 func (c *Cluster) RemoveNamespace(name string) error {
-	return c.done(C.gangsched_cluster_remove_namespace(c.c, c.hand().text(name), c.call.failure))
+	a := c.hand()
+	given := a.text(name)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_remove_namespace(c.c, given, c.call.failure))
 }
 
 // SetPriorityClass adds a priority class or replaces it.
@@ -226,44 +259,76 @@ func (c *Cluster) SetPriorityClass(class PriorityClass) error {
 	if class.NeverPreempts {
 		given.preemption = C.GANGSCHED_PREEMPT_NEVER
 	}
+	if err := a.check(); err != nil {
+		return err
+	}
 	return c.done(C.gangsched_cluster_set_priority_class(c.c, given, c.call.failure))
 }
 
 // RemovePriorityClass removes a priority class; pods keep the priority that they were added with.
 func (c *Cluster) RemovePriorityClass(name string) error {
-	return c.done(C.gangsched_cluster_remove_priority_class(c.c, c.hand().text(name), c.call.failure))
+	a := c.hand()
+	given := a.text(name)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_remove_priority_class(c.c, given, c.call.failure))
 }
 
 // AddNodeColumn makes a column of numbers beside nodes, which plugins go by.
 func (c *Cluster) AddNodeColumn(column string) error {
-	return c.done(C.gangsched_cluster_add_node_column(c.c, c.hand().text(column), c.call.failure))
+	a := c.hand()
+	given := a.text(column)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_add_node_column(c.c, given, c.call.failure))
 }
 
 // SetNodeColumn sets a word of a column.
 func (c *Cluster) SetNodeColumn(node NodeID, column string, value int64) error {
-	return c.done(C.gangsched_cluster_set_node_column(c.c, cNode(node), c.hand().text(column), C.int64_t(value), c.call.failure))
+	a := c.hand()
+	given := a.text(column)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_set_node_column(c.c, cNode(node), given, C.int64_t(value), c.call.failure))
 }
 
 // FindNode, FindPod, FindGroup and FindQueue are 0 if there is none of that name.
 func (c *Cluster) FindNode(name string) NodeID {
-	id := C.gangsched_cluster_find_node(c.c, c.hand().text(name))
+	given, ok := c.name(name)
+	if !ok {
+		return 0
+	}
+	id := C.gangsched_cluster_find_node(c.c, given)
 	runtime.KeepAlive(c)
 	return NodeID(id.value)
 }
 func (c *Cluster) FindPod(namespace, name string) PodID {
-	a := c.hand()
-	id := C.gangsched_cluster_find_pod(c.c, a.text(namespace), a.text(name))
+	ns, given, ok := c.names(namespace, name)
+	if !ok {
+		return 0
+	}
+	id := C.gangsched_cluster_find_pod(c.c, ns, given)
 	runtime.KeepAlive(c)
 	return PodID(id.value)
 }
 func (c *Cluster) FindGroup(namespace, name string) GroupID {
-	a := c.hand()
-	id := C.gangsched_cluster_find_group(c.c, a.text(namespace), a.text(name), false)
+	ns, given, ok := c.names(namespace, name)
+	if !ok {
+		return 0
+	}
+	id := C.gangsched_cluster_find_group(c.c, ns, given, false)
 	runtime.KeepAlive(c)
 	return GroupID(id.value)
 }
 func (c *Cluster) FindQueue(name string) QueueID {
-	id := C.gangsched_cluster_find_queue(c.c, c.hand().text(name))
+	given, ok := c.name(name)
+	if !ok {
+		return 0
+	}
+	id := C.gangsched_cluster_find_queue(c.c, given)
 	runtime.KeepAlive(c)
 	return QueueID(id.value)
 }
@@ -320,12 +385,20 @@ func (c *Cluster) PodState(pod PodID) PodState {
 
 // Allocatable and Requested of a node: cpu in milli, everything else in whole units.
 func (c *Cluster) Allocatable(node NodeID, resource string) int64 {
-	amount := C.gangsched_cluster_allocatable(c.c, cNode(node), c.hand().text(resource))
+	given, ok := c.name(resource)
+	if !ok {
+		return 0
+	}
+	amount := C.gangsched_cluster_allocatable(c.c, cNode(node), given)
 	runtime.KeepAlive(c)
 	return int64(amount)
 }
 func (c *Cluster) Requested(node NodeID, resource string) int64 {
-	amount := C.gangsched_cluster_requested(c.c, cNode(node), c.hand().text(resource))
+	given, ok := c.name(resource)
+	if !ok {
+		return 0
+	}
+	amount := C.gangsched_cluster_requested(c.c, cNode(node), given)
 	runtime.KeepAlive(c)
 	return int64(amount)
 }

@@ -17,9 +17,12 @@ func (a *arena) document(text []byte) *C.char {
 // AddManifests adds all objects of a file of Kubernetes', JSON or YAML, or none. It returns what was left out, a line each.
 func (c *Cluster) AddManifests(name string, text []byte) (warnings string, err error) {
 	a := c.hand()
-	given := a.document(text)
+	given, its := a.document(text), a.text(name)
+	if err := a.check(); err != nil {
+		return "", err
+	}
 	var told *C.char
-	code := C.gangsched_cluster_add_manifests(c.c, given, C.size_t(len(text)), a.text(name), 0, &told, c.call.failure)
+	code := C.gangsched_cluster_add_manifests(c.c, given, C.size_t(len(text)), its, 0, &told, c.call.failure)
 	warnings = C.GoString(told)
 	C.gangsched_free(told)
 	return warnings, c.done(code)
@@ -42,6 +45,9 @@ func (c *Cluster) RemoveObject(text []byte) error {
 // Queues of Volcano and KAI, ElasticQuotas. Who is new is added, who is there is updated, who is not in the file is removed; or nothing of it.
 func (c *Cluster) SetQueues(name string, text []byte) error {
 	a := c.hand()
-	given := a.document(text)
-	return c.done(C.gangsched_cluster_set_queues(c.c, given, C.size_t(len(text)), a.text(name), c.call.failure))
+	given, its := a.document(text), a.text(name)
+	if err := a.check(); err != nil {
+		return err
+	}
+	return c.done(C.gangsched_cluster_set_queues(c.c, given, C.size_t(len(text)), its, c.call.failure))
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/cgo"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -170,6 +171,9 @@ func (r *Registry) Add(name string, plugin any, options PluginOptions) error {
 	table.struct_size = C.size_t(unsafe.Sizeof(*table))
 	table.name, table.weight, table.reads = a.text(name), C.int64_t(options.Weight), C.uint32_t(options.Reads)
 	table.columns = a.texts(options.Columns)
+	if err := a.check(); err != nil {
+		return err
+	}
 	handle := (*cgo.Handle)(C.malloc(C.size_t(unsafe.Sizeof(cgo.Handle(0)))))
 	*handle = cgo.NewHandle(made)
 	table.user_data = unsafe.Pointer(handle)
@@ -185,11 +189,13 @@ func (r *Registry) Add(name string, plugin any, options PluginOptions) error {
 
 func find(plugin unsafe.Pointer) *registered { return (*(*cgo.Handle)(plugin)).Value().(*registered) }
 
-// text is a text of C that stays as long as the plugin.
+// text is a text of C that stays as long as the plugin. C would take a zero byte for its end, so that it would be another name: what stands for it
+// there no name has.
 func (p *registered) text(s string) *C.char {
 	if s == "" {
 		return nil
 	}
+	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.texts[s]

@@ -5,6 +5,8 @@ package gangsched
 */
 import "C"
 
+import "runtime"
+
 // MetricsKind is what there is for Scheduler.Metrics.
 type MetricsKind int32
 
@@ -77,5 +79,7 @@ func (s *Scheduler) Events() ([]PodEvent, error) {
 
 // EventsDropped is how many events had to go because more than EventsKept waited to be taken.
 func (s *Scheduler) EventsDropped() uint64 {
-	return uint64(C.gangsched_scheduler_events_dropped(s.s))
+	dropped := uint64(C.gangsched_scheduler_events_dropped(s.s))
+	runtime.KeepAlive(s)
+	return dropped
 }

@@ -196,7 +196,7 @@ func (s *Scheduler) owned() {
 	s.stop = runtime.AddCleanup(s, func(handle *C.gangsched_scheduler) { own.abandon(handle) }, s.s)
 }
 
-// Close ends the scheduler; the cluster stays as it is. It may be called twice.
+// Close ends the scheduler; the cluster stays as it is. It may be called twice, but not by a callback of a plugin that the scheduler is in.
 func (s *Scheduler) Close() {
 	if s.s == nil {
 		return
@@ -206,6 +206,12 @@ func (s *Scheduler) Close() {
 	defer s.cluster.own.mu.Unlock()
 	s.cluster.own.destroy(s.s)
 	s.s = nil
+}
+
+// text begins a call that hands over one text.
+func (s *Scheduler) text(given string) (*C.char, error) {
+	s.call.reset()
+	return s.call.text(given), s.call.check()
 }
 
 func (s *Scheduler) done(code C.gangsched_code) error {
@@ -231,15 +237,18 @@ func (s *Scheduler) Run(now int64) ([]Decision, error) {
 // RunSome is Run, but begins no attempt once there are most decisions (at least one); all members of a group that was tried are decided.
 // More: the turn is not over. A host that competes with others for nodes can so have fewer decisions under way.
 func (s *Scheduler) RunSome(now int64, most int) (decisions []Decision, more bool, err error) {
-	room := s.room(0, max(most, 1))
-	got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
-	count := int(got.count)
-	if got.code != C.GANGSCHED_OK || count < len(room) {
-		return s.decisions[:count], false, s.done(got.code)
+	count := 0
+	for most = max(most, 1); count < most; {
+		room := s.room(count, min(most-count, max(count, fewDecisions))) // no room for most at once, which may be any number
+		got := C.binding_run(s.s, C.int64_t(now), (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
+		count += int(got.count)
+		if got.code != C.GANGSCHED_OK || int(got.count) < len(room) {
+			return s.decisions[:count], false, s.done(got.code)
+		}
 	}
 	for { // those that were made and had no room
-		room = s.room(count, max(count, fewDecisions))
-		got = C.binding_take(s.s, (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
+		room := s.room(count, max(count, fewDecisions))
+		got := C.binding_take(s.s, (*C.gangsched_decision)(unsafe.Pointer(&room[0])), C.size_t(len(room)), s.call.failure)
 		count += int(got.count)
 		if got.code != C.GANGSCHED_OK || int(got.count) < len(room) {
 			return s.decisions[:count], true, s.done(got.code)
@@ -323,20 +332,29 @@ func (s *Scheduler) Confirm(pod PodID, attempt Attempt) error {
 
 // Fail says that the host could not: what the pod held is given back, and it is queued again with backoff. What follows of it the next Run says.
 func (s *Scheduler) Fail(pod PodID, attempt Attempt, reason string) error {
-	s.call.reset()
-	return s.done(C.gangsched_scheduler_fail(s.s, cPod(pod), C.gangsched_attempt(attempt), s.call.text(reason), s.call.failure))
+	given, err := s.text(reason)
+	if err != nil {
+		return err
+	}
+	return s.done(C.gangsched_scheduler_fail(s.s, cPod(pod), C.gangsched_attempt(attempt), given, s.call.failure))
 }
 
 // Allow lets a pod in the permit room go, as far as a plugin is concerned, or altogether (""); at the next Run.
 func (s *Scheduler) Allow(pod PodID, plugin string) error {
-	s.call.reset()
-	return s.done(C.gangsched_scheduler_allow(s.s, cPod(pod), s.call.text(plugin), s.call.failure))
+	given, err := s.text(plugin)
+	if err != nil {
+		return err
+	}
+	return s.done(C.gangsched_scheduler_allow(s.s, cPod(pod), given, s.call.failure))
 }
 
 // Reject sends a pod in the permit room back, at the next Run.
 func (s *Scheduler) Reject(pod PodID, reason string) error {
-	s.call.reset()
-	return s.done(C.gangsched_scheduler_reject(s.s, cPod(pod), s.call.text(reason), s.call.failure))
+	given, err := s.text(reason)
+	if err != nil {
+		return err
+	}
+	return s.done(C.gangsched_scheduler_reject(s.s, cPod(pod), given, s.call.failure))
 }
 
 // NextDeadline is the earliest time at which something changes without anybody doing anything; false if never.

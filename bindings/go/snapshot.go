@@ -93,6 +93,14 @@ var none byte
 // configurationOf is the profiles of options; the caller destroys it.
 func configurationOf(options *Options, call *call) (*C.gangsched_configuration, error) {
 	a := &call.arena
+	profiles := make([]*C.gangsched_profile_spec, len(options.Profiles))
+	for i := range options.Profiles {
+		profiles[i] = profileOf(&options.Profiles[i], a)
+	}
+	configuration := a.text(options.Configuration)
+	if err := a.check(); err != nil {
+		return nil, err
+	}
 	var by *C.gangsched_configuration
 	if code := C.gangsched_configuration_create(&by, call.failure); code != C.GANGSCHED_OK {
 		return nil, call.said(code)
@@ -101,15 +109,14 @@ func configurationOf(options *Options, call *call) (*C.gangsched_configuration, 
 	if options.Registry != nil {
 		registry = options.Registry.r
 	}
-	for i := range options.Profiles {
-		given := profileOf(&options.Profiles[i], a)
+	for _, given := range profiles {
 		if code := C.gangsched_configuration_add_profile(by, registry, given, call.failure); code != C.GANGSCHED_OK {
 			C.gangsched_configuration_destroy(by)
 			return nil, call.said(code)
 		}
 	}
-	if options.Configuration != "" {
-		if code := C.gangsched_configuration_read(by, registry, a.text(options.Configuration), call.failure); code != C.GANGSCHED_OK {
+	if configuration != nil {
+		if code := C.gangsched_configuration_read(by, registry, configuration, call.failure); code != C.GANGSCHED_OK {
 			C.gangsched_configuration_destroy(by)
 			return nil, call.said(code)
 		}
