@@ -2,7 +2,6 @@
 #include <nanobind/stl/pair.h>
 #include <gangsched/devices/device_inventory.hpp>
 #include <gangsched/kube/manifests.hpp>
-#include <gangsched/model/transaction.hpp>
 
 #include <map>
 #include <set>
@@ -10,7 +9,7 @@
 #include <type_traits>
 
 #include "arrays.hpp"
-#include "common.hpp"
+#include "tables.hpp"
 
 namespace bindings {
 namespace {
@@ -39,106 +38,66 @@ std::vector<std::string> apply_texts(cluster& to, const std::vector<std::pair<st
   return warnings;
 }
 
-/// Nodes as they were when the table was made: vectors of amounts by resource.
-struct node_table {
-  std::vector<node_id> ids;
-  std::vector<std::string> names, resources;
-  std::vector<std::int64_t> allocatable, requested, free;  // nodes × resources
-
-  node_table(const cluster& in, std::vector<std::string> of) : ids(in.nodes()), resources(std::move(of)) {
-    const std::size_t size = ids.size() * resources.size();
-    allocatable.reserve(size), requested.reserve(size), free.reserve(size);
-    for (const node_id id : ids) {
-      names.emplace_back(in.name_of(id));
-      for (const std::string& resource : resources) {
-        allocatable.push_back(in.allocatable(id, resource));
-        requested.push_back(in.requested(id, resource));
-        free.push_back(allocatable.back() - requested.back());
-      }
-    }
-  }
-};
-
-/// Pods as they were when the table was made.
-struct pod_table {
-  std::vector<pod_id> ids;
-  std::vector<std::string> names;
-  std::vector<std::uint8_t> state;
-  std::vector<std::int32_t> priority;
-  std::vector<std::uint32_t> node;
-  std::vector<std::uint64_t> attempt, cookie;
-  std::vector<std::string> node_names, queues;
-
-  explicit pod_table(const cluster& in) : ids(in.pods()) {
-    const queue_questions queues_of = in.queues();
-    for (const pod_id id : ids) {
-      names.emplace_back(in.name_of(id));
-      state.push_back(static_cast<std::uint8_t>(in.state_of(id)));
-      priority.push_back(in.priority_of(id));
-      const node_id where = in.node_of(id);
-      node.push_back(where.row);
-      node_names.emplace_back(where ? in.name_of(where) : std::string_view{});
-      attempt.push_back(static_cast<std::uint64_t>(in.attempt_of(id)));
-      cookie.push_back(in.cookie_of(id));
-      queues.emplace_back(queues_of.name_of(queues_of.queue_of(id)));
-    }
-  }
-};
-
 /// A transaction from `with` to its end. It keeps the cluster.
 class trial {
  public:
   explicit trial(shared_cluster on) : on_(std::move(on)) {}
   trial(trial&&) = default;
+  trial& operator=(trial&&) = delete;
   ~trial() {
-    if (open_ && depth_ == on_->open_trials)
-      --on_->open_trials;
-    else
-      static_cast<void>(open_.release());  // it cannot end before those within it
+    if (on_ != nullptr && number_ != 0) on_->drop_trial(number_);
   }
   void enter() {
-    if (open_) raise({errc::wrong_state, "trial", "", "is entered already"});
-    open_ = std::make_unique<transaction>(on_->open());
-    depth_ = ++on_->open_trials;
+    if (number_ != 0) raise({errc::wrong_state, "trial", "", "is entered already"});
+    number_ = on_->open_trial();
   }
   void leave() {
-    if (open_) end();
+    if (number_ != 0) end(false);
   }
   void commit() {
-    if (!open_) raise({errc::wrong_state, "trial", "", "is not open"});
-    check_innermost();
-    open_->commit();
-    end();
+    if (number_ == 0) raise({errc::wrong_state, "trial", "", "is not open"});
+    end(true);
   }
+  [[nodiscard]] const shared_cluster& on() const noexcept { return on_; }
 
  private:
-  void check_innermost() {
-    static_cast<void>(on_->open());
-    if (depth_ != on_->open_trials)
-      raise({errc::wrong_state, "trial", "", "another one was opened within it and is still open"});
-  }
-  void end() {
-    check_innermost();
-    open_.reset();
-    --on_->open_trials;
+  void end(bool keep) {
+    on_->end_trial(number_, keep);
+    number_ = 0;
   }
   shared_cluster on_;
-  std::unique_ptr<transaction> open_;
-  std::size_t depth_ = 0;
+  std::size_t number_ = 0;  ///< of the cluster's open ones; 0: it is not open
 };
 
-/// A call whose spec may name groups that are expected from then on: nothing stays of it if it is refused.
+/// A call whose spec may name groups that are expected from then on: nothing stays of it if it is refused. The transaction is over before
+/// the error is raised, which runs code of Python's.
 template <class Call>
 auto whole(cluster& on, const Call& call) {
-  transaction all{on};
-  if constexpr (std::is_void_v<decltype(call(on))>) {
-    call(on);
-    all.commit();
-  } else {
+  auto said = [&] {
+    transaction all{on};
     auto made = call(on);
-    all.commit();
+    if (made) all.commit();
     return made;
+  }();
+  return must(std::move(said));
+}
+
+/// All of them, or none.
+template <class Id, class Spec, class Add>
+result<std::vector<Id>> add_all(cluster& in, const std::vector<Spec>& specs, const Add& add) {
+  std::vector<Id> made;
+  for (const Spec& one : specs) {
+    auto added = add(in, one);
+    if (!added) return added.error();
+    made.push_back(*added);
   }
+  return made;
+}
+
+result<pod_id> add_pod(cluster& in, const made_in<pod_spec>& spec) {
+  auto made = spec(in);
+  if (!made) return made.error();
+  return in.add_pod(*std::move(made));
 }
 
 // The words of a column, by whose it is.
@@ -157,12 +116,27 @@ using class_of_cluster = nb::class_<py_cluster>;
 
 void add_nodes(class_of_cluster& to) {
   to.def(
-        "_add_node", [](py_cluster& of, nb::handle spec) { return must(of.open().add_node(to_node_spec(spec))); },
+        "_add_node",
+        [](py_cluster& of, nb::handle spec) {
+          node_spec made = to_node_spec(spec);
+          return must(of.open().add_node(std::move(made)));
+        },
         "spec"_a)
+      .def(
+          "_add_nodes",
+          [](py_cluster& of, const nb::list& specs) {
+            std::vector<node_spec> all;
+            for (const nb::handle one : specs) all.push_back(to_node_spec(one));
+            return whole(of.open(), [&](cluster& on) {
+              return add_all<node_id>(on, all, [](cluster& in, const node_spec& one) { return in.add_node(one); });
+            });
+          },
+          "specs"_a)
       .def(
           "_update_node",
           [](py_cluster& of, const node_ref& node, nb::handle spec) {
-            must(of.open().update_node(find(of.open(), node), to_node_spec(spec)));
+            node_spec made = to_node_spec(spec);
+            must(of.open().update_node(find(of.open(), node), std::move(made)));
           },
           "node"_a, "spec"_a)
       .def(
@@ -207,13 +181,28 @@ void add_pods(class_of_cluster& to) {
   to.def(
         "_add_pod",
         [](py_cluster& of, nb::handle spec) {
-          return whole(of.open(), [&](cluster& in) { return must(in.add_pod(to_pod_spec(in, spec))); });
+          const made_in<pod_spec> made = to_pod_spec(spec);
+          return whole(of.open(), [&](cluster& in) { return add_pod(in, made); });
         },
         "spec"_a)
       .def(
+          "_add_pods",
+          [](py_cluster& of, const nb::list& specs) {
+            std::vector<made_in<pod_spec>> all;
+            for (const nb::handle one : specs) all.push_back(to_pod_spec(one));
+            return whole(of.open(), [&](cluster& in) { return add_all<pod_id>(in, all, add_pod); });
+          },
+          "specs"_a)
+      .def(
           "_update_pod",
           [](py_cluster& of, const pod_ref& pod, nb::handle spec) {
-            whole(of.open(), [&](cluster& in) { must(in.update_pod(find(in, pod), to_pod_spec(in, spec))); });
+            const made_in<pod_spec> made = to_pod_spec(spec);
+            const pod_id id = find(of.open(), pod);
+            whole(of.open(), [&](cluster& in) -> result<void> {
+              auto given = made(in);
+              if (!given) return given.error();
+              return in.update_pod(id, *std::move(given));
+            });
           },
           "pod"_a, "spec"_a)
       .def(
@@ -308,13 +297,24 @@ void add_groups_and_names(class_of_cluster& to) {
   to.def(
         "_add_group",
         [](py_cluster& of, nb::handle spec) {
-          return whole(of.open(), [&](cluster& in) { return must(in.add_group(to_group_spec(in, spec))); });
+          const made_in<group_spec> made = to_group_spec(spec);
+          return whole(of.open(), [&](cluster& in) -> result<group_id> {
+            auto given = made(in);
+            if (!given) return given.error();
+            return in.add_group(*std::move(given));
+          });
         },
         "spec"_a)
       .def(
           "_update_group",
           [](py_cluster& of, const group_ref& group, nb::handle spec) {
-            whole(of.open(), [&](cluster& in) { must(in.update_group(find(in, group), to_group_spec(in, spec))); });
+            const made_in<group_spec> made = to_group_spec(spec);
+            const group_id id = find(of.open(), group);
+            whole(of.open(), [&](cluster& in) -> result<void> {
+              auto given = made(in);
+              if (!given) return given.error();
+              return in.update_group(id, *std::move(given));
+            });
           },
           "group"_a, "spec"_a)
       .def(
@@ -347,7 +347,8 @@ void add_claims(class_of_cluster& to) {
   to.def(
         "_add_resource_claim",
         [](py_cluster& of, nb::handle spec) {
-          return must(of.open().add_resource_claim(to_resource_claim(of.open(), spec)));
+          const made_in<resource_claim_spec> made = to_resource_claim(spec);
+          return must(of.open().add_resource_claim(must(made(of.open()))));
         },
         "spec"_a)
       .def(
@@ -389,9 +390,9 @@ void add_claims(class_of_cluster& to) {
       .def(
           "set_allocatable",
           [](py_cluster& of, const node_ref& node, nb::handle amounts) {
-            gangsched::cluster& in = of.open();
-            const gangsched::node_id id = find(in, node);
-            must(in.set_allocatable(id, to_allocatable(amounts, in.name_of(id))));
+            const node_id id = find(of.open(), node);
+            const resource_list made = to_allocatable(amounts, of.open().name_of(id));
+            must(of.open().set_allocatable(id, made));
           },
           "node"_a, "amounts"_a,
           "How much the node has of resources that its spec does not name; 0: none. Each stays when the node is "
@@ -410,12 +411,17 @@ void add_claims(class_of_cluster& to) {
 
 void add_queues(class_of_cluster& to) {
   to.def(
-        "_add_queue", [](py_cluster& of, nb::handle spec) { return must(of.open().queues().add(to_queue_spec(spec))); },
+        "_add_queue",
+        [](py_cluster& of, nb::handle spec) {
+          queue_spec made = to_queue_spec(spec);
+          return must(of.open().queues().add(std::move(made)));
+        },
         "spec"_a)
       .def(
           "_update_queue",
           [](py_cluster& of, const queue_ref& queue, nb::handle spec) {
-            must(of.open().queues().update(find(of.open(), queue), to_queue_spec(spec)));
+            queue_spec made = to_queue_spec(spec);
+            must(of.open().queues().update(find(of.open(), queue), std::move(made)));
           },
           "queue"_a, "spec"_a)
       .def(
@@ -467,68 +473,14 @@ void add_rest(class_of_cluster& to) {
       .def("_trial", [](shared_cluster of) { return trial{std::move(of)}; });
 }
 
-void add_tables(nb::module_& to) {
-  nb::class_<node_table>(to, "NodeTable", "Nodes as they were when it was made. Arrays are views of it.")
-      .def_ro("ids", &node_table::ids)
-      .def_ro("names", &node_table::names)
-      .def_ro("resources", &node_table::resources, "Of the columns of the arrays")
-      .def_prop_ro(
-          "allocatable",
-          [](nb::handle_t<node_table> self) {
-            const auto& of = nb::cast<node_table&>(self);
-            return view_of<std::int64_t, nb::ndim<2>>(of.allocatable, {of.ids.size(), of.resources.size()}, self);
-          },
-          "nodes × resources: cpu in milli, everything else in whole units")
-      .def_prop_ro(
-          "requested",
-          [](nb::handle_t<node_table> self) {
-            const auto& of = nb::cast<node_table&>(self);
-            return view_of<std::int64_t, nb::ndim<2>>(of.requested, {of.ids.size(), of.resources.size()}, self);
-          },
-          "nodes × resources")
-      .def_prop_ro(
-          "free",
-          [](nb::handle_t<node_table> self) {
-            const auto& of = nb::cast<node_table&>(self);
-            return view_of<std::int64_t, nb::ndim<2>>(of.free, {of.ids.size(), of.resources.size()}, self);
-          },
-          "nodes × resources: allocatable less requested")
-      .def(
-          "to_pandas",
-          [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("nodes_to_pandas")(self); },
-          nb::sig("def to_pandas(self) -> pandas.DataFrame"),
-          "A row a node; columns allocatable_R, requested_R and free_R for each resource R.")
-      .def(
-          "to_arrow", [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("to_arrow")(self); },
-          nb::sig("def to_arrow(self) -> pyarrow.Table"), "The same as a table of Arrow.")
-      .def("__len__", [](const node_table& of) { return of.ids.size(); });
-
-  const auto view = [](auto member) {
-    return [member](nb::handle_t<pod_table> self) {
-      const auto& data = nb::cast<pod_table&>(self).*member;
-      using T = typename std::remove_cvref_t<decltype(data)>::value_type;
-      return view_of<T, nb::ndim<1>>(data, {data.size()}, self);
-    };
-  };
-  nb::class_<pod_table>(to, "PodTable", "Pods as they were when it was made. Arrays are views of it.")
-      .def_ro("ids", &pod_table::ids)
-      .def_ro("names", &pod_table::names)
-      .def_ro("node_names", &pod_table::node_names, "Of its node; empty if it has none")
-      .def_ro("queues", &pod_table::queues, "Of its queue; empty if it is in none")
-      .def_prop_ro("state", view(&pod_table::state), "1 pending, 2 assumed, 3 bound")
-      .def_prop_ro("priority", view(&pod_table::priority))
-      .def_prop_ro("node", view(&pod_table::node), "The row of its node; 4294967295 if it has none")
-      .def_prop_ro("attempt", view(&pod_table::attempt), "By which it has its node; 0 if it has none, or came with it")
-      .def_prop_ro("cookie", view(&pod_table::cookie))
-      .def(
-          "to_pandas",
-          [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("pods_to_pandas")(self); },
-          nb::sig("def to_pandas(self) -> pandas.DataFrame"), "A row a pod.")
-      .def(
-          "to_arrow", [](nb::handle self) { return nb::module_::import_("gangsched._frames").attr("to_arrow")(self); },
-          nb::sig("def to_arrow(self) -> pyarrow.Table"), "The same as a table of Arrow.")
-      .def("__len__", [](const pod_table& of) { return of.ids.size(); });
+/// What it keeps, for Python's collector of cycles: a cluster may have an attribute that has its trial.
+int visit(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::find(nb::inst_ptr<trial>(self)->on()).ptr());
+  return 0;
 }
+
+PyType_Slot trial_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)}, {0, nullptr}};
 
 }  // namespace
 
@@ -548,7 +500,8 @@ void add_cluster(nb::module_& to) {
                    })
       .def_ro("running", &queue_usage::running, "Groups and single pods with somebody on a node");
   add_tables(to);
-  nb::class_<trial>(to, "Trial", "A transaction on a cluster: undone when it ends, unless it was committed")
+  nb::class_<trial>(to, "Trial", nb::type_slots(trial_slots),
+                    "A transaction on a cluster: undone when it ends, unless it was committed")
       .def(
           "__enter__",
           [](nb::handle_t<trial> self) {

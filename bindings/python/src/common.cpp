@@ -27,11 +27,42 @@ void py_cluster::raise_busy() {
   raise({gangsched::errc::busy, "cluster", "", "another thread is in a call on it or its scheduler"});
 }
 
+void py_cluster::check_idle(const char* object) {
+  static_cast<void>(open());
+  if (runs_in_ != 0) raise({gangsched::errc::busy, object, "", "a hook is running"});
+}
+
+std::size_t py_cluster::open_trial() {
+  check_idle("trial");
+  trials_.reserve(trials_.size() + 1);
+  trials_.push_back({std::make_unique<gangsched::transaction>(state_)});
+  return trials_.size();
+}
+
+void py_cluster::end_trial(std::size_t number, bool keep) {
+  check_idle("trial");
+  if (number != trials_.size())
+    raise({gangsched::errc::wrong_state, "trial", "", "another one was opened within it and is still open"});
+  if (keep) trials_.back().what->commit();
+  trials_.pop_back();
+  undo_dropped();
+}
+
+void py_cluster::drop_trial(std::size_t number) noexcept {
+  trials_[number - 1].dropped = true;
+  undo_dropped();
+}
+
+void py_cluster::undo_dropped() noexcept {
+  while (runs_in_ == 0 && !trials_.empty() && trials_.back().dropped) trials_.pop_back();
+}
+
 namespace {
 
 template <class Id>
-Id known(std::optional<Id> found, const char* kind, const std::string& name) {
-  if (!found) raise({gangsched::errc::unknown, std::string{kind} + " " + name, "", "there is none of that name"});
+gangsched::result<Id> known(std::optional<Id> found, const char* kind, const std::string& name) {
+  if (!found)
+    return gangsched::error{gangsched::errc::unknown, std::string{kind} + " " + name, "", "there is none of that name"};
   return *found;
 }
 
@@ -43,19 +74,19 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
   return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
-gangsched::node_id find(const cluster& in, const node_ref& node) {
+gangsched::result<gangsched::node_id> look_up(const cluster& in, const node_ref& node) {
   if (const auto* id = std::get_if<gangsched::node_id>(&node)) return *id;
   const std::string& name = std::get<std::string>(node);
   return known(in.find_node(name), "node", name);
 }
 
-gangsched::pod_id find(const cluster& in, const pod_ref& pod) {
+gangsched::result<gangsched::pod_id> look_up(const cluster& in, const pod_ref& pod) {
   if (const auto* id = std::get_if<gangsched::pod_id>(&pod)) return *id;
   const auto [ns, name] = split_name(std::get<std::string>(pod));
   return known(in.find_pod(ns, name), "pod", ns + "/" + name);
 }
 
-gangsched::group_id find(const cluster& in, const group_ref& group) {
+gangsched::result<gangsched::group_id> look_up(const cluster& in, const group_ref& group) {
   if (const auto* id = std::get_if<gangsched::group_id>(&group)) return *id;
   const auto [ns, name] = split_name(std::get<std::string>(group));
   auto found = in.find_group(ns, name);
@@ -63,13 +94,14 @@ gangsched::group_id find(const cluster& in, const group_ref& group) {
   return known(found, "group", ns + "/" + name);
 }
 
-gangsched::queue_id find(const cluster& in, const queue_ref& queue) {
+gangsched::result<gangsched::queue_id> look_up(const cluster& in, const queue_ref& queue) {
   if (const auto* id = std::get_if<gangsched::queue_id>(&queue)) return *id;
   const std::string& name = std::get<std::string>(queue);
   return known(in.queues().find(name), "queue", name);
 }
 
-gangsched::resource_claim_id find(const cluster& in, const std::string& ns, const claim_ref& claim) {
+gangsched::result<gangsched::resource_claim_id> look_up(const cluster& in, const std::string& ns,
+                                                        const claim_ref& claim) {
   if (const auto* id = std::get_if<gangsched::resource_claim_id>(&claim)) return *id;
   const std::string& name = std::get<std::string>(claim);
   const auto [space, short_name] = name.find('/') == std::string::npos ? std::pair{ns, name} : split_name(name);

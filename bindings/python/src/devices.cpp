@@ -182,7 +182,7 @@ std::vector<device_constraint> to_device_constraints(nb::handle from) {
   return made;
 }
 
-resource_claim_spec to_resource_claim(const cluster& in, nb::handle from) {
+made_in<resource_claim_spec> to_resource_claim(nb::handle from) {
   resource_claim_spec made;
   made.name = field<std::string>(from, "name");
   made.ns = field<std::string>(from, "namespace");
@@ -191,8 +191,15 @@ resource_claim_spec to_resource_claim(const cluster& in, nb::handle from) {
   made.constraints = to_device_constraints(from.attr("constraints"));
   made.most_pods = field<std::int32_t>(from, "most_pods");
   for (const std::string& id : field<std::vector<std::string>>(from, "held_devices")) made.held_devices.push_back({id});
-  if (const auto node = field<std::optional<node_ref>>(from, "node")) made.node = find(in, *node);
-  return made;
+  return [made = std::move(made),
+          node = field<std::optional<node_ref>>(from, "node")](cluster& in) mutable -> result<resource_claim_spec> {
+    if (node) {
+      const auto where = look_up(in, *node);
+      if (!where) return where.error();
+      made.node = *where;
+    }
+    return std::move(made);
+  };
 }
 
 pod_volumes to_volumes(nb::handle from) {

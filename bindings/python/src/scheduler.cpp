@@ -127,16 +127,22 @@ scheduler_options to_options(std::uint64_t seed, const std::string& ties, const 
 
 void make(py_scheduler* self, shared_cluster on, nb::handle profile, const scheduler_options& options,
           const watch_options& watching) {
-  cluster& in = on->open();
-  auto watched = watchers::make(in, watching);
+  auto watched = watchers::make(on->open(), watching);
   ready_profiles by = ready(profile, watched.get());
-  auto* const made = new (self)
-      py_scheduler{std::move(on), std::move(by.plugins), std::move(by.states), std::move(watched), std::nullopt};
-  made->core.emplace(in, std::move(by.tables), options);
-  if (made->watched != nullptr) made->must(made->core->observe(&made->watched->all()));
+  py_scheduler made{std::move(on), std::move(by.plugins), std::move(by.states), std::move(watched), std::nullopt};
+  made.on->check_idle("scheduler");
+  made.core.emplace(made.on->open(), std::move(by.tables), options);
+  if (made.watched != nullptr) made.must(made.core->observe(&made.watched->all()));
+  new (self) py_scheduler{std::move(made)};
 }
 
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_plugins<py_scheduler>)},
+/// What it keeps, for Python's collector of cycles: a cluster may have an attribute that has its scheduler.
+int visit(PyObject* self, visitproc visit, void* arg) {
+  if (nb::inst_ready(self)) Py_VISIT(nb::find(nb::inst_ptr<py_scheduler>(self)->on).ptr());
+  return visit_plugins<py_scheduler>(self, visit, arg);
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit)},
                        {Py_tp_clear, reinterpret_cast<void*>(clear_plugins<py_scheduler>)},
                        {0, nullptr}};
 
@@ -156,7 +162,9 @@ void add_calls(class_of_scheduler& to) {
           "confirm",
           [](py_scheduler& of, const pod_ref& pod, std::optional<std::uint64_t> attempt) {
             const pod_id id = find(of.on->open(), pod);
-            of.must(attempt ? of.open().confirm(id, bind_attempt{*attempt}) : of.open().confirm(id));
+            of.must(of.away([&](scheduler& core) {
+              return attempt ? core.confirm(id, bind_attempt{*attempt}) : core.confirm(id);
+            }));
           },
           "pod"_a, "attempt"_a = nb::none(),
           "The pod of a bind decision runs. Without an attempt: of the one under way.")
@@ -165,8 +173,10 @@ void add_calls(class_of_scheduler& to) {
           [](py_scheduler& of, const pod_ref& pod, const std::string& reason, std::optional<std::uint64_t> attempt) {
             const pod_id id = find(of.on->open(), pod);
             collected all{of};
-            all.take(of.on->open(),
-                     attempt ? of.open().fail(id, bind_attempt{*attempt}, reason) : of.open().fail(id, reason), false);
+            of.on->away([&](cluster& in) {
+              all.take(in, attempt ? of.core->fail(id, bind_attempt{*attempt}, reason) : of.core->fail(id, reason),
+                       false);
+            });
             return all.finish();
           },
           "pod"_a, "reason"_a = "", "attempt"_a = nb::none(),
@@ -176,20 +186,22 @@ void add_calls(class_of_scheduler& to) {
           "allow",
           [](py_scheduler& of, const pod_ref& pod, const std::optional<std::string>& plugin) {
             const pod_id id = find(of.on->open(), pod);
-            of.must(plugin ? of.open().allow(id, *plugin) : of.open().allow(id));
+            of.must(of.away([&](scheduler& core) { return plugin ? core.allow(id, *plugin) : core.allow(id); }));
           },
           "pod"_a, "plugin"_a = nb::none(),
           "A pod in the permit room may go, as far as that plugin, or everyone, is concerned.")
       .def(
           "reject",
           [](py_scheduler& of, const pod_ref& pod, const std::string& reason) {
-            of.must(of.open().reject(find(of.on->open(), pod), reason));
+            const pod_id id = find(of.on->open(), pod);
+            of.must(of.away([&](scheduler& core) { return core.reject(id, reason); }));
           },
           "pod"_a, "reason"_a, "A pod in the permit room is sent back at the next `permit`.")
       .def(
           "pending_plugins",
           [](py_scheduler& of, const pod_ref& pod) {
-            return of.must(of.open().pending_plugins(find(of.on->open(), pod)));
+            const pod_id id = find(of.on->open(), pod);
+            return of.must(of.away([&](scheduler& core) { return core.pending_plugins(id); }));
           },
           "pod"_a, "The plugins that hold the pod in the permit room.")
       .def(
@@ -212,7 +224,8 @@ void add_calls(class_of_scheduler& to) {
           "now"_a, nb::sig("def catch_up(self, now: float) -> None"),
           "Reads what the host did since the last call, as all calls do that are told the time.")
       .def(
-          "forget_cached", [](py_scheduler& of) { of.must(of.open().forget_cached()); },
+          "forget_cached",
+          [](py_scheduler& of) { of.must(of.away([](scheduler& core) { return core.forget_cached(); })); },
           "What plugins go by has changed, and no change of the cluster says so: everything kept of their answers is "
           "asked anew.");
 }
@@ -268,12 +281,17 @@ void add_questions(class_of_scheduler& to) {
           "`late_reservations`: of them, how often one was put off, because somebody ran longer than expected.")
       .def(
           "standing",
-          [](py_scheduler& of, const pod_ref& pod) { return of.must(of.open().standing(find(of.on->open(), pod))); },
+          [](py_scheduler& of, const pod_ref& pod) {
+            const pod_id id = find(of.on->open(), pod);
+            return of.must(of.away([&](scheduler& core) { return core.standing(id); }));
+          },
           "pod"_a, "How the pod stands in the queue, or its group, if that is queued as one.")
       .def(
           "restore",
           [](py_scheduler& of, const pod_ref& pod, std::uint32_t failures, nb::handle since) {
-            of.must(of.open().restore(find(of.on->open(), pod), {failures, to_instant(since)}));
+            const instant when = to_instant(since);
+            const pod_id id = find(of.on->open(), pod);
+            of.must(of.away([&](scheduler& core) { return core.restore(id, {failures, when}); }));
           },
           "pod"_a, "failures"_a, "since"_a,
           nb::sig("def restore(self, pod: PodId | str, failures: int, since: float) -> None"),

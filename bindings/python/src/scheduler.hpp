@@ -10,7 +10,8 @@
 
 namespace bindings {
 
-/// A scheduler with what it must not outlive, and the plugins in Python that it calls.
+/// A scheduler with what it must not outlive, and the plugins in Python that it calls. Whatever may ask a hook goes by `away`: while the
+/// hook runs, other threads do not get into the cluster.
 struct py_scheduler {
   shared_cluster on;
   std::vector<nb::object> plugins;

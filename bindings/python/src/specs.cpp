@@ -169,6 +169,13 @@ gangsched::reservation_spec to_reservation(nb::handle from, const std::string& o
   return made;
 }
 
+/// The group that is meant; one that is named and not there is expected from then on.
+gangsched::result<gangsched::group_id> expected(cluster& in, const std::string& ns, const group_ref& group,
+                                                bool composite) {
+  if (const auto* id = std::get_if<gangsched::group_id>(&group)) return *id;
+  return in.expect_group(ns, std::get<std::string>(group), composite);
+}
+
 }  // namespace
 
 gangsched::resource_list to_allocatable(nb::handle from, std::string_view node) {
@@ -196,9 +203,12 @@ gangsched::node_spec to_node_spec(nb::handle from) {
   return made;
 }
 
-gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
-  if (PyMapping_Check(from.ptr()))
-    return must(gangsched::kube::spec_for(in, must(gangsched::kube::read_pod(to_value(from, "pod"), "python"))));
+made_in<gangsched::pod_spec> to_pod_spec(nb::handle from) {
+  if (PyMapping_Check(from.ptr())) {
+    return [read = must(gangsched::kube::read_pod(to_value(from, "pod"), "python"))](cluster& in) {
+      return gangsched::kube::spec_for(in, read);
+    };
+  }
   gangsched::pod_spec made;
   made.name = field<std::string>(from, "name");
   made.ns = field<std::string>(from, "namespace");
@@ -249,8 +259,7 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   for (gangsched::device_request& one : to_device_requests(from.attr("devices"), object))
     made.devices.push_back(std::move(one));
   made.device_constraints = to_device_constraints(from.attr("device_constraints"));
-  for (const claim_ref& one : field<std::vector<claim_ref>>(from, "resource_claims"))
-    made.resource_claims.push_back(find(in, made.ns, one));
+  auto claims = field<std::vector<claim_ref>>(from, "resource_claims");
   if (const nb::object volumes = from.attr("volumes"); !volumes.is_none()) made.volumes = to_volumes(volumes);
   if (const nb::object held = from.attr("reservation"); !held.is_none())
     made.reservation = to_reservation(held, object);
@@ -261,17 +270,29 @@ gangsched::pod_spec to_pod_spec(cluster& in, nb::handle from) {
   made.exact_reservation = field<std::vector<std::string>>(from, "exact_reservation");
   made.ignores_reservations = field<bool>(from, "ignores_reservations");
   if (const auto drawn = field<std::optional<gangsched::pod_id>>(from, "draws_from")) made.draws_from = *drawn;
-  if (const auto node = field<std::optional<node_ref>>(from, "node")) made.node = find(in, *node);
-  if (const auto group = field<std::optional<group_ref>>(from, "group")) {
-    if (const auto* id = std::get_if<gangsched::group_id>(&*group))
-      made.group = *id;
-    else
-      made.group = must(in.expect_group(made.ns, std::get<std::string>(*group)));
-  }
-  return made;
+  return [made = std::move(made), claims = std::move(claims), node = field<std::optional<node_ref>>(from, "node"),
+          group = field<std::optional<group_ref>>(from, "group")](
+             cluster& in) mutable -> gangsched::result<gangsched::pod_spec> {
+    for (const claim_ref& one : claims) {
+      const auto claim = look_up(in, made.ns, one);
+      if (!claim) return claim.error();
+      made.resource_claims.push_back(*claim);
+    }
+    if (node) {
+      const auto where = look_up(in, *node);
+      if (!where) return where.error();
+      made.node = *where;
+    }
+    if (group) {
+      const auto its = expected(in, made.ns, *group, false);
+      if (!its) return its.error();
+      made.group = *its;
+    }
+    return std::move(made);
+  };
 }
 
-gangsched::group_spec to_group_spec(cluster& in, nb::handle from) {
+made_in<gangsched::group_spec> to_group_spec(nb::handle from) {
   using gangsched::gang_mode;
   gangsched::group_spec made{.name = field<std::string>(from, "name"), .ns = field<std::string>(from, "namespace")};
   const std::string object = "group " + made.ns + "/" + made.name;
@@ -300,13 +321,15 @@ gangsched::group_spec to_group_spec(cluster& in, nb::handle from) {
   made.composite = field<bool>(from, "composite");
   put_limits(from, object, made);
   made.cookie = field<std::uint64_t>(from, "cookie");
-  if (const auto parent = field<std::optional<group_ref>>(from, "parent")) {
-    if (const auto* id = std::get_if<gangsched::group_id>(&*parent))
-      made.parent = *id;
-    else
-      made.parent = must(in.expect_group(made.ns, std::get<std::string>(*parent), true));
-  }
-  return made;
+  return [made = std::move(made), parent = field<std::optional<group_ref>>(from, "parent")](
+             cluster& in) mutable -> gangsched::result<gangsched::group_spec> {
+    if (parent) {
+      const auto its = expected(in, made.ns, *parent, true);
+      if (!its) return its.error();
+      made.parent = *its;
+    }
+    return std::move(made);
+  };
 }
 
 gangsched::queue_spec to_queue_spec(nb::handle from) {

@@ -43,10 +43,11 @@ demand_answer ask_demand(py_scheduler& of, nb::handle shapes, nb::handle now, co
                          std::uint32_t most_trials) {
   std::vector<node_shape> all;
   for (const nb::handle one : nb::iter(shapes)) all.push_back(to_shape(one));
+  const instant when = to_instant(now);
   const cluster& in = of.on->open();
   const auto whom = ids_of<pod_id>(in, pods);
   const auto which = ids_of<group_id>(in, groups);
-  const demand_options options{.now = to_instant(now),
+  const demand_options options{.now = when,
                                .pods = whom,
                                .groups = which,
                                .most_nodes = most_nodes,
@@ -58,10 +59,11 @@ demand_answer ask_demand(py_scheduler& of, nb::handle shapes, nb::handle now, co
 std::vector<removable_node> ask_removable(py_scheduler& of, nb::handle now,
                                           const std::optional<std::vector<node_ref>>& among,
                                           const std::vector<pod_ref>& stay) {
+  const instant when = to_instant(now);
   const cluster& in = of.on->open();
   const auto nodes = among ? ids_of<node_id>(in, *among) : in.nodes();
   const auto fixed = ids_of<pod_id>(in, stay);
-  const removal_options options{.now = to_instant(now), .stay = fixed};
+  const removal_options options{.now = when, .stay = fixed};
   return of.must(of.away([&](const scheduler& core) { return removable(core, nodes, options); }));
 }
 

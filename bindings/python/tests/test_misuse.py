@@ -1,5 +1,9 @@
 """What a careless program hands over: it is refused in Python's way, and neither ends the process nor leaves the cluster half done."""
 
+import gc
+import threading
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -157,6 +161,190 @@ def test_what_was_decided_can_be_read_only(cluster):
     with pytest.raises(ValueError):
         rows.flags.writeable = True
     assert (decisions[0].kind, decisions[0].code) == ("reject", "unschedulable")
+
+
+def test_a_trial_within_others_that_nobody_has_any_more_is_undone(cluster):
+    before = cluster.digest()
+    outer, inner = cluster.trial(), cluster.trial()
+    outer.__enter__()
+    cluster.add_node(gs.Node("outer"))
+    inner.__enter__()
+    cluster.add_node(gs.Node("inner"))
+    del outer
+    gc.collect()
+    assert cluster.find_node("outer") is not None  # it cannot end before those within it
+    inner.commit()
+    assert cluster.digest() == before
+    with cluster.trial():
+        cluster.trial().__enter__()
+        cluster.add_node(gs.Node("lost"))
+    cluster.add_pod(gs.Pod("p"))
+    assert gs.Scheduler(cluster).run(0).count() == {"bind": 1}
+    assert cluster.find_node("lost") is None
+
+
+def test_trials_neither_begin_nor_end_while_a_hook_runs(cluster):
+    said, trials = [], []
+
+    class Tries(gs.Plugin):
+        def filter(self, pod, node):
+            for call in (cluster.trial().__enter__, *trials):
+                with pytest.raises(gs.Error) as refused:
+                    call()
+                said.append((refused.value.code, refused.value.object))
+
+    cluster.add_pod(gs.Pod("p", cpu=1))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Tries()))
+    before = cluster.digest()
+    with cluster.trial() as trial:
+        big = cluster.add_node(gs.Node("big", cpu=64))
+        trials += [trial.commit, lambda: trial.__exit__(None, None, None)]
+        assert len(scheduler.explain("p").nodes) == 3
+        assert cluster.name_of(big) == "big"
+    assert len(said) >= 9 and set(said) == {("busy", "trial")}
+    assert cluster.digest() == before
+    trials.clear()
+    assert scheduler.run(0).count() == {"bind": 1}
+    assert cluster.state_of("p") == "bound" and cluster.requested(cluster.node_of("p"), "cpu") == 1000
+
+
+def test_a_trial_that_goes_while_a_hook_runs_is_undone_after_the_call(cluster):
+    kept = []
+
+    class Drops(gs.Plugin):
+        def filter(self, pod, node):
+            kept.clear()
+            gc.collect()
+
+    cluster.add_pod(gs.Pod("p", cpu=1))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Drops()))
+    before = cluster.digest()
+    kept.append(cluster.trial())
+    kept[0].__enter__()
+    cluster.add_node(gs.Node("big", cpu=64))
+    assert [node.name for node in scheduler.explain("p").nodes] == ["node-a", "node-b", "big"]
+    assert cluster.digest() == before
+    assert scheduler.run(0).count() == {"bind": 1}
+
+
+def test_a_trial_that_another_thread_lets_go_is_undone_after_the_call(cluster):
+    """The thread that has it last ends while the cluster is in a call of another one."""
+    kept, inside, gone = [], threading.Event(), threading.Event()
+
+    class Waits(gs.Plugin):
+        def filter(self, pod, node):
+            inside.set()
+            assert gone.wait(10)
+
+    def let_go():
+        assert inside.wait(10)
+        kept.clear()
+        gone.set()
+
+    cluster.add_pod(gs.Pod("p", cpu=1))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Waits()))
+    before = cluster.digest()
+    kept.append(cluster.trial())
+    kept[0].__enter__()
+    cluster.add_node(gs.Node("big", cpu=64))
+    other = threading.Thread(target=let_go)
+    other.start()
+    assert len(scheduler.explain("p").nodes) == 3
+    other.join()
+    assert cluster.digest() == before
+
+
+def test_no_scheduler_is_made_while_a_hook_runs(cluster):
+    said = []
+
+    class Makes(gs.Plugin):
+        def filter(self, pod, node):
+            with pytest.raises(gs.Error) as refused:
+                gs.Scheduler(cluster)
+            said.append((refused.value.code, refused.value.object))
+
+    cluster.add_pod(gs.Pod("p"))
+    assert gs.Scheduler(cluster, gs.Profile.default().add(Makes())).run(0).count() == {"bind": 1}
+    assert said and set(said) == {("busy", "scheduler")}
+
+
+@pytest.mark.parametrize("add", ["add_pod", "update_pod", "add_group", "add_pods"])
+def test_what_other_threads_do_while_an_object_is_read_stays(cluster, add):
+    """The code of an object is Python's: while it runs another thread may be in the cluster, of which nothing is undone."""
+    cluster.add_pod(gs.Pod("old"))
+
+    def work():
+        if cluster.find_pod("others") is None:
+            cluster.add_pod(gs.Pod("others", group="theirs"))
+
+    def others(*ignored):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return {"cpu": "no amount"}
+
+    pod = type("Slow", (gs.Pod,), {"amounts": others})
+    group = type("SlowGroup", (gs.Group,), {"deadline": property(others, lambda self, value: None)})
+    amount = type("SlowAmount", (), {"__float__": others})()
+    with pytest.raises((gs.Error, TypeError)):
+        if add == "add_pod":
+            cluster.add_pod(pod("mine", group="new"))
+        elif add == "update_pod":
+            cluster.update_pod("old", pod("old"))
+        elif add == "add_group":
+            cluster.add_group(group("mine", parent="new"))
+        else:
+            cluster.add_pods([{"name": "first", "group": "new"}, {"name": "mine", "cpu": amount}])
+    assert cluster.find_pod("others") is not None and cluster.find_group("theirs") is not None
+    assert cluster.find_pod("mine") is None and cluster.find_group("new") is None and cluster.find_pod("first") is None
+    assert len(cluster.pods()) == 2
+
+
+@pytest.mark.parametrize("add", ["add_node", "update_node", "add_pod", "add_queue", "set_allocatable"])
+def test_a_call_that_began_to_read_before_another_threads_is_refused_if_that_runs(cluster, add):
+    inside, tried = threading.Event(), threading.Event()
+
+    class Waits(gs.Plugin):
+        def filter(self, pod, node):
+            inside.set()
+            assert tried.wait(10)
+
+    cluster.add_pod(gs.Pod("p"))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Waits()))
+    other = threading.Thread(target=lambda: scheduler.run(0))
+
+    class Begins:
+        def __float__(self):
+            other.start()
+            assert inside.wait(10)
+            return 1.0
+
+    try:
+        with pytest.raises(gs.Error) as refused:
+            if add == "add_node":
+                cluster.add_node(gs.Node("n", cpu=Begins()))  # type: ignore[arg-type]
+            elif add == "update_node":
+                cluster.update_node("node-a", gs.Node("node-a", cpu=Begins()))  # type: ignore[arg-type]
+            elif add == "add_pod":
+                cluster.add_pod(gs.Pod("q", cpu=Begins()))  # type: ignore[arg-type]
+            elif add == "add_queue":
+                cluster.add_queue(gs.Queue("q", limit={"cpu": Begins()}))  # type: ignore[dict-item]
+            else:
+                cluster.set_allocatable("node-a", {"example.com/a": Begins()})
+    finally:
+        tried.set()
+        other.join()
+    assert refused.value.code == "busy" and "another thread" in str(refused.value)
+
+
+@pytest.mark.parametrize("keep", [gs.Scheduler, lambda cluster: cluster.trial()])
+def test_a_cluster_that_keeps_what_keeps_it_is_collected(keep):
+    cluster = gs.Cluster()
+    cluster.kept = keep(cluster)  # type: ignore[attr-defined]
+    gone = weakref.ref(cluster)
+    del cluster
+    gc.collect()
+    assert gone() is None
 
 
 def test_tables_may_have_lists_and_values_that_pandas_does_not_know(cluster):

@@ -114,11 +114,13 @@ class Cluster(ClusterBase):
 
         Columns are fields of `Node`, ``label:KEY``, and for each further resource one; cells without a value say nothing.
         """
-        return self._all_or_none([_from_row(Node, "allocatable", row) for row in _rows(table)], self._add_node)
+        added: List[NodeId] = self._add_nodes([_from_row(Node, "allocatable", row) for row in _rows(table)])
+        return added
 
     def add_pods(self, table: Any) -> List[PodId]:
         """Adds a pod a row, as `add_nodes`: columns are fields of `Pod`, ``label:KEY``, and further resources."""
-        return self._all_or_none([_from_row(Pod, "requests", row) for row in _rows(table)], self._add_pod)
+        added: List[PodId] = self._add_pods([_from_row(Pod, "requests", row) for row in _rows(table)])
+        return added
 
     def add_group(self, group: Group) -> GroupId:
         """Adds a group, or makes one that was only named what it is."""
@@ -192,12 +194,6 @@ class Cluster(ClusterBase):
             raise Error("malformed", kind, "kind", f"is {given['kind']}")
         self._apply(texts_of([{"apiVersion": "v1", "kind": kind, **given}]), True, True)
         return str(given["metadata"]["name"])
-
-    def _all_or_none(self, specs: List[Any], add: Any) -> List[Any]:
-        with self.trial() as trial:
-            ids = [add(spec) for spec in specs]
-            trial.commit()
-        return ids
 
 
 __all__ = ["Cluster", "Manifest"]
