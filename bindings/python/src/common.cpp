@@ -7,6 +7,7 @@ namespace bindings {
 
 void raise(const gangsched::error& failure, nb::handle cause, nb::handle decisions) {
   if (cause.is_valid() && PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {  // an interrupt goes through
+    if (decisions.is_valid() && PyObject_SetAttrString(cause.ptr(), "decisions", decisions.ptr()) != 0) PyErr_Clear();
     PyErr_SetObject(cause.type().ptr(), cause.ptr());
     throw nb::python_error();
   }

@@ -48,14 +48,22 @@ std::vector<kube::source> to_sources(const named_texts& texts) {
   return made;
 }
 
+template <class T>
+T cast_option(nb::handle value, const char* name) {
+  T made;
+  if (!nb::try_cast(value, made))
+    raise({errc::malformed, "simulate", name, "cannot be " + nb::cast<std::string>(nb::repr(value))});
+  return made;
+}
+
 kube::simulation::options to_options(const nb::dict& from) {
-  const auto text = [&](const char* key) { return nb::cast<std::string>(from[key]); };
-  const auto texts = [&](const char* key) { return nb::cast<std::vector<std::string>>(from[key]); };
+  const auto text = [&](const char* key) { return cast_option<std::string>(from[key], key); };
+  const auto texts = [&](const char* key) { return cast_option<std::vector<std::string>>(from[key], key); };
   const auto file = [&](const char* key) -> std::optional<kube::source> {
-    const auto all = to_sources(nb::cast<named_texts>(from[key]));
+    const auto all = to_sources(cast_option<named_texts>(from[key], key));
     return all.empty() ? std::nullopt : std::optional{all.front()};
   };
-  const auto truth = [&](const char* key) { return nb::cast<bool>(from[key]); };
+  const auto truth = [&](const char* key) { return cast_option<bool>(from[key], key); };
   kube::simulation::options made;
   made.ns = text("namespace");
   made.configuration = file("config");
@@ -73,14 +81,14 @@ kube::simulation::options to_options(const nb::dict& from) {
   made.explain = text("explain");
   made.compare_with = file("compare_with");
   made.timeline = truth("timeline");
-  made.most_made_pods = nb::cast<std::size_t>(from["most_made_pods"]);
+  made.most_made_pods = cast_option<std::size_t>(from["most_made_pods"], "most_made_pods");
   for (const nb::handle one : nb::cast<nb::list>(from["arrivals"])) {
     kube::simulation::arrival& to = made.arrivals.emplace_back();
-    to.name = nb::cast<std::string>(one[0]);
+    to.name = cast_option<std::string>(one[0], "arrivals");
     to.arrives = to_instant(one[1]);
     if (const nb::object runs = one[2]; !runs.is_none()) to.runs = to_instant(runs);
   }
-  made.seed = nb::cast<std::uint64_t>(from["seed"]);
+  made.seed = cast_option<std::uint64_t>(from["seed"], "seed");
   return made;
 }
 
@@ -93,7 +101,7 @@ std::tuple<std::string, std::vector<std::string>, std::vector<parts_of_error>> s
   const std::vector<kube::source> files = to_sources(texts);
   kube::simulation::options asked = to_options(how);
   std::vector<plugin_entry> own;
-  for (const nb::handle one : plugins) own.push_back(to_entry(one[0], nb::cast<std::int64_t>(one[1])));
+  for (const nb::handle one : plugins) own.push_back(to_entry(one[0], cast_option<std::int64_t>(one[1], "plugins")));
   const auto of_python = states_in(own);
   asked.adjust = [&](kernel_table& profile) {
     for (const plugin_entry& one : own) add_plugin(profile, one);

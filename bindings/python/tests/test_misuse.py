@@ -107,6 +107,37 @@ def test_what_a_hook_raises_may_have_a_class_without_a_name(cluster):
     assert ended.value.code == "contract" and isinstance(ended.value.__cause__, Odd)
 
 
+def test_an_interrupt_in_a_hook_has_the_decisions_that_stand(cluster):
+    class Interrupted(gs.Plugin):
+        def score(self, pod, node):
+            if pod.name == "third":
+                raise KeyboardInterrupt
+            return 1
+
+    cluster.add_pods([{"name": name} for name in ("first", "second", "third", "fourth")])
+    with pytest.raises(KeyboardInterrupt) as ended:
+        gs.Scheduler(cluster, gs.Profile.default().add(Interrupted())).run(0)
+    assert [d.pod_name for d in ended.value.decisions if d.kind == "bind"] == ["first", "second"]
+    assert cluster.state_of("second") == "bound" and cluster.state_of("third") == "pending"
+
+
+@pytest.mark.parametrize(
+    "field, value",
+    [("gpus", -1), ("gpus", 1 << 62), ("speed", 0.0), ("speed", float("nan")), ("speed", 1e-300), ("spread", -1), ("spread", 1 << 62)],
+)
+def test_a_replay_has_the_bounds_of_the_program(field, value):
+    with pytest.raises(gs.Error) as refused:
+        gs.replay(**{"gpus": 64, field: value})
+    assert (refused.value.code, refused.value.object, refused.value.field) == ("out_of_range", "replay", field)
+
+
+@pytest.mark.parametrize("option, value", [("seed", -1), ("most_made_pods", -1), ("seed", 1 << 64), ("namespace", 5), ("drain", [5])])
+def test_options_of_a_simulation_that_do_not_fit_are_named(option, value):
+    with pytest.raises(gs.Error) as refused:
+        gs.simulate({"kind": "Node", "metadata": {"name": "n"}}, **{option: value})
+    assert (refused.value.code, refused.value.object, refused.value.field) == ("malformed", "simulate", option)
+
+
 @pytest.mark.parametrize("time", [1 << 64, -(1 << 64), 10**30, float("nan"), float("inf"), 1e300])
 def test_times_that_no_clock_has_are_out_of_range(cluster, time):
     scheduler = gs.Scheduler(cluster)

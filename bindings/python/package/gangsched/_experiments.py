@@ -253,8 +253,9 @@ def replay(
     named = trace or ("philly" if nodes is None else "openb")
     if named not in ("openb", "philly") or (gangs is not None and named != "philly") or (nodes is not None and named != "openb"):
         raise Error("malformed", "replay", "trace", f'is "{trace}"; it is openb or philly, as the files are')
-    if speed <= 0:
-        raise Error("out_of_range", "replay", "speed", "is not above 0")
+    for name, value, least, most in (("speed", speed, 0.1, 1_000_000), ("gpus", gpus, 0, 1_000_000), ("spread", spread, 0, 86_400)):
+        if not least <= value <= most:
+            raise Error("out_of_range", "replay", name, f"is not between {least} and {most}")
     with _files(nodes=nodes, pods=pods, gangs=gangs) as paths:
         made = _core._replay(
             paths["nodes"], paths["pods"], paths["gangs"], named == "philly", handling, profile, queue_policy,
