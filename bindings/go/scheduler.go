@@ -383,7 +383,7 @@ type QueueStanding struct {
 	Place                      QueuePlace
 	Attempts, Failures, Errors uint32 // in all; those that were rejected; those in a row that ended in an error
 	Since                      int64  // when it entered, or failed last
-	BackoffUntil               int64  // math.MaxInt64: it is in no backoff
+	BackoffUntil               int64  // when the backoff after its last failure ends, or ended; math.MaxInt64: it had none
 }
 
 // Standing says where a pod stands in the queue as of the last call that was told the time.

@@ -264,7 +264,7 @@ typedef struct gangsched_queue_standing {
   uint32_t failures;      ///< attempts that were rejected
   uint32_t errors;        ///< attempts in a row that ended in an error
   int64_t since;          ///< when it entered, or failed last
-  int64_t backoff_until;  ///< GANGSCHED_NEVER: it is in no backoff
+  int64_t backoff_until;  ///< when the backoff after its last failure ends, or ended; GANGSCHED_NEVER: it had none
 } gangsched_queue_standing;
 /// As of the last call that was told the time. Errors: unknown, busy. O(plugins).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_standing(const gangsched_scheduler* scheduler, gangsched_pod_id pod,

@@ -48,10 +48,10 @@ struct queue_position {
 struct queue_standing {
   queue_place place = queue_place::none;
   std::uint32_t attempts = 0;
-  std::uint32_t failures = 0;  ///< attempts that were rejected
-  std::uint32_t errors = 0;    ///< attempts in a row that ended in an error
-  instant since{};             ///< when it entered, or failed last
-  std::optional<instant> backoff_until = {};
+  std::uint32_t failures = 0;                 ///< attempts that were rejected
+  std::uint32_t errors = 0;                   ///< attempts in a row that ended in an error
+  instant since{};                            ///< when it entered, or failed last
+  std::optional<instant> backoff_until = {};  ///< when the backoff after its last failure ends, or ended
   [[nodiscard]] queue_position position() const noexcept { return {failures, since, errors, attempts}; }
   rejected_by rejected = {};  ///< in the last attempt that was rejected, as far as the plugins are in the profile
 };
