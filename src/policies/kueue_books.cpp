@@ -261,6 +261,11 @@ GANGSCHED_INLINE void kueue_books::count(const cluster_view& cluster, queue_inde
 }
 
 GANGSCHED_INLINE void kueue_books::list_jobs(const cluster_view& cluster) {
+  if (local_->size() > 2 * jobs_.workloads().size() + 8) {  // most are of namespaces that have no job any more
+    queues::kueue::local_usage none{quotas.all(), queues::kueue::local_usage_options{}};
+    jobs_.forget();
+    *local_ = std::move(none);
+  }
   jobs_.list(cluster, [&](queue_index queue, std::string_view ns) { return local_with_score(cluster, queue, ns); });
 }
 

@@ -19,44 +19,70 @@ GANGSCHED_INLINE result<void> kueue_local_usage::set(queues::kueue::local_queue_
   for (const auto& [name, amount] : spec.consumed)
     if (!std::isfinite(amount) || amount < 0)
       return error{errc::out_of_range, object, "consumed " + name, "has to be finite and at least 0"};
-  said_.push_back(std::move(spec));
+  said_.push_back({std::move(spec)});
   return {};
+}
+
+GANGSCHED_INLINE queues::kueue::local_queue_spec kueue_local_usage::spec_of(local_index local) const {
+  queues::kueue::local_queue_spec made;
+  made.queue = names_[local].first, made.name = names_[local].second, made.weight = weights_[local];
+  const queues::kueue::configuration& all = quotas_.all();
+  for (queues::kueue::resource_index which = 0; which < all.resource_count(); ++which)
+    if (const double consumed = usage_->consumed(local, which); consumed > 0)
+      made.consumed[all.resource(which)] = consumed;
+  return made;
 }
 
 GANGSCHED_INLINE std::vector<queues::kueue::local_queue_spec> kueue_local_usage::local_queues() const {
   std::vector<queues::kueue::local_queue_spec> made;
-  for (local_index local = 0; local < names_.size(); ++local) {
-    queues::kueue::local_queue_spec& one = made.emplace_back();
-    one.queue = names_[local].first, one.name = names_[local].second, one.weight = weights_[local];
-    const queues::kueue::configuration& all = quotas_.all();
-    for (queues::kueue::resource_index which = 0; which < all.resource_count(); ++which)
-      if (const double consumed = usage_->consumed(local, which); consumed > 0)
-        one.consumed[all.resource(which)] = consumed;
-  }
-  made.insert(made.end(), said_.begin(), said_.end());
+  for (local_index local = 0; local < names_.size(); ++local)
+    if (usage_->has(local)) made.push_back(spec_of(local));
+  for (const waiting& one : said_) made.push_back(one.spec);
   return made;
 }
 
 GANGSCHED_INLINE kueue_local_usage::local_index kueue_local_usage::find_or_add(queues::queue_index queue,
                                                                                std::string_view ns) {
   if (const auto known = usage_->find(queue, ns)) return *known;
-  std::pair<std::string, std::string> name{quotas_.all().name(queue), ns};
+  queue_and_space name{quotas_.all().name(queue), ns};
   detail::make_room(names_);
   detail::make_room(weights_);
   detail::make_room(written_);
+  detail::make_room(gone_);
   const local_index local = usage_->find_or_add(queue, ns);
-  names_.push_back(std::move(name));  // there is room, so that all have the same length, come what may
-  weights_.push_back(1);
-  written_.emplace_back();
+  if (local == names_.size()) {  // there is room, so that all have the same length, come what may
+    names_.emplace_back();
+    weights_.emplace_back();
+    written_.emplace_back();
+  } else if (!names_[local].first.empty()) {
+    gone_.push_back(std::move(names_[local]));
+  }
+  names_[local] = std::move(name);
+  weights_[local] = 1;
+  written_[local].reset();
   return local;
 }
 
 /// The arithmetic goes by queues and resources as they were numbered: what it knows is told to one of the new numbers.
 GANGSCHED_INLINE void kueue_local_usage::begin_anew(const cluster_view& of, instant now) {
-  if (usage_) {
-    for (local_index local = 0; local < names_.size(); ++local) usage_->admit(local, {}, now);  // takes a sample
-    said_ = local_queues();
+  std::vector<waiting> said;
+  for (local_index local = 0; local < names_.size(); ++local) {
+    if (!usage_->has(local)) continue;
+    usage_->admit(local, {}, now);  // takes a sample
+    said.push_back({spec_of(local), now});
   }
+  for (waiting one : said_) {  // of queues that are not there: their past is forgotten, too
+    const instant waited = elapsed(one.since.value_or(now), now);
+    for (auto& [name, consumed] : one.spec.consumed)
+      consumed = queues::kueue::local_usage::left_of(consumed, options_.decay.half_life, waited);
+    std::erase_if(one.spec.consumed, [](const auto& each) { return each.second == 0; });
+    one.since = now;
+    if (one.spec.weight != 1 || !one.spec.consumed.empty()) said.push_back(std::move(one));
+  }
+  gone_.reserve(gone_.size() + names_.size());
+  said_.swap(said);
+  for (queue_and_space& one : names_)
+    if (!one.first.empty()) gone_.push_back(std::move(one));
   usage_.reset();
   names_.clear(), weights_.clear(), written_.clear();
   before_.merge(held_);
@@ -67,19 +93,19 @@ GANGSCHED_INLINE void kueue_local_usage::begin_anew(const cluster_view& of, inst
 
 /// What has been said of local queues, where their queues are there.
 GANGSCHED_INLINE void kueue_local_usage::tell() {
-  const auto queue_of = [&](const queues::kueue::local_queue_spec& one) {
-    const auto queue = quotas_.all().find_queue(one.queue);
+  const auto queue_of = [&](const waiting& one) {
+    const auto queue = quotas_.all().find_queue(one.spec.queue);
     return queue && quotas_.all().by_local_usage(*queue) ? queue : std::nullopt;
   };
-  for (const queues::kueue::local_queue_spec& one : said_) {
+  for (const waiting& one : said_) {
     const auto queue = queue_of(one);
     if (!queue) continue;
-    const local_index local = find_or_add(*queue, one.name);
-    usage_->set(one).value();  // it has been checked
-    weights_[local] = one.weight;
+    const local_index local = find_or_add(*queue, one.spec.name);
+    usage_->set(one.spec).value();  // it has been checked
+    weights_[local] = one.spec.weight;
   }
   // Only now, so that all is told once more if memory ran out half-way.
-  std::erase_if(said_, [&](const queues::kueue::local_queue_spec& one) { return queue_of(one).has_value(); });
+  std::erase_if(said_, [&](const waiting& one) { return queue_of(one).has_value(); });
 }
 
 GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant now) {
@@ -101,6 +127,10 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
     const bool stays = !is_new && one.local == local;
     if (stays && one.amounts == amounts) return;
     if (!is_new) usage_->release(one.local, one.amounts);
+    if (!stays) {
+      usage_->keep(local);
+      if (!is_new) usage_->let_go(one.local);
+    }
     one.local = local;
     one.amounts.swap(amounts);
     if (first || stays || before_.contains(pod.id()))  // who stays and uses something else is no admission
@@ -111,14 +141,35 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
   std::erase_if(held_, [&](const auto& each) {
     if (each.second.seen == round_) return false;
     usage_->release(each.second.local, each.second.amounts);
+    usage_->let_go(each.second.local);
     return true;
   });
   before_.clear();
   counted_at_ = of.changes();
 }
 
-GANGSCHED_INLINE result<void> kueue_local_usage::write(cluster& on) {
+/// Those of whom nothing is known any more.
+GANGSCHED_INLINE result<void> kueue_local_usage::remove_rows(cluster& on) {
   for (local_index local = 0; local < names_.size(); ++local) {
+    if (usage_->has(local) || names_[local].first.empty()) continue;
+    detail::make_room(gone_);
+    gone_.push_back(std::move(names_[local]));
+    names_[local] = {};
+  }
+  for (; !gone_.empty(); gone_.pop_back()) {
+    const auto queue = quotas_.all().find_queue(gone_.back().first);
+    if (queue && usage_->find(*queue, gone_.back().second)) continue;
+    const auto row = on.find_scope_row(kueue_local_queues, gone_.back().first + "/" + gone_.back().second);
+    if (!row) continue;
+    if (auto removed = on.remove_scope_row(*row); !removed) return removed;
+  }
+  return {};
+}
+
+GANGSCHED_INLINE result<void> kueue_local_usage::write(cluster& on) {
+  if (auto removed = remove_rows(on); !removed) return removed;
+  for (local_index local = 0; local < names_.size(); ++local) {
+    if (!usage_->has(local)) continue;
     const double score = usage_->score(local);
     if (written_[local] == score) continue;
     if (auto made = on.add_scope_column(kueue_local_queues, kueue_local_score); !made) return made;

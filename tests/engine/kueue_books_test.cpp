@@ -125,6 +125,30 @@ struct watching {
   }
 };
 
+/// Lists who runs whenever somebody is let in.
+struct kept_books {
+  kueue_books books{{}, true, {"team"}};
+  std::size_t listed = 0;
+};
+struct listing {
+  static constexpr std::string_view name = "Listing";
+  static constexpr bool reads_queues = true;
+  using points = implements<point::admission>;
+  std::shared_ptr<kept_books> by;
+  by_host<scope_column> scores = {};
+
+  void attach(column_maker& columns) { scores = columns.scope_column_by_host(kueue_local_queues, kueue_local_score); }
+  [[nodiscard]] status admit(const pod_info& pod, const cluster_view& cluster) const {
+    by->books.scores = scores;
+    by->books.read(cluster);
+    by->books.list_jobs(cluster);
+    const auto runs = [](const kueue_jobs::job& one) { return !one.pods.empty(); };
+    const auto& all = by->books.jobs().all();
+    by->listed += pod.name().starts_with("q") && std::count_if(all.begin(), all.end(), runs) == 1 ? 1 : 0;
+    return status::success();
+  }
+};
+
 kernel_table watched(const kueue_policy::options& chosen, const std::shared_ptr<comparison>& by) {
   return profile{watching{by},       kueue_policy{chosen}, scheduling_gates{}, node_affinity_plugin{},
                  taint_toleration{}, node_resources_fit{}, gang_scheduling{}};
@@ -245,6 +269,29 @@ TEST_CASE("Kueue's books that are kept say what books say that are made anew", "
   CHECK(compared > 20'000);
   CHECK(targets > 1'000);
   CHECK(trials > 1'000);
+}
+
+TEST_CASE("Kueue's books remember the namespaces of those who run, not of all that ever ran", "[engine][kueue]") {
+  const auto by = std::make_shared<kept_books>();
+  gpu_queues w{profile{listing{by}, kueue_policy{{.by_local_usage = {"team"}}}, node_resources_fit{}}};
+  w.gpus("n", 8);
+  w.queue(gpu_queues::team("team", 4));
+  std::size_t most = 0;
+  for (int number = 0; number < 100; ++number) {
+    const std::string name = std::to_string(number);
+    pod_spec pod = a_pod{"p" + name}.gpus(1);
+    pod.ns = "space-" + name;
+    const pod_id made = w.ask(pod, "team");
+    CHECK(w.act(w.now + 1s) == words{"bind p" + name + " n"});
+    w.ask(a_pod{"q" + name}.gpus(5), "team");  // to have them listed: it has no quota
+    CHECK(w.act(w.now + 1s).empty());
+    most = std::max(most, by->books.local_queues());
+    w.remove(made);
+    w.remove(w.cluster.find_pod("default", "q" + name).value());
+  }
+  CHECK(by->listed == 100);
+  CHECK(most > 5);
+  CHECK(most < 20);
 }
 
 }  // namespace gangsched::testing::kueue_books_test

@@ -156,6 +156,48 @@ TEST_CASE("weights divide what a namespace used, and what is known of it outlive
   CHECK_FALSE(w.usage.set({.name = "x", .queue = "team", .consumed = {{gpu, -1}}}));
 }
 
+TEST_CASE("namespaces that have used nothing for long go, with their rows, and with queues that have gone",
+          "[engine][kueue][local_usage]") {
+  remembered_usage w{{"team", "other"}, {.half_life = 1h, .sampling_interval = 1min}};
+  w.gpus("n", 8);
+  w.queue(alone("team"));
+  w.queue(alone("other"));
+  w.must(w.usage.set({.name = "dear", .queue = "team", .weight = 2}));
+  std::size_t most = 0;
+  const auto rows = [&](int of) {
+    std::size_t there = 0;
+    for (int number = 0; number < of; ++number)
+      there += w.cluster.find_scope_row(kueue_local_queues, "team/space-" + std::to_string(number)) ? 1 : 0;
+    return there;
+  };
+  for (int hour = 0; hour < 200; ++hour) {
+    const std::string name = "p" + std::to_string(hour);
+    w.ask(name, "team", "space-" + std::to_string(hour), 1);
+    CHECK(w.act(std::chrono::hours{hour}).size() == 1);
+    w.end(name);
+    most = std::max({most, w.usage.local_queues().size(), rows(hour + 1)});
+  }
+  CHECK(most < 40);
+  w.act(300h);
+  CHECK(w.usage.local_queues().size() == 1);
+  CHECK(rows(200) == 0);
+  CHECK(w.cluster.find_scope_row(kueue_local_queues, "team/dear"));
+  for (const char* ns : {"space-1", "space-2"}) {
+    w.ask(ns, "other", ns, 1);
+    w.act(301h);
+    w.end(ns);
+  }
+  w.act(301h);
+  CHECK(w.usage.local_queues().size() == 3);
+  w.must(w.cluster.queues().remove(w.cluster.queues().find("other").value()));
+  w.act(302h);
+  CHECK(w.usage.local_queues().size() == 3);  // it may come back
+  CHECK_FALSE(w.cluster.find_scope_row(kueue_local_queues, "other/space-1"));
+  w.queue(alone("third"));
+  w.act(400h);
+  CHECK(w.usage.local_queues().size() == 1);
+}
+
 TEST_CASE("namespaces are admitted in the order of Kueue's controller, and scores are the same to the last bit",
           "[engine][kueue][local_usage][property]") {
   namespace kueue = queues::kueue;
@@ -225,8 +267,8 @@ TEST_CASE("namespaces are admitted in the order of Kueue's controller, and score
       REQUIRE(by_cluster == by_controller);
       for (const std::string& queue : queues) {
         for (const std::string& ns : spaces) {
-          const auto local = by.usage_of_local_queues().find(by.of().find_queue(queue).value(), ns).value();
-          REQUIRE(w.score(queue + "/" + ns) == by.usage_of_local_queues().score(local));
+          const auto local = by.usage_of_local_queues().find(by.of().find_queue(queue).value(), ns);
+          REQUIRE(w.score(queue + "/" + ns) == (local ? by.usage_of_local_queues().score(*local) : 0));
           ++compared;
         }
       }

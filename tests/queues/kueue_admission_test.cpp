@@ -128,6 +128,64 @@ TEST_CASE("an admission counts at once, so that local queues alternate though no
   CHECK(close(w.consumed("a", "cpu"), 3 * (1 - std::pow(0.5, 5.0 / 60))));
 }
 
+TEST_CASE(
+    "local queues that nobody uses are forgotten once nothing is left of their past, unless something was said of "
+    "them") {
+  world w{{cpu_queue("q", 100)}, hourly};
+  w.weighs("dear", 2);
+  w.runs(needs("long", "runs", 2));
+  w.add(needs("wide", "waits", 1'000));
+  const local_usage& all = w.kueue.usage_of_local_queues();
+  std::size_t most = 0;
+  for (int hour = 0; hour < 500; ++hour) {
+    const std::string name = "b" + std::to_string(hour);
+    w.add(needs(name, name, 10));
+    CHECK(w.cycle(std::chrono::hours{hour}).find(name) == 0);
+    w.kueue.remove(w[name]).value();
+    most = std::max(most, all.size());
+  }
+  CHECK(most <= 40);  // 30 half-lives of what one admission counts, and those three
+  w.cycle(1'000h);
+  const queue_index queue = w.kueue.of().find_queue("q").value();
+  CHECK(all.size() == 3);
+  CHECK_FALSE(all.find(queue, "b499"));
+  CHECK((all.find(queue, "dear") && all.find(queue, "waits")));
+  CHECK(close(w.consumed("runs", "cpu"), 2));
+  w.weighs("dear", 1);
+  w.kueue.remove(w["wide"]).value();  // it never used anything
+  w.cycle(1'001h);
+  CHECK(all.size() == 1);
+  w.add(needs("again", "b499", 1)), w.add(needs("early", "runs", 1, 9));
+  CHECK(w.cycle(1'002h) == "again");
+}
+
+TEST_CASE("shapes of workloads that have gone are forgotten, whether they were admitted, waited or were inadmissible") {
+  world w{{cpu_queue("q", 0), cpu_queue("r", 100)}};
+  for (int number = 0; number < 100; ++number) {
+    const std::string name = "w" + std::to_string(number);
+    workload_spec large = needs(name, "a", 1 + number);
+    large.pod_sets[0].node_selector = {{"host", name}};
+    w.add(large);
+    CHECK(w.cycle(1s).empty());
+    CHECK(w.kueue.waiting(w.kueue.of().find_queue("q").value(), false).size() == 1);
+    workload_spec small = needs("s" + name, "a", 1);
+    small.queue = "r";
+    small.pod_sets[0].node_selector = {{"host", name}};
+    w.add(small);
+    CHECK(w.cycle(2s) == "s" + name);
+    CHECK(w.kueue.shapes() == 2);
+    for (const std::string& one : {name, "s" + name}) w.kueue.remove(w[one]).value();
+    CHECK(w.kueue.shapes() == 0);
+  }
+  // It is remembered that there is no room as long as somebody has that shape.
+  w.add(needs("one", "a", 1)), w.add(needs("two", "a", 1));
+  w.cycle(3s);
+  w.kueue.remove(w["one"]).value();
+  w.add(needs("three", "a", 1));
+  CHECK(w.kueue.waiting(w.kueue.of().find_queue("q").value(), false).size() == 2);
+  CHECK(w.kueue.shapes() == 1);
+}
+
 TEST_CASE("of a queue those go first whose local queue used more, and who preempted stays its head") {
   world w{{cpu_queue("q", 2, {.within_queue = victim_policy::lower_priority})}, hourly};
   w.weighs("a", 1, {{"cpu", 5}});

@@ -88,6 +88,8 @@ class GANGSCHED_API kueue_books {
   /// Brings the jobs up to date, which look() does where it asks about preemption. O(changes since, and the pods of their jobs).
   void list_jobs(const cluster_view& cluster);
   [[nodiscard]] const kueue_jobs& jobs() const noexcept { return jobs_; }
+  /// How many local queues are remembered, for the order of victims: at most as many as there are jobs, twice, and a few.
+  [[nodiscard]] std::size_t local_queues() const noexcept { return local_ ? local_->size() : 0; }
 
   /// Whether the entry, which fits, has quota for more of the pod's set than are on nodes; of any set of a group.
   [[nodiscard]] static bool has_place(const workload& who, const entry& made, const pod_info& pod);

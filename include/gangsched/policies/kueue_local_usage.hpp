@@ -23,7 +23,8 @@ inline constexpr const char* kueue_local_score = "score";
 /// Kueue's admission fair sharing on a cluster: what the local queues of some queues used in the past, by the time that the host tells the
 /// scheduler. A local queue is the part of a queue in one namespace. The host owns this, and calls advance() with each time that it gives
 /// the scheduler; `kueue_policy` with the same queues in `options::by_local_usage` reads the scores from the cluster. The arithmetic is
-/// `queues::kueue::local_usage`.
+/// `queues::kueue::local_usage`. A namespace that has nothing in a queue any more, whose past is forgotten and whose weight is 1 goes from
+/// here, and its row from the cluster.
 class GANGSCHED_API kueue_local_usage {
  public:
   struct options {
@@ -33,8 +34,8 @@ class GANGSCHED_API kueue_local_usage {
   explicit kueue_local_usage(options chosen);
 
   /// The weight of a local queue, whose `name` is the namespace, and if anything is said of it what it has consumed. It counts from the
-  /// next advance() on; where there is no such queue it waits for it. Error: `out_of_range`, for a number that is not finite or an
-  /// amount that is negative.
+  /// next advance() on; where there is no such queue it waits for it, and is forgotten as others are. Error: `out_of_range`, for a number
+  /// that is not finite or an amount that is negative.
   result<void> set(queues::kueue::local_queue_spec spec);
   /// All local queues as they are, for set() after a restart.
   [[nodiscard]] std::vector<queues::kueue::local_queue_spec> local_queues() const;
@@ -51,23 +52,31 @@ class GANGSCHED_API kueue_local_usage {
     kueue_quotas::amounts amounts;
     std::uint64_t seen;
   };
+  struct waiting {
+    queues::kueue::local_queue_spec spec;
+    std::optional<instant> since = {};  ///< when that was true; none: not known
+  };
 
+  [[nodiscard]] queues::kueue::local_queue_spec spec_of(local_index local) const;
   void begin_anew(const cluster_view& of, instant now);
   void tell();
   void count(const cluster_view& of, instant now);
   local_index find_or_add(queues::queue_index queue, std::string_view ns);
+  result<void> remove_rows(cluster& on);
   result<void> write(cluster& on);
 
   options options_;
   queue_news news_;
   kueue_quotas quotas_;
   std::optional<queues::kueue::local_usage> usage_;
-  std::vector<queues::kueue::local_queue_spec> said_;       ///< that usage_ has not been told
-  std::vector<std::pair<std::string, std::string>> names_;  ///< by local queue: its queue and namespace
-  std::vector<double> weights_;                             ///< by local queue
-  std::vector<std::optional<double>> written_;              ///< by local queue
-  std::map<pod_id, held> held_;                             ///< who is on a node
-  std::map<pod_id, held> before_;                           ///< who was, as queues were before they changed
+  using queue_and_space = std::pair<std::string, std::string>;
+  std::vector<waiting> said_;                   ///< that usage_ has not been told
+  std::vector<queue_and_space> names_;          ///< by local queue
+  std::vector<queue_and_space> gone_;           ///< that may have rows, and may be gone
+  std::vector<double> weights_;                 ///< by local queue
+  std::vector<std::optional<double>> written_;  ///< by local queue
+  std::map<pod_id, held> held_;                 ///< who is on a node; keeps its local queue
+  std::map<pod_id, held> before_;               ///< who was, as queues were before they changed
   std::uint64_t round_ = 0;
   std::optional<std::uint64_t> counted_at_;  ///< changes
 };

@@ -29,24 +29,26 @@ result<workload_id> admission_controller::add_record(const workload_spec& spec, 
     timeouts_.reserve(shape_of_.size());
     returned_.reserve(shape_of_.size());
   }
-  const local_index local = counts_local(made->queue) ? usage_.find_or_add(made->queue, spec.local_queue) : 0;
-  workload_record record{.name = spec.name,
-                         .uid = spec.uid,
-                         .queue = made->queue,
-                         .local = local,
-                         .priority = spec.priority,
-                         .created = spec.created};
+  workload_record record{
+      .name = spec.name, .uid = spec.uid, .queue = made->queue, .priority = spec.priority, .created = spec.created};
   struct guard {
     ~guard() {
       if (is_done) return;
       if (id) on->workloads_.erase(id.row);
       if (shape != none) on->shapes_.release(shape);
+      if (local) on->usage_.let_go(*local);
     }
     admission_controller* on;
+    std::optional<local_index> local = {};
     shape_index shape = none;
     workload_id id = {};
     bool is_done = false;
   } undo{this};
+  if (counts_local(record.queue)) {
+    record.local = usage_.find_or_add(record.queue, spec.local_queue);
+    usage_.keep(record.local);
+    undo.local = record.local;
+  }
   undo.shape = shapes_.acquire(*std::move(made));
   undo.id = workloads_.add(std::move(record));
   // What it needs when it is admitted, or is not.
@@ -115,7 +117,10 @@ GANGSCHED_INLINE result<void> admission_controller::remove(workload_id id) {
   else if (pending_.has(id.row))
     pending_.erase(id.row);
   if (pods_.options().enabled) pods_.forget(id.row);
+  const workload_record& gone = workloads_[id.row];
+  if (counts_local(gone.queue)) usage_.let_go(gone.local);
   shapes_.release(shape_of_[id.row]);
+  pending_.forget_if_unused(shape_of_[id.row]);
   workloads_.erase(id.row);
   return {};
 }

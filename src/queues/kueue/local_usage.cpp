@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "gangsched/core/make_room.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 GANGSCHED_INLINE local_usage::local_usage(const configuration& of, local_usage_options options)
@@ -21,25 +23,49 @@ GANGSCHED_INLINE local_usage::local_usage(const configuration& of, local_usage_o
 }
 
 GANGSCHED_INLINE std::optional<local_index> local_usage::find(queue_index queue, std::string_view name) const {
-  const auto found = numbers_.find(std::pair{queue, std::string{name}});
+  const auto found = numbers_.find(std::pair{queue, name});
   return found == numbers_.end() ? std::nullopt : std::optional{found->second};
 }
 
 GANGSCHED_INLINE local_index local_usage::find_or_add(queue_index queue, std::string_view name) {
-  std::pair key{queue, std::string{name}};
-  if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
-  const auto local = static_cast<local_index>(locals_.size());
-  const std::size_t amounts = (std::size_t{local} + 1) * resources();
-  if (consumed_.capacity() < amounts) consumed_.reserve(2 * amounts);
-  if (held_.capacity() < amounts) held_.reserve(2 * amounts);
-  if (locals_.capacity() == locals_.size()) locals_.reserve(2 * locals_.size() + 8);
-  numbers_.emplace(std::move(key), local);
-  locals_.push_back({.queue = queue});
-  consumed_.resize(amounts, 0);
-  held_.resize(amounts, 0);
+  if (const auto found = find(queue, name)) return *found;
+  std::string own{name};
+  if (free_.empty()) {
+    const std::size_t amounts = (locals_.size() + 1) * resources();
+    if (consumed_.capacity() < amounts) consumed_.reserve(2 * amounts);
+    if (held_.capacity() < amounts) held_.reserve(2 * amounts);
+    if (free_.capacity() <= locals_.size()) free_.reserve(2 * locals_.size() + 8);  // forgetting needs no memory
+    gangsched::detail::make_room(locals_);
+    const auto local = static_cast<local_index>(locals_.size());
+    numbers_.emplace(std::pair{queue, std::string{name}}, local);
+    locals_.emplace_back();
+    free_.push_back(local);
+    consumed_.resize(amounts, 0);
+    held_.resize(amounts, 0);
+  } else {
+    numbers_.emplace(std::pair{queue, std::string{name}}, free_.back());
+  }
+  const local_index local = free_.back();
+  free_.pop_back();
+  locals_[local] = {.queue = queue, .name = std::move(own)};
   rate(local);
   next_sample_ = instant::min();  // its time begins when samples are taken next
   return local;
+}
+
+GANGSCHED_INLINE bool local_usage::forget_if_idle(local_index local) noexcept {
+  state& one = locals_[local];
+  if (one.users != 0 || one.weight != 1) return false;
+  for (std::size_t at = local * resources(); at < (local + std::size_t{1}) * resources(); ++at)
+    if (consumed_[at] != 0 || held_[at] != 0) return false;
+  numbers_.erase(numbers_.find(std::pair{one.queue, std::string_view{one.name}}));
+  one.queue = no_queue;
+  free_.push_back(local);
+  return true;
+}
+
+GANGSCHED_INLINE void local_usage::let_go(local_index local) noexcept {
+  if (--locals_[local].users == 0) forget_if_idle(local);
 }
 
 GANGSCHED_INLINE result<local_index> local_usage::set(const local_queue_spec& spec) {
@@ -60,9 +86,9 @@ GANGSCHED_INLINE result<local_index> local_usage::set(const local_queue_spec& sp
 }
 
 /// How much of a sample is what is used now.
-GANGSCHED_INLINE double local_usage::part(instant elapsed) const noexcept {
-  if (options_.half_life.count() == 0 || elapsed.count() <= 0) return 0;
-  return 1 - std::pow(0.5, static_cast<double>(elapsed.count()) / static_cast<double>(options_.half_life.count()));
+GANGSCHED_INLINE double local_usage::part(instant half_life, instant elapsed) noexcept {
+  if (half_life.count() <= 0 || elapsed.count() <= 0) return 0;
+  return 1 - std::pow(0.5, static_cast<double>(elapsed.count()) / static_cast<double>(half_life.count()));
 }
 
 GANGSCHED_INLINE bool local_usage::is_due(local_index local, instant now) noexcept {
@@ -73,9 +99,11 @@ GANGSCHED_INLINE bool local_usage::is_due(local_index local, instant now) noexce
 
 GANGSCHED_INLINE void local_usage::decay(local_index local, instant now) noexcept {
   state& one = locals_[local];
-  const double now_counts = part(later_by(now, -one.sampled_at.value_or(now)));
-  for (std::size_t at = local * resources(); at < (local + std::size_t{1}) * resources(); ++at)
+  const double now_counts = part(options_.half_life, later_by(now, -one.sampled_at.value_or(now)));
+  for (std::size_t at = local * resources(); at < (local + std::size_t{1}) * resources(); ++at) {
     consumed_[at] = consumed_[at] * (1 - now_counts) + held_[at] * now_counts;
+    if (held_[at] == 0) consumed_[at] = nothing_if_small(consumed_[at]);
+  }
   one.sampled_at = now;
   rate(local);
 }
@@ -89,7 +117,7 @@ GANGSCHED_INLINE void local_usage::rate(local_index local) noexcept {
 
 GANGSCHED_INLINE void local_usage::admit(local_index local, std::span<const fr_amount> usage, instant now) noexcept {
   decay(local, now);
-  const double penalty = part(options_.sampling_interval);
+  const double penalty = part(options_.half_life, options_.sampling_interval);
   for (const fr_amount& one : usage)
     consumed_[local * resources() + of_->resource_of(one.of)] += static_cast<double>(one.amount) * penalty;
   hold(local, usage);

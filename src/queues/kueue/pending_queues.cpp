@@ -116,9 +116,23 @@ GANGSCHED_INLINE void pending_queues::park(shape_index shape) noexcept {
   shape_list& list = lists_[shape];
   if (list.parked) return;
   if (!list.rows.empty()) leave(shape);
-  trees_[of_->tree().root_of(list.queue)].parked.push_back(shape);
+  std::vector<shape_index>& parked = trees_[of_->tree().root_of(list.queue)].parked;
+  list.place = static_cast<std::uint32_t>(parked.size());
+  parked.push_back(shape);
   shapes_->retain(shape);
   list.parked = true;
+}
+
+GANGSCHED_INLINE void pending_queues::forget_if_unused(shape_index shape) noexcept {
+  if (shape >= lists_.size()) return;  // it never waited
+  shape_list& list = lists_[shape];
+  if (!list.parked || shapes_->users(shape) != 1) return;  // it is kept for itself alone
+  std::vector<shape_index>& parked = trees_[of_->tree().root_of(list.queue)].parked;
+  lists_[parked.back()].place = list.place;
+  parked[list.place] = parked.back();
+  parked.pop_back();
+  list.parked = false;
+  shapes_->release(shape);
 }
 
 GANGSCHED_INLINE void pending_queues::unpark(queue_index root) noexcept {

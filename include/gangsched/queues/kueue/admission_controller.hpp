@@ -86,6 +86,8 @@ class GANGSCHED_API admission_controller {
     return pending_.list(queue, active);
   }
   [[nodiscard]] std::size_t waiting() const noexcept { return pending_.size(); }
+  /// How many kinds of workloads there are, alike in all that admission looks at.
+  [[nodiscard]] std::size_t shapes() const noexcept { return shapes_.known(); }
 
  private:
   /// How far the search for flavors of a workload got.

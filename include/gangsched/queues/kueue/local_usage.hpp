@@ -14,7 +14,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// A local queue, numbered as it was first heard of.
+/// A local queue. The number of one that was forgotten is given to another.
 using local_index = std::uint32_t;
 
 struct local_usage_options {
@@ -36,13 +36,22 @@ struct local_queue_spec {
 /// pkg/util/admissionfairsharing). At a sample each resource's consumed := consumed · (1 − a) + used now · a, with
 /// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds the workload's amounts times a of a sampling
 /// interval, so that several at once do not count as none.
+///
+/// What is left below a billionth where nothing is used counts as nothing. A local queue of which nothing is left, which nobody keeps and
+/// whose weight is 1 is forgotten, as it is then what one is that was never heard of: as many are known as lately used something.
 class GANGSCHED_API local_usage {
  public:
   /// @p of has to outlive it. Weights that are no number, or a negative time, count as 0.
   local_usage(const configuration& of, local_usage_options options);
 
-  /// The number of a local queue, with the weight 1 if it is new. O(log local queues).
+  /// The number of a local queue, with the weight 1 if it is new, until time passes or somebody lets it go. O(log local queues).
   local_index find_or_add(queue_index queue, std::string_view name);
+  /// One more needs its number, or one less. O(log local queues + resources).
+  void keep(local_index local) noexcept { ++locals_[local].users; }
+  void let_go(local_index local) noexcept;
+  [[nodiscard]] bool has(local_index local) const noexcept {
+    return local < locals_.size() && locals_[local].queue != no_queue;
+  }
   /// Another weight, and if anything is said of it what it has consumed. Errors: `unknown` (cluster queue), `out_of_range` (a number that
   /// is not finite, a negative amount).
   result<local_index> set(const local_queue_spec& spec);
@@ -54,18 +63,25 @@ class GANGSCHED_API local_usage {
     return consumed_[local * resources() + of];
   }
   [[nodiscard]] queue_index queue_of(local_index local) const { return locals_[local].queue; }
-  [[nodiscard]] std::size_t size() const noexcept { return locals_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
+
+  /// What is left of past usage after a time in which nothing was used.
+  [[nodiscard]] static double left_of(double consumed, instant half_life, instant elapsed) noexcept {
+    return nothing_if_small(consumed * (1 - part(half_life, elapsed)));
+  }
 
   /// Samples whoever was not sampled for an interval, and calls @p changed(queue) for each whose score may have changed. O(1) if nobody
-  /// is due, otherwise O(local queues × resources).
+  /// is due, otherwise O(local queues × (resources + log local queues)).
   template <class Changed>
   void sample(instant now, const Changed& changed) noexcept {
     if (now < next_sample_) return;
     next_sample_ = instant::max();
     for (local_index local = 0; local < locals_.size(); ++local) {
+      if (!has(local)) continue;
       if (is_due(local, now)) {
         decay(local, now);
         changed(locals_[local].queue);
+        if (forget_if_idle(local)) continue;
       }
       next_sample_ = std::min(next_sample_, later_by(*locals_[local].sampled_at, options_.sampling_interval));
     }
@@ -81,19 +97,34 @@ class GANGSCHED_API local_usage {
     queue_index queue = no_queue;
     double weight = 1, score = 0;
     std::optional<instant> sampled_at = {};
+    std::size_t users = 0;
+    std::string name = {};
+  };
+  struct by_queue_and_name {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const noexcept {
+      return a.first != b.first ? a.first < b.first : std::string_view{a.second} < std::string_view{b.second};
+    }
   };
   [[nodiscard]] std::size_t resources() const noexcept { return weights_.size(); }
   [[nodiscard]] bool is_due(local_index local, instant now) noexcept;
-  [[nodiscard]] double part(instant elapsed) const noexcept;
+  [[nodiscard]] static double part(instant half_life, instant elapsed) noexcept;
+  [[nodiscard]] static double nothing_if_small(double consumed) noexcept {
+    return consumed < 1e-9 ? 0 : consumed;  // Kueue keeps thousandths; what one admission of one unit adds is far above
+  }
   void decay(local_index local, instant now) noexcept;
   void rate(local_index local) noexcept;
+  /// Forgets it if nobody would notice. @return whether it did.
+  bool forget_if_idle(local_index local) noexcept;
 
   const configuration* of_;
   local_usage_options options_;
   std::vector<double> weights_;          ///< by resource
   std::vector<resource_index> by_name_;  ///< resources in the order of names: sums of doubles depend on it
-  std::map<std::pair<queue_index, std::string>, local_index, std::less<>> numbers_;
-  std::vector<state> locals_;
+  std::map<std::pair<queue_index, std::string>, local_index, by_queue_and_name> numbers_;
+  std::vector<state> locals_;  ///< without a queue: it was forgotten
+  std::vector<local_index> free_;
   std::vector<double> consumed_, held_;  ///< by local queue, then resource
   instant next_sample_ = instant::min();
 };

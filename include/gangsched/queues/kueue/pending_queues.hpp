@@ -40,6 +40,8 @@ class GANGSCHED_API pending_queues {
   [[nodiscard]] bool is_active(row_t workload) const noexcept { return !lists_[shape_of_[workload]].parked; }
   /// All workloads of the shape are inadmissible, those that come later too. O(log shapes).
   void park(shape_index shape) noexcept;
+  /// Where no workload has the shape any more it is not inadmissible any more either: the next one is tried. O(key).
+  void forget_if_unused(shape_index shape) noexcept;
   /// All workloads of the tree below @p root are active. O(inadmissible shapes × log shapes).
   void unpark(queue_index root) noexcept;
   /// What local queues of it used has changed: to be called before anything else of the queue. O(its workloads + parked shapes of the
@@ -58,7 +60,7 @@ class GANGSCHED_API pending_queues {
   struct shape_list {
     queue_index queue = no_queue;
     bool parked = false;
-    std::uint32_t place = 0;  ///< in the heap of the queue
+    std::uint32_t place = 0;  ///< in the heap of the queue, or among those parked of the tree
     std::vector<row_t> rows;
   };
   struct queue_state {

@@ -20,6 +20,9 @@ class GANGSCHED_API shape_pool {
   /// One less has it; the number of a shape that nobody has is given to another. O(key).
   void release(shape_index shape) noexcept;
   [[nodiscard]] const workload_shape& operator[](shape_index shape) const noexcept { return shapes_[shape]; }
+  [[nodiscard]] std::size_t users(shape_index shape) const noexcept { return users_[shape]; }
+  /// How many somebody has.
+  [[nodiscard]] std::size_t known() const noexcept { return shapes_.size() - free_.size(); }
   /// The bound of every number.
   [[nodiscard]] std::size_t size() const noexcept { return shapes_.size(); }
 
