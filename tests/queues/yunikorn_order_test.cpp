@@ -419,4 +419,30 @@ TEST_CASE("after random events everything that is kept is what a count from the 
   CHECK(compared == 42000);
 }
 
+TEST_CASE("users are forgotten with their last application, unless they have limits") {
+  const std::vector<std::pair<std::string, queue_settings>> queues{
+      {"root.a", {.limits = {{.users = {"bob"}, .max_applications = 1}, {.users = {"*"}, .max = units(10, 10)}}}}};
+  queues_of w{queues};
+  CHECK(w.queues.limits().users() == 1);
+  const application_index stays = w.application("root.a", 0, "eve");
+  w.running(stays, units(3, 3));
+  for (int number = 0; number < 100; ++number) {
+    const std::string user = "u" + std::to_string(number);
+    const application_index one = w.application("root.a", 1, user), two = w.application("root.a", 1, user);
+    const ask_index ran = w.running(one, units(4, 4));
+    CHECK(w.queues.user_room(two) == units(6, 6));
+    CHECK(w.queues.limits().users() == 3);
+    w.queues.release(ran).value();
+    w.queues.remove_application(one).value();
+    CHECK(w.queues.user_room(two) == units(10, 10));
+    CHECK(w.queues.limits().users() == 3);
+    w.queues.remove_application(two).value();
+    CHECK(w.queues.limits().users() == 2);
+  }
+  CHECK(w.queues.user_room(stays) == units(7, 7));
+  const application_index of_bob = w.application("root.a", 2, "bob");
+  w.queues.remove_application(of_bob).value();
+  CHECK(w.queues.limits().users() == 2);
+}
+
 }  // namespace gangsched::testing::yunikorn_order_test

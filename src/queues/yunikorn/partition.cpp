@@ -122,13 +122,21 @@ GANGSCHED_INLINE result<application_index> partition::add_application(applicatio
   if (!tree_.is_leaf(spec.queue))
     return error{errc::wrong_state, "queue " + tree_.name(spec.queue), "", "applications are in leaves"};
   const queue_index leaf = spec.queue;
-  application made;
-  made.owner = limits_.owner(tree_, leaf, spec.user, spec.groups);
   gangsched::detail::make_room(members_[leaf]);
+  struct guard {
+    ~guard() {
+      if (!is_done) on->free_applications_.push_back(which);
+    }
+    partition* on;
+    application_index which;
+    bool is_done = false;
+  } undo{this, detail::place_for(application{}, applications_, free_applications_)};
+  application& made = applications_[undo.which];
+  made.owner = limits_.owner(tree_, leaf, spec.user, spec.groups);
+  undo.is_done = true;
   made.spec = std::move(spec);
-  const application_index which = detail::place_for(std::move(made), applications_, free_applications_);
-  members_[leaf].push_back(which);
-  return which;
+  members_[leaf].push_back(undo.which);
+  return undo.which;
 }
 
 GANGSCHED_INLINE result<void> partition::remove_application(application_index which) {
@@ -137,6 +145,7 @@ GANGSCHED_INLINE result<void> partition::remove_application(application_index wh
   if (!gone.pending.empty() || !gone.allocations.empty())
     return error{errc::wrong_state, "application " + std::to_string(which), "", "it has asks or allocations"};
   std::erase(members_[gone.spec.queue], which);
+  limits_.leave(tree_, gone.spec.queue, gone.owner, gone.spec.user);
   gone = {};
   free_applications_.push_back(which);
   return {};

@@ -4,10 +4,20 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
-GANGSCHED_INLINE std::uint32_t user_limits::number_of(const std::string& name,
-                                                      std::map<std::string, std::uint32_t>& names) {
+GANGSCHED_INLINE std::uint32_t user_limits::number_of(const std::string& name, known_names& names) {
   if (name == "*") return everybody;
-  return names.emplace(name, static_cast<std::uint32_t>(names.size() + 1)).first->second;
+  const std::size_t numbers = names.all.size() + names.free.size();
+  if (names.free.capacity() <= numbers) names.free.reserve(2 * numbers + 8);  // so that forget() needs no memory
+  const auto [found, made] = names.all.try_emplace(name);
+  known_name& one = found->second;
+  if (made && names.free.empty()) {
+    one.number = static_cast<std::uint32_t>(names.all.size());
+  } else if (made) {
+    one.number = names.free.back();
+    names.free.pop_back();
+  }
+  ++one.users;
+  return one.number;
 }
 
 GANGSCHED_INLINE user_limits::user_limits(const queue_tree& tree, std::span<const std::vector<user_limit>> limits)
@@ -40,10 +50,21 @@ GANGSCHED_INLINE void user_limits::each_level(Self& self, const queue_tree& tree
 
 GANGSCHED_INLINE application_owner user_limits::owner(const queue_tree& tree, queue_index leaf, const std::string& user,
                                                       std::span<const std::string> groups) {
-  application_owner made{number_of(user, users_)};
+  struct guard {
+    ~guard() {
+      if (!is_done) on->forget(tree, leaf, made, user);
+    }
+    user_limits* on;
+    const queue_tree& tree;
+    queue_index leaf;
+    const std::string& user;
+    application_owner made;
+    bool is_done = false;
+  } undo{this, tree, leaf, user, {number_of(user, users_)}};
+  application_owner& made = undo.made;
   std::vector<std::uint32_t> in;
   for (const std::string& group : groups)
-    if (const auto known = groups_.find(group); known != groups_.end()) in.push_back(known->second);
+    if (const auto known = groups_.all.find(group); known != groups_.all.end()) in.push_back(known->second.number);
   for (queue_index queue = leaf; queue != no_queue && !groups.empty(); queue = tree.parent(queue)) {
     const auto first = std::find_first_of(configured_[queue].begin(), configured_[queue].end(), in.begin(), in.end());
     if (first != configured_[queue].end()) {
@@ -56,7 +77,30 @@ GANGSCHED_INLINE application_owner user_limits::owner(const queue_tree& tree, qu
     break;
   }
   each_level(*this, tree, leaf, made, [](key at, const bound*, std::map<key, tracker>& trackers) { trackers[at]; });
+  each_level(*this, tree, leaf, made,
+             [](key at, const bound*, std::map<key, tracker>& trackers) { ++trackers.find(at)->second.owners; });
+  undo.is_done = true;
   return made;
+}
+
+GANGSCHED_INLINE void user_limits::forget(const queue_tree& tree, queue_index leaf, const application_owner& of,
+                                          const std::string& user) noexcept {
+  each_level(*this, tree, leaf, of, [](key at, const bound*, std::map<key, tracker>& trackers) {
+    const auto found = trackers.find(at);
+    if (found != trackers.end() && found->second.owners == 0) trackers.erase(found);
+  });
+  const auto known = users_.all.find(user);
+  if (known == users_.all.end() || --known->second.users != 0) return;
+  users_.free.push_back(known->second.number);
+  users_.all.erase(known);
+}
+
+GANGSCHED_INLINE void user_limits::leave(const queue_tree& tree, queue_index leaf, const application_owner& of,
+                                         const std::string& user) noexcept {
+  each_level(*this, tree, leaf, of, [](key at, const bound*, std::map<key, tracker>& trackers) {
+    if (const auto found = trackers.find(at); found != trackers.end()) --found->second.owners;
+  });
+  forget(tree, leaf, of, user);
 }
 
 GANGSCHED_INLINE resources user_limits::room(const queue_tree& tree, queue_index leaf,

@@ -194,6 +194,7 @@ class GANGSCHED_API partition {
   [[nodiscard]] double share(queue_index queue) const { return turns_[queue].share; }
   /// As its parent sees it; nothing waits: none.
   [[nodiscard]] std::optional<std::int32_t> priority(queue_index queue) const;
+  [[nodiscard]] const user_limits& limits() const noexcept { return limits_; }
   /// What is left for the user and group of an application.
   [[nodiscard]] resources user_room(application_index which) const;
   [[nodiscard]] wait_reasons why_waiting(ask_index which) const;

@@ -37,9 +37,13 @@ class GANGSCHED_API user_limits {
 
   /// Who pays for an application of that leaf. The group is the first one configured at the leaf that the user is in, or "*" there, or the
   /// same at the next queue up; it counts on all levels. Who was asked for is kept: what they have can then be counted without memory.
-  /// O(depth · (groups + log n)).
+  /// To be given back by leave(). O(depth · (groups + log n)).
   application_owner owner(const queue_tree& tree, queue_index leaf, const std::string& user,
                           std::span<const std::string> groups);
+  /// The application has gone, with all that it had: who has no other one and no limit of their own is forgotten. O(depth · log n).
+  void leave(const queue_tree& tree, queue_index leaf, const application_owner& of, const std::string& user) noexcept;
+  /// Users that have applications, or limits.
+  [[nodiscard]] std::size_t users() const noexcept { return users_.all.size(); }
 
   /// What is left for them, over the way up: of the user's limit, or that of "*" where it has none, and of the group's. O(depth · log n).
   [[nodiscard]] resources room(const queue_tree& tree, queue_index leaf, const application_owner& of) const;
@@ -61,17 +65,29 @@ class GANGSCHED_API user_limits {
   struct tracker {
     resources used;
     std::uint32_t applications = 0;
+    std::size_t owners = 0;  ///< applications that have not left
+  };
+  struct known_name {
+    std::uint32_t number = 0;
+    std::size_t users = 0;  ///< applications that have not left, and limits
+  };
+  struct known_names {
+    std::map<std::string, known_name> all = {};
+    std::vector<std::uint32_t> free = {};  ///< numbers that nobody has
   };
   using key = std::pair<std::uint32_t, queue_index>;  ///< who, where
   static constexpr std::uint32_t everybody = 0;
 
-  std::uint32_t number_of(const std::string& name, std::map<std::string, std::uint32_t>& names);
+  /// Its number, had by one more.
+  static std::uint32_t number_of(const std::string& name, known_names& names);
+  /// One less has the user; what is counted for nobody goes.
+  void forget(const queue_tree& tree, queue_index leaf, const application_owner& of, const std::string& user) noexcept;
   /// Calls visit(who, queue, limit or null, trackers) for user and group on every level.
   template <class Self, class Visit>
   static void each_level(Self& self, const queue_tree& tree, queue_index leaf, const application_owner& of,
                          Visit visit);
 
-  std::map<std::string, std::uint32_t> users_, groups_;  ///< by name, from 1; "*" is 0
+  known_names users_, groups_;  ///< from 1; "*" is 0
   std::map<key, bound> user_bounds_, group_bounds_;
   std::map<key, tracker> of_users_, of_groups_;
   std::vector<std::vector<std::uint32_t>> configured_;  ///< by queue: its groups in order
