@@ -23,10 +23,18 @@ struct queue_checker {
   }
   static spec_path top(std::string_view name) noexcept { return {nullptr, spec_path::step::field, name}; }
 
+  /// Quota of a resource that nobody can request would say nothing, without a word: mostly it is misspelt.
+  bool resource(std::string_view name, const spec_path& at) {
+    if (!is_qualified_name(name)) return fail(errc::malformed, at, "is not the name of a resource");
+    return is_counted_resource(name) ||
+           fail(errc::malformed, at,
+                "is not a resource that pods request: cpu, memory, ephemeral-storage, pods, hugepages-* or a name with "
+                "a prefix such as example.com/gpu");
+  }
   bool amounts(const resource_list& list, const spec_path& at) {
     for (const auto& [name, value] : list) {
       std::int64_t ignored = 0;
-      if (!is_qualified_name(name)) return fail(errc::malformed, at.at(name), "is not the name of a resource");
+      if (!resource(name, at.at(name))) return false;
       if (value.negative()) return fail(errc::out_of_range, at.at(name), "is negative");
       if (!(name == "cpu" ? value.milli_value(ignored) : value.value(ignored)))
         return fail(errc::overflow, at.at(name), "does not fit into 64 bits");
@@ -49,8 +57,7 @@ struct queue_checker {
         !amounts(one.lending_limit, at.field("lending_limit")))
       return false;
     for (const auto& [name, weight] : one.weights) {
-      if (!is_qualified_name(name))
-        return fail(errc::malformed, at.field("weights").at(name), "is not the name of a resource");
+      if (!resource(name, at.field("weights").at(name))) return false;
       if (!std::isfinite(weight) || weight < 0)
         return fail(errc::out_of_range, at.field("weights").at(name), "is negative or no number");
     }

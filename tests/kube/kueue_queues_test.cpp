@@ -1,3 +1,4 @@
+#include "gangsched/model/validate.hpp"
 #include "kube/queue_reading.hpp"
 
 namespace gangsched::testing::kueue_queues_test {
@@ -264,6 +265,19 @@ TEST_CASE("what Kueue has and the library does not is said", "[kube][queues]") {
   for (const warning& one : all.warnings) fields.push_back(one.field);
   CHECK(fields ==
         std::vector<std::string>{"spec.admissionChecksStrategy", "spec.concurrentAdmissionPolicy", "spec.colour"});
+}
+
+TEST_CASE("quota of what no pod can request is left out, and said", "[kube][queues]") {
+  const manifests all = fine(flavor_a + kueue("ClusterQueue", "q", R"(namespaceSelector: {}, resourceGroups: [
+    {coveredResources: [cpu, gpu.memory], flavors: [
+      {name: a, resources: [{name: cpu, nominalQuota: 4}, {name: gpu.memory, nominalQuota: 80Gi}]}]}])"));
+  REQUIRE(all.warnings.size() == 1);
+  CHECK(all.warnings[0].object == "a.yaml:6: ClusterQueue q");
+  CHECK(all.warnings[0].field == "spec");
+  CHECK(all.warnings[0].reason == "no pod can request \"gpu.memory\": its quota is left out");
+  REQUIRE(queue(all, "q").spec.quotas.size() == 1);
+  CHECK(queue(all, "q").spec.quotas[0].guaranteed == resource_list{{"cpu", 4}});
+  CHECK(check(queue(all, "q").spec) == std::nullopt);
 }
 
 TEST_CASE("lists of a ClusterQueue are as long as Kueue's may be", "[kube][queues][limits]") {

@@ -50,6 +50,19 @@ struct tree {
 
 }  // namespace
 
+TEST_CASE("quota of a resource that nobody has yet counts once somebody has it", "[model][queues]") {
+  gangsched::cluster c;
+  REQUIRE(c.queues().add({.name = "q", .quotas = {{.limit = {{"example.com/new", 2}}}}}));
+  const node_id node = c.add_node(a_node("n").cpu(8).pods(10)).value();
+  node_spec more = a_node("n").cpu(8).pods(10);
+  more.allocatable["example.com/new"] = 3;
+  REQUIRE(c.update_node(node, more));
+  pod_spec pod = a_pod("p").on(node).queue("q");
+  pod.containers.front().requests["example.com/new"] = 2;
+  REQUIRE(c.add_pod(pod));
+  CHECK(c.queues().usage_of(c.queues().find("q").value()).requested.at("example.com/new") == 2);
+}
+
 TEST_CASE("what is wrong with a queue is said with queue, field and reason, and changes nothing", "[model][queues]") {
   tree w;
   const auto says = [&](const queue_spec& spec) {
@@ -67,6 +80,11 @@ TEST_CASE("what is wrong with a queue is said with queue, field and reason, and 
         "queue q: quotas[0].limit[\"cpu\"]: does not fit into 64 bits");
   CHECK(says(one({.limit = {{"no name", 1}}})) ==
         "queue q: quotas[0].limit[\"no name\"]: is not the name of a resource");
+  const std::string unheard_of =
+      "is not a resource that pods request: cpu, memory, ephemeral-storage, pods, hugepages-* or a name with a prefix "
+      "such as example.com/gpu";
+  CHECK(says(one({.guaranteed = {{"gpu", 1}}})) == "queue q: quotas[0].guaranteed[\"gpu\"]: " + unheard_of);
+  CHECK(says(one({.weights = {{"storage", 1}}})) == "queue q: quotas[0].weights[\"storage\"]: " + unheard_of);
   CHECK(says(one({.guaranteed = {{"cpu", 2}}, .lending_limit = {{"cpu", 3}}})) ==
         "queue q: quotas[0].lending_limit[\"cpu\"]: is above what is guaranteed");
   CHECK(says(one({.lending_limit = {{"cpu", 1}}})) ==

@@ -19,7 +19,7 @@ struct flavor_spec {
   std::vector<toleration> tolerations = {};  ///< what every pod on it tolerates
 };
 
-/// What a queue, with those below it, has of one flavor. A list says nothing of the resources that it does not name.
+/// What a queue, with those below it, has of one flavor, of resources that pods can request. A list says nothing of those not named.
 struct queue_quota {
   std::string flavor = {};  ///< empty: of all nodes together
   resource_list guaranteed =

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gangsched/model/label_selector.hpp"
+#include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 
 // Which object is of which system, and what is known of queues only when everything was read.
@@ -31,6 +32,7 @@ class queue_linker {
     implied_cohorts();
     if (auto wrong = local_queues()) return wrong;
     if (auto wrong = add_up()) return wrong;
+    uncounted();
     flavors();
     missing_parents();
     into_->flavors = std::move(queues_->flavors);
@@ -234,6 +236,33 @@ class queue_linker {
     const auto left = std::ranges::find_if(children, [](std::size_t count) { return count != 0; });
     const queue_manifest& one = all()[static_cast<std::size_t>(left - children.begin())];
     return wrong_with(one, errc::malformed, "spec", fmt::format("\"{}\" is below itself", one.spec.name));
+  }
+
+  /// Kueue's queues have quota of what devices or controllers make of requests, too (`deviceClassMappings`, transformations): no pod asks
+  /// for that here.
+  void uncounted() {
+    for (queue_manifest& one : all()) {
+      std::set<std::string> names;
+      const auto drop = [&](auto& list) {
+        for (auto each = list.begin(); each != list.end();) {
+          if (is_counted_resource(each->first)) {
+            ++each;
+            continue;
+          }
+          names.insert(each->first);
+          each = list.erase(each);
+        }
+      };
+      for (queue_quota& quota : one.spec.quotas) {
+        for (resource_list queue_quota::*const list : {&queue_quota::guaranteed, &queue_quota::limit,
+                                                       &queue_quota::borrowing_limit, &queue_quota::lending_limit})
+          drop(quota.*list);
+        drop(quota.weights);
+      }
+      for (const std::string& name : names)
+        into_->warnings.push_back(
+            {told(one), "spec", fmt::format("no pod can request \"{}\": its quota is left out", name)});
+    }
   }
 
   /// A ClusterQueue with quota of a flavor that is not there is not active (Kueue's FlavorNotFound): nobody is admitted.
