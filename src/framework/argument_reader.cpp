@@ -55,6 +55,13 @@ GANGSCHED_INLINE bool argument_reader::texts(const argument& value, const std::s
                [&](const argument& item, const std::string& at) { return text(item, at, out.emplace_back()); });
 }
 
+GANGSCHED_INLINE bool argument_reader::flag(const argument& value, const std::string& path, bool& out) {
+  const bool* found = value.if_bool();
+  if (found == nullptr) return fail(errc::malformed, path, "has to be true or false");
+  out = *found;
+  return true;
+}
+
 GANGSCHED_INLINE bool argument_reader::number(const argument& value, const std::string& path, std::int64_t least,
                                               std::int64_t most, std::int64_t& out) {
   const std::int64_t* found = value.if_int();

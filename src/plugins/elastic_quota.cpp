@@ -429,11 +429,7 @@ GANGSCHED_INLINE result<elastic_quota_policy> elastic_quota_policy::from(const a
                         : key == "enableCheckParentQuota" ? &chosen.quotas.check_parents
                         : key == "enableMinQuotaScale"    ? &chosen.quotas.scale_min
                                                           : nullptr;
-    if (meant == nullptr) return read.unknown(path);
-    const bool* const said = value.if_bool();
-    if (said == nullptr) return read.fail(errc::malformed, path, "is no boolean");
-    *meant = *said;
-    return true;
+    return meant == nullptr ? read.unknown(path) : read.flag(value, path, *meant);
   });
   if (!fine) return std::move(read).failure();
   return elastic_quota_policy{std::move(chosen)};

@@ -268,10 +268,7 @@ GANGSCHED_INLINE result<hived_policy> hived_policy::from(const argument& args) {
   const argument *physical = nullptr, *virtual_ones = nullptr;
   const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
     if (key == "gpu") return read.text(value, path, chosen.gpu);
-    if (key == "lazyPreemption") {
-      if (const bool* said = value.if_bool()) return chosen.lazy_preemption = *said, true;
-      return read.fail(errc::malformed, path, "has to be true or false");
-    }
+    if (key == "lazyPreemption") return read.flag(value, path, chosen.lazy_preemption);
     if (key == "physicalCluster") return physical = &value, true;
     if (key == "virtualClusters") return virtual_ones = &value, true;
     return read.unknown(path);

@@ -196,9 +196,7 @@ GANGSCHED_INLINE result<inter_pod_affinity> inter_pod_affinity::from(const argum
   const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
     if (key == "hardPodAffinityWeight") return read.number(value, path, 0, 100, given.hard_pod_affinity_weight);
     if (key != "ignorePreferredTermsOfExistingPods") return read.unknown(path);
-    const bool* flag = value.if_bool();
-    if (flag != nullptr) given.ignore_preferred_terms_of_existing_pods = *flag;
-    return flag != nullptr || read.fail(errc::malformed, path, "is no boolean");
+    return read.flag(value, path, given.ignore_preferred_terms_of_existing_pods);
   });
   if (!fine) return std::move(read).failure();
   return inter_pod_affinity{given};

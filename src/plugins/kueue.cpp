@@ -438,21 +438,15 @@ GANGSCHED_INLINE result<kueue_policy> kueue_policy::from(const argument& args) {
     return true;
   };
   const bool fine = read.root(args, [&](std::string_view key, const argument& value, const std::string& path) {
-    const auto flag = [&](const argument& its, const std::string& at, bool& to) {
-      const bool* const said = its.if_bool();
-      if (said == nullptr) return read.fail(errc::malformed, at, "is no boolean");
-      to = *said;
-      return true;
-    };
     if (key == "usageBasedQueues")
       return read.items(value, path, [&](const argument& item, const std::string& at) {
         return read.text(item, at, chosen.by_local_usage.emplace_back());
       });
-    if (key == "partialAdmission") return flag(value, path, chosen.partial_admission);
+    if (key == "partialAdmission") return read.flag(value, path, chosen.partial_admission);
     if (key != "fairSharing") return read.unknown(path);
     return read.fields(value, path, [&](std::string_view field, const argument& its, const std::string& at) {
       if (field == "preemptionStrategies") return read_strategies(its, at);
-      return field == "enable" ? flag(its, at, chosen.fair_sharing.enabled) : read.unknown(at);
+      return field == "enable" ? read.flag(its, at, chosen.fair_sharing.enabled) : read.unknown(at);
     });
   });
   if (!fine) return std::move(read).failure();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/core/percent.hpp"
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/model/service_class.hpp"
@@ -33,6 +34,7 @@ GANGSCHED_INLINE std::optional<std::int64_t> seconds_of(std::string_view text) {
 /// How the arguments of load_aware_scheduling are read.
 struct load_aware_reader {
   using pair = load_aware_scheduling::pair;
+  static constexpr std::int64_t longest = 1'000'000'000;
   argument_reader read{load_aware_scheduling::name};
 
   bool amounts(const argument& value, const std::string& path, std::int64_t least, std::int64_t most, pair& out) {
@@ -54,14 +56,7 @@ struct load_aware_reader {
       return read.word<std::string>(v, at, {{"cpu", "cpu"}, {"memory", "memory"}}, resource);
     });
   }
-  bool flag(const argument& value, const std::string& path, bool& out) {
-    const bool* found = value.if_bool();
-    if (found == nullptr) return read.fail(errc::malformed, path, "has to be true or false");
-    out = *found;
-    return true;
-  }
   bool seconds(const argument& value, const std::string& path, std::int64_t& out) {
-    constexpr std::int64_t longest = 1'000'000'000;
     if (value.if_int() != nullptr) return read.number(value, path, 0, longest, out);
     std::string text;
     if (!read.text(value, path, text)) return false;
@@ -78,6 +73,43 @@ struct load_aware_reader {
 };
 
 }  // namespace detail
+
+GANGSCHED_INLINE std::optional<error> load_aware_scheduling::check(const options& chosen) {
+  constexpr std::int64_t longest = detail::load_aware_reader::longest;
+  const struct {
+    const char* field;
+    std::int64_t least, most;
+    pair are;
+    const char* why;
+  } all[] = {
+      {"factors", 1, 1000, chosen.factors, "is not in 1 to 1000"},
+      {"thresholds", 0, 100, chosen.thresholds, "is not in 0 to 100"},
+      {"prod_thresholds", 0, 100, chosen.prod_thresholds, "is not in 0 to 100"},
+      {"percentile_thresholds", 0, 100, chosen.percentile_thresholds, "is not in 0 to 100"},
+      {"weights", 0, 100, chosen.weights, "is not in 0 to 100"},
+      {"dominant_weight", 0, 100, {chosen.dominant_weight}, "is not in 0 to 100"},
+      {"expiration_seconds", 0, longest, {chosen.expiration_seconds}, "is not in 0 to 10^9"},
+      {"settling_after_scheduled", 0, longest, {chosen.settling_after_scheduled}, "is not in 0 to 10^9"},
+      {"settling_after_initialized", 0, longest, {chosen.settling_after_initialized}, "is not in 0 to 10^9"},
+      {"filtered.seconds", 0, longest, {chosen.filtered.seconds}, "is not in 0 to 10^9"},
+      {"scored.seconds", 0, longest, {chosen.scored.seconds}, "is not in 0 to 10^9"},
+  };
+  const auto wrong = [](errc code, const char* field, const char* why) {
+    return error{code, "plugin LoadAwareScheduling", field, why};
+  };
+  for (const auto& one : all) {
+    const auto [low, high] = std::minmax(one.are[0], one.are[1]);
+    if (low < one.least || high > one.most) return wrong(errc::out_of_range, one.field, one.why);
+  }
+  const auto is_type = [](const std::string& type) {
+    return is_among(type, std::array{"", "avg", "p50", "p90", "p95", "p99"});
+  };
+  if (!is_type(chosen.filtered.type)) return wrong(errc::malformed, "filtered.type", "is no kind of percentile");
+  if (!is_type(chosen.scored.type)) return wrong(errc::malformed, "scored.type", "is no kind of percentile");
+  if (chosen.by_percentile && chosen.filtered.type.empty())
+    return wrong(errc::malformed, "filtered.type", "is missing beside by_percentile");
+  return std::nullopt;
+}
 
 GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const argument& args) {
   constexpr pair unsaid{-1, -1};
@@ -100,13 +132,13 @@ GANGSCHED_INLINE result<load_aware_scheduling> load_aware_scheduling::from(const
     if (key == "resourceWeights") return with.those_named(value, path, made.weights);
     if (key == "dominantResourceWeight") return with.read.number(value, path, 0, 100, made.dominant_weight);
     if (key == "nodeMetricExpirationSeconds") return with.seconds(value, path, made.expiration_seconds);
-    if (key == "filterExpiredNodeMetrics") return with.flag(value, path, made.filter_expired);
-    if (key == "enableScheduleWhenNodeMetricsExpired") return with.flag(value, path, made.allow_expired);
-    if (key == "scoreAccordingProdUsage") return with.flag(value, path, made.score_prod);
-    if (key == "prodUsageIncludeSys") return with.flag(value, path, made.prod_with_system);
+    if (key == "filterExpiredNodeMetrics") return with.read.flag(value, path, made.filter_expired);
+    if (key == "enableScheduleWhenNodeMetricsExpired") return with.read.flag(value, path, made.allow_expired);
+    if (key == "scoreAccordingProdUsage") return with.read.flag(value, path, made.score_prod);
+    if (key == "prodUsageIncludeSys") return with.read.flag(value, path, made.prod_with_system);
     if (key == "estimatedSecondsAfterPodScheduled") return with.seconds(value, path, made.settling_after_scheduled);
     if (key == "estimatedSecondsAfterInitialized") return with.seconds(value, path, made.settling_after_initialized);
-    if (key == "allowCustomizeEstimation") return with.flag(value, path, made.customized);
+    if (key == "allowCustomizeEstimation") return with.read.flag(value, path, made.customized);
     if (key == "supportedResources") return with.resources(value, path);
     std::string only;
     if (key == "estimator") return with.read.word<std::string>(value, path, {{"", ""}, {"defaultEstimator", ""}}, only);

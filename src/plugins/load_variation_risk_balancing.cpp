@@ -6,6 +6,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+GANGSCHED_INLINE std::optional<error> load_variation_risk_balancing::check(const options& chosen) {
+  const auto wrong = [](const char* field, const char* why) {
+    return error{errc::out_of_range, "plugin LoadVariationRiskBalancing", field, why};
+  };
+  if (!(chosen.margin >= 0 && chosen.margin <= 1e6)) return wrong("margin", "is not in 0 to 10^6");
+  if (!(chosen.sensitivity >= -1e6 && chosen.sensitivity <= 1e6))
+    return wrong("sensitivity", "is not in -10^6 to 10^6");
+  return std::nullopt;
+}
+
 GANGSCHED_INLINE result<load_variation_risk_balancing> load_variation_risk_balancing::from(const argument& args) {
   options made;
   argument_reader read{name};

@@ -8,6 +8,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+GANGSCHED_INLINE std::optional<error> low_risk_over_commitment::check(const options& chosen) {
+  const auto wrong = [](const char* field, const char* why) {
+    return error{errc::out_of_range, "plugin LowRiskOverCommitment", field, why};
+  };
+  if (chosen.window < 1 || chosen.window > 1'000'000) return wrong("window", "is not in 1 to 10^6");
+  if (!(chosen.cpu_weight >= 0 && chosen.cpu_weight <= 1)) return wrong("cpu_weight", "is not in 0 to 1");
+  if (!(chosen.memory_weight >= 0 && chosen.memory_weight <= 1)) return wrong("memory_weight", "is not in 0 to 1");
+  return std::nullopt;
+}
+
 GANGSCHED_INLINE result<low_risk_over_commitment> low_risk_over_commitment::from(const argument& args) {
   options made;
   argument_reader read{name};

@@ -4,6 +4,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+GANGSCHED_INLINE std::optional<error> node_resources_fit_plus::check(const std::vector<resource>& resources) {
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    if (resources[i].weight < 1 || resources[i].weight > 1'000'000)
+      return error{errc::out_of_range, "plugin NodeResourcesFitPlus", "resources[" + std::to_string(i) + "].weight",
+                   "is not in 1 to 10^6"};
+  }
+  return std::nullopt;
+}
+
 GANGSCHED_INLINE result<node_resources_fit_plus> node_resources_fit_plus::from(const argument& args) {
   std::vector<resource> made;
   argument_reader read{name};

@@ -8,6 +8,18 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+GANGSCHED_INLINE std::optional<error> target_load_packing::check(const options& chosen) {
+  const auto wrong = [](const char* field, const char* why) {
+    return error{errc::out_of_range, "plugin TargetLoadPacking", field, why};
+  };
+  if (chosen.target < 1 || chosen.target > 100) return wrong("target", "is not in 1 to 100");
+  if (!(chosen.multiplier >= 0 && chosen.multiplier <= 1e6)) return wrong("multiplier", "is not in 0 to 10^6");
+  if (chosen.default_cpu < 0 || chosen.default_cpu > std::int64_t{1} << 40)
+    return wrong("default_cpu", "is not in 0 to 2^40");
+  if (chosen.lag < instant::zero()) return wrong("lag", "is negative");
+  return std::nullopt;
+}
+
 GANGSCHED_INLINE result<target_load_packing> target_load_packing::from(const argument& args) {
   options made;
   argument_reader read{name};

@@ -30,10 +30,6 @@ class hived_cells_reader {
  private:
   using cell_type = queues::hived::cell_type;
 
-  bool boolean(const argument& value, const std::string& path, bool& out) {
-    if (const bool* said = value.if_bool()) return out = *said, true;
-    return read_->fail(errc::malformed, path, "has to be true or false");
-  }
   bool count(const argument& value, const std::string& path, std::int64_t least, std::uint32_t& out) {
     std::int64_t said = 0;
     if (!read_->number(value, path, least, most_cells, said)) return false;
@@ -47,7 +43,7 @@ class hived_cells_reader {
       return read_->fields(v, at, [&](std::string_view key, const argument& w, const std::string& its) {
         if (key == "childCellType") return read_->text(w, its, made.child);
         if (key == "childCellNumber") return count(w, its, 1, made.children);
-        if (key == "isNodeLevel") return boolean(w, its, made.is_node);
+        if (key == "isNodeLevel") return read_->flag(w, its, made.is_node);
         return read_->unknown(its);
       });
     });

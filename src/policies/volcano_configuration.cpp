@@ -40,10 +40,6 @@ GANGSCHED_INLINE result<void> read_volcano_configuration(const argument& args,
     }
     return true;
   };
-  const auto truth = [&](const argument& value, const std::string& path, bool& out) {
-    const bool* const said = value.if_bool();
-    return said != nullptr ? (out = *said, true) : read.fail(errc::malformed, path, "is no boolean");
-  };
   const auto one_plugin = [&](const argument& value, const std::string& path) {
     enum class kept : std::uint8_t { other, conformance, own };
     queues::volcano::plugin made;
@@ -68,9 +64,9 @@ GANGSCHED_INLINE result<void> read_volcano_configuration(const argument& args,
       return false;
     const bool fine = read.fields(value, path, [&](std::string_view key, const argument& its, const std::string& at) {
       if (key == "name" || what == kept::other) return true;
-      if (key == "enablePreemptable") return truth(its, at, made.preemptable);
-      if (key == "enableReclaimable") return truth(its, at, made.reclaimable);
-      if (key == "enableHierarchy" && made.name == plugin_name::drf) return truth(its, at, made.hierarchy);
+      if (key == "enablePreemptable") return read.flag(its, at, made.preemptable);
+      if (key == "enableReclaimable") return read.flag(its, at, made.reclaimable);
+      if (key == "enableHierarchy" && made.name == plugin_name::drf) return read.flag(its, at, made.hierarchy);
       if (key != "arguments" || made.name != plugin_name::overcommit) return read.unknown(at);
       return read.fields(its, at, [&](std::string_view field, const argument& amount, const std::string& where) {
         if (field != "overcommit-factor") return read.unknown(where);

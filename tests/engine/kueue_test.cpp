@@ -433,9 +433,9 @@ TEST_CASE("arguments of Kueue's policy are those of its configuration", "[engine
       "plugin Kueue: args.fairSharing.preemptionStrategies: has to be one strategy, or LessThanOrEqualToFinalShare and "
       "then LessThanInitialShare");
   CHECK(fault(fields{{"fairSharing", fields{{"enable", 1}}}}) ==
-        "plugin Kueue: args.fairSharing.enable: is no boolean");
+        "plugin Kueue: args.fairSharing.enable: has to be true or false");
   CHECK(fault(fields{{"partialAdmission", false}}).empty());
-  CHECK(fault(fields{{"partialAdmission", "no"}}) == "plugin Kueue: args.partialAdmission: is no boolean");
+  CHECK(fault(fields{{"partialAdmission", "no"}}) == "plugin Kueue: args.partialAdmission: has to be true or false");
   CHECK(fault(fields{{"fair", true}}) == "plugin Kueue: args.fair: there is no such argument");
 }
 

@@ -332,4 +332,28 @@ TEST_CASE("LoadAwareScheduling takes Koordinator's arguments by name", "[plugins
         "args.supportedResources[0]");
 }
 
+TEST_CASE("LoadAwareScheduling names the number that it cannot be made with", "[plugins][load]") {
+  const auto field = [](const options& of) {
+    const auto wrong = load_aware_scheduling::check(of);
+    return wrong ? wrong->field : std::string{};
+  };
+  CHECK(field({}).empty());
+  CHECK(field({.factors = {1000, 1}, .weights = {100, 0}, .expiration_seconds = 1'000'000'000}).empty());
+  CHECK(field({.factors = {85, 0}}) == "factors");
+  CHECK(field({.factors = {1001, 70}}) == "factors");
+  CHECK(field({.thresholds = {-1, 95}}) == "thresholds");
+  CHECK(field({.prod_thresholds = {0, 101}}) == "prod_thresholds");
+  CHECK(field({.percentile_thresholds = {101, 0}}) == "percentile_thresholds");
+  CHECK(field({.weights = {1, -1}}) == "weights");
+  CHECK(field({.dominant_weight = 101}) == "dominant_weight");
+  CHECK(field({.expiration_seconds = -1}) == "expiration_seconds");
+  CHECK(field({.settling_after_scheduled = -1}) == "settling_after_scheduled");
+  CHECK(field({.settling_after_initialized = 1'000'000'001}) == "settling_after_initialized");
+  CHECK(field({.filtered = {"p42", 0}}) == "filtered.type");
+  CHECK(field({.filtered = {"p50", -1}}) == "filtered.seconds");
+  CHECK(field({.scored = {"", 1'000'000'001}}) == "scored.seconds");
+  CHECK(field({.scored = {"most", 1}}) == "scored.type");
+  CHECK(field({.by_percentile = true}) == "filtered.type");
+}
+
 }  // namespace gangsched::testing::load_aware_scheduling_test

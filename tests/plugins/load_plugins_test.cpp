@@ -249,4 +249,31 @@ TEST_CASE("the plugins that go by load take upstream's arguments by name", "[plu
   CHECK(refused("Peaks", fields{{"nodePowerModel", fields{{"n", fields{{"k3", 1}}}}}}) == "args.nodePowerModel.n.k3");
 }
 
+TEST_CASE("plugins that go by load name the number that they cannot be made with", "[plugins][load]") {
+  const auto field = [](const std::optional<error>& wrong) { return wrong ? wrong->field : std::string{}; };
+  const double no_number = std::numeric_limits<double>::quiet_NaN();
+  const auto packing = [&](const target_load_packing::options& of) { return field(target_load_packing::check(of)); };
+  CHECK(packing({}).empty());
+  CHECK(packing({.target = 100, .multiplier = 0, .default_cpu = 0, .lag = instant{}}).empty());
+  CHECK(packing({.target = 0}) == "target");
+  CHECK(packing({.target = 101}) == "target");
+  CHECK(packing({.multiplier = -0.5}) == "multiplier");
+  CHECK(packing({.multiplier = no_number}) == "multiplier");
+  CHECK(packing({.default_cpu = (std::int64_t{1} << 40) + 1}) == "default_cpu");
+  CHECK(packing({.lag = instant{-1}}) == "lag");
+  const auto low = [&](const low_risk_over_commitment::options& of) {
+    return field(low_risk_over_commitment::check(of));
+  };
+  CHECK(low({}).empty());
+  CHECK(low({.window = 0}) == "window");
+  CHECK(low({.cpu_weight = 1.5}) == "cpu_weight");
+  CHECK(low({.memory_weight = no_number}) == "memory_weight");
+  const auto even = [&](const load_variation_risk_balancing::options& of) {
+    return field(load_variation_risk_balancing::check(of));
+  };
+  CHECK(even({.margin = 0, .sensitivity = -1e6}).empty());
+  CHECK(even({.margin = -1}) == "margin");
+  CHECK(even({.sensitivity = no_number}) == "sensitivity");
+}
+
 }  // namespace gangsched::testing::load_plugins_test

@@ -56,4 +56,13 @@ TEST_CASE("NodeResourcesAllocatable arguments") {
   CHECK_FALSE(plugin::from(fields{{"resource", argument::list{}}}));
 }
 
+TEST_CASE("NodeResourcesAllocatable names the weight that it cannot be made with", "[plugins]") {
+  CHECK_FALSE(node_resources_allocatable::check(node_resources_allocatable::defaults()));
+  for (const std::int64_t weight : {0, -1, (1 << 20) + 1}) {
+    const auto wrong = node_resources_allocatable::check({{"cpu", 1}, {"memory", weight}});
+    REQUIRE(wrong);
+    CHECK(wrong->message() == "plugin NodeResourcesAllocatable: resources[1].weight: is not in 1 to 2^20");
+  }
+}
+
 }  // namespace gangsched::testing::node_resources_allocatable_test

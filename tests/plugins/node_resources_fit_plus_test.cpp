@@ -72,4 +72,13 @@ TEST_CASE("NodeResourcesFitPlus arguments") {
   CHECK(wrong({{"share", 0}}) == "plugin NodeResourcesFitPlus: args.resources.cpu.share: there is no such argument");
 }
 
+TEST_CASE("NodeResourcesFitPlus names the weight that it cannot be made with", "[plugins]") {
+  CHECK_FALSE(node_resources_fit_plus::check({{.name = "cpu", .weight = 1'000'000}}));
+  for (const std::int64_t weight : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1'000'001}}) {
+    const auto wrong = node_resources_fit_plus::check({{.name = "cpu"}, {.name = "memory", .weight = weight}});
+    REQUIRE(wrong);
+    CHECK(wrong->message() == "plugin NodeResourcesFitPlus: resources[1].weight: is not in 1 to 10^6");
+  }
+}
+
 }  // namespace gangsched::testing::node_resources_fit_plus_test

@@ -29,6 +29,7 @@ class GANGSCHED_API argument_reader {
 
   bool text(const argument& value, const std::string& path, std::string& out);
   bool texts(const argument& value, const std::string& path, std::vector<std::string>& out);
+  bool flag(const argument& value, const std::string& path, bool& out);
   bool number(const argument& value, const std::string& path, std::int64_t least, std::int64_t most, std::int64_t& out);
   /// A number, whole or not, also in a text.
   bool real(const argument& value, const std::string& path, double least, double most, double& out);

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 
 #include "gangsched/core/result.hpp"
@@ -42,11 +43,11 @@ class load_aware_scheduling {
   using pair = std::array<std::int64_t, 2>;
   struct aggregate {
     std::string type = {};     ///< "avg", "p50", "p90", "p95", "p99"; empty: what is used is taken as it is
-    std::int64_t seconds = 0;  ///< over which period; 0: the longest
+    std::int64_t seconds = 0;  ///< over which period; 0: the longest. To 10^9, as all seconds here
   };
   struct options {
     pair factors{85, 70};              ///< percent, 1 to 1000
-    pair thresholds{65, 95};           ///< percent, 0: none; so are the two below
+    pair thresholds{65, 95};           ///< percent, 0 to 100, 0: none; so are the two below
     pair prod_thresholds{0, 0};        ///< for pods of production
     pair percentile_thresholds{0, 0};  ///< for what `filtered` says
     aggregate filtered = {}, scored = {};
@@ -63,7 +64,10 @@ class load_aware_scheduling {
   };
 
   load_aware_scheduling() = default;
-  explicit load_aware_scheduling(options chosen) : options_(std::move(chosen)) {}
+  /// @pre check(chosen) finds nothing.
+  explicit load_aware_scheduling(options chosen) : options_(std::move(chosen)) { GANGSCHED_ASSERT(!check(options_)); }
+  /// The first number that is not what `options` says it may be, or a kind of percentile that is none. O(1).
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: Koordinator's LoadAwareSchedulingArgs, with its defaults. Resources are cpu and memory; durations are seconds, or texts
   /// like "5m0s".
   [[nodiscard]] GANGSCHED_API static result<load_aware_scheduling> from(const argument& args);

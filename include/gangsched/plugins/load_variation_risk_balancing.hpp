@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
@@ -25,7 +27,10 @@ class load_variation_risk_balancing {
   };
 
   load_variation_risk_balancing() = default;
-  explicit load_variation_risk_balancing(const options& chosen) : options_(chosen) {}
+  /// @pre check(chosen) finds nothing.
+  explicit load_variation_risk_balancing(const options& chosen) : options_(chosen) { GANGSCHED_ASSERT(!check(chosen)); }
+  /// The first number that is not what `options` says it may be. O(1).
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: scheduler-plugins' LoadVariationRiskBalancingArgs, `safeVarianceMargin`, `safeVarianceSensitivity`. `metricProvider` and
   /// `watcherAddress` are passed over: the host feeds what is measured.
   [[nodiscard]] GANGSCHED_API static result<load_variation_risk_balancing> from(const argument& args);

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
@@ -31,7 +33,10 @@ class low_risk_over_commitment {
   };
 
   low_risk_over_commitment() = default;
-  explicit low_risk_over_commitment(const options& chosen) : options_(chosen) {}
+  /// @pre check(chosen) finds nothing.
+  explicit low_risk_over_commitment(const options& chosen) : options_(chosen) { GANGSCHED_ASSERT(!check(chosen)); }
+  /// The first number that is not what `options` says it may be. O(1).
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: scheduler-plugins' LowRiskOverCommitmentArgs, `smoothingWindowSize`, `riskLimitWeights: {cpu, memory}`. `metricProvider`
   /// and `watcherAddress` are passed over: the host feeds what is measured.
   [[nodiscard]] GANGSCHED_API static result<low_risk_over_commitment> from(const argument& args);

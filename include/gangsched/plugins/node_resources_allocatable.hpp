@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +28,21 @@ class node_resources_allocatable {
   };
 
   node_resources_allocatable() = default;
+  /// @pre check(resources) finds nothing.
   explicit node_resources_allocatable(node_resources_allocatable::mode first,
                                       std::vector<weighted_resource> resources = defaults())
-      : first_(first), resources_(std::move(resources)) {}
+      : first_(first), resources_(std::move(resources)) {
+    GANGSCHED_ASSERT(!check(resources_));
+  }
+  /// The first resource whose weight is not in 1 to 2^20. O(resources).
+  [[nodiscard]] static std::optional<error> check(const std::vector<weighted_resource>& resources) {
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      if (resources[i].weight < 1 || resources[i].weight > 1 << 20)
+        return error{errc::out_of_range, "plugin NodeResourcesAllocatable",
+                     "resources[" + std::to_string(i) + "].weight", "is not in 1 to 2^20"};
+    }
+    return std::nullopt;
+  }
   /// A core weighs as much as 1000 MiB of memory.
   [[nodiscard]] static std::vector<weighted_resource> defaults() { return {{"cpu", 1 << 20}, {"memory", 1}}; }
 

@@ -30,7 +30,12 @@ class node_resources_fit_plus {
   };
 
   node_resources_fit_plus() = default;
-  explicit node_resources_fit_plus(std::vector<resource> resources) : resources_(std::move(resources)) {}
+  /// @pre check(resources) finds nothing.
+  explicit node_resources_fit_plus(std::vector<resource> resources) : resources_(std::move(resources)) {
+    GANGSCHED_ASSERT(!check(resources_));
+  }
+  /// The first resource whose weight is not in 1 to 10^6. O(resources).
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const std::vector<resource>& resources);
   /// Arguments: Koordinator's NodeResourcesFitPlusArgs, `resources: {<name>: {type, weight}}`.
   [[nodiscard]] GANGSCHED_API static result<node_resources_fit_plus> from(const argument& args);
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "gangsched/core/result.hpp"
 #include "gangsched/framework/argument.hpp"
 #include "gangsched/framework/points.hpp"
@@ -28,7 +30,10 @@ class target_load_packing {
   };
 
   target_load_packing() = default;
-  explicit target_load_packing(const options& chosen) : options_(chosen) {}
+  /// @pre check(chosen) finds nothing.
+  explicit target_load_packing(const options& chosen) : options_(chosen) { GANGSCHED_ASSERT(!check(chosen)); }
+  /// The first number that is not what `options` says it may be. O(1).
+  [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: scheduler-plugins' TargetLoadPackingArgs, `targetUtilization`, `defaultRequestsMultiplier` (a number, or one in a text),
   /// `defaultRequests: {cpu}`. `metricProvider` and `watcherAddress` are passed over: the host feeds what is measured.
   [[nodiscard]] GANGSCHED_API static result<target_load_packing> from(const argument& args);
