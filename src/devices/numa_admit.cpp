@@ -56,10 +56,11 @@ class numa_admitter {
   }
 
  private:
+  static constexpr std::int64_t more_than_all = cpu_set::capacity + 1;
   [[nodiscard]] numa_ask container_ask(const numa_container& container) const {
     numa_ask ask;
     if (pod_.guaranteed && node_.cpu.is_static && container.cpu_milli % 1000 == 0)
-      ask.cpus = static_cast<unsigned>(container.cpu_milli / 1000);
+      ask.cpus = static_cast<unsigned>(std::clamp<std::int64_t>(container.cpu_milli / 1000, 0, more_than_all));
     const bool memory = pod_.guaranteed && node_.static_memory;
     ask.memory = padded(memory ? container.memory : memory_amounts{}, topology_.memory_kinds().size());
     ask.devices = padded(container.devices, node_.devices.size());

@@ -78,12 +78,21 @@ inline std::optional<error> bad_distances(std::span<const numa_cell> cells, std:
   return std::nullopt;
 }
 
-inline std::optional<error> bad_pages(std::span<const numa_cell> cells) {
+/// Sums over all cells and kinds fit into 64 bits.
+inline constexpr std::uint64_t most_numa_bytes = std::uint64_t{1} << 56;
+inline constexpr const char* too_many_numa_bytes = "more than 2^56 bytes";
+
+inline std::optional<error> bad_memory(std::span<const numa_cell> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].memory_bytes > most_numa_bytes)
+      return bad_topology(errc::out_of_range, cell_field(i, "memory_bytes"), too_many_numa_bytes);
     for (std::size_t k = 0; k < cells[i].hugepages.size(); ++k) {
       const std::uint64_t size = cells[i].hugepages[k].page_bytes;
       const std::string field = cell_field(i, "hugepages[") + std::to_string(k) + "].page_bytes";
       if (size == 0) return bad_topology(errc::out_of_range, field, "a page has at least one byte");
+      if (cells[i].hugepages[k].bytes > most_numa_bytes)
+        return bad_topology(errc::out_of_range, cell_field(i, "hugepages[") + std::to_string(k) + "].bytes",
+                            too_many_numa_bytes);
       for (std::size_t j = 0; j < k; ++j)
         if (cells[i].hugepages[j].page_bytes == size)
           return bad_topology(errc::duplicate, field, "pages of " + std::to_string(size) + " bytes are there twice");
@@ -103,7 +112,7 @@ inline std::vector<cpu_group> listed(const std::map<std::uint32_t, cpu_set>& gro
 
 GANGSCHED_INLINE result<numa_topology> numa_topology::build(std::span<const numa_cell> cells) {
   if (auto bad = detail::bad_cpus(cells)) return *std::move(bad);
-  if (auto bad = detail::bad_pages(cells)) return *std::move(bad);
+  if (auto bad = detail::bad_memory(cells)) return *std::move(bad);
   std::vector<std::size_t> order(cells.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cells[a].id < cells[b].id; });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gangsched/core/is_among.hpp"
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/framework/device_views.hpp"
 #include "gangsched/framework/disruption.hpp"
 
@@ -44,7 +45,8 @@ GANGSCHED_INLINE std::uint32_t hived_books::devices_of(const pod_info& pod) cons
   for (const device_demand& either : pod.spec().devices) {
     const device_demand& one = either.first_of.empty() ? either : either.first_of.front();
     // Whole ones are as many as containers request by number, if they do.
-    if (one.wants_gpu() && (counted == 0 || one.kind != device_demand::form::whole)) wanted += one.count;
+    if (one.wants_gpu() && (counted == 0 || one.kind != device_demand::form::whole))
+      wanted = saturating_add(wanted, std::int64_t{one.count});
   }
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, most));
 }

@@ -316,6 +316,17 @@ TEST_CASE("too few devices or CPUs are refused when they are given, if the polic
   CHECK(node_fixture(numa_policy::restricted).admit({ask(2, 10, 9)}).reason == numa_refusal::topology_affinity);
 }
 
+TEST_CASE("more CPUs than a number of 32 bits says are refused", "[devices][numa]") {
+  constexpr std::int64_t many = std::int64_t{1} << 32;
+  for (const numa_scope scope : {numa_scope::container, numa_scope::pod}) {
+    const node_fixture n{numa_policy::best_effort, scope};
+    CHECK(n.admit({ask(1, 10)}).admitted);
+    CHECK_FALSE(n.admit({ask(many + 1, 10)}).admitted);
+    CHECK_FALSE(n.admit({ask(many, 10), ask(many + 2, 10)}).admitted);
+    CHECK_FALSE(n.admit({ask(many, 10, 0, init), ask(1, 10)}).admitted);
+  }
+}
+
 TEST_CASE("device hints go by the devices' cells, and a kind without cells does not care", "[devices][numa]") {
   const node_fixture on(numa_policy::restricted);
   const device_kind& gpus = on.node.devices[0];

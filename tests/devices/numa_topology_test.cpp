@@ -144,6 +144,12 @@ TEST_CASE("a topology that cannot be is refused with its place", "[devices][numa
        [](cells& c) {
          c[1].hugepages = {{4096, 1}, {4096, 2}};
        }},
+      {"cells[1].memory_bytes", "more than 2^56 bytes", errc::out_of_range,
+       [](cells& c) { c[1].memory_bytes = (std::uint64_t{1} << 56) + 1; }},
+      {"cells[0].hugepages[1].bytes", "more than 2^56 bytes", errc::out_of_range,
+       [](cells& c) {
+         c[0].hugepages = {{4096, std::uint64_t{1} << 56}, {8192, ~std::uint64_t{0}}};
+       }},
   };
   for (const refusal& row : refusals) {
     cells spoilt = two_sockets();

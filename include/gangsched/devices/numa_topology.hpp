@@ -56,7 +56,7 @@ class GANGSCHED_API numa_topology {
   /// @return the layout, or an error that names "NUMA topology" and a field such as "cells[1].cpus[0].id": more than
   ///   max_numa_cells cells or none, a cell or a CPU twice, a CPU id of cpu_set::capacity or more, no CPU at all, a core in two
   ///   sockets, cells or caches, distances for another number of cells, below 10, above 254, not symmetric or only of some cells, a
-  ///   page size of zero or twice. O(CPUs · log CPUs)
+  ///   page size of zero or twice, more than 2^56 bytes of memory. O(CPUs · log CPUs)
   [[nodiscard]] static result<numa_topology> build(std::span<const numa_cell> cells);
 
   [[nodiscard]] unsigned cell_number() const noexcept { return static_cast<unsigned>(cells_.size()); }

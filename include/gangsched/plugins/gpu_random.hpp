@@ -32,8 +32,8 @@ class gpu_random {
   [[nodiscard]] device_rules choose_devices(const pod_view& pod, room node) const {
     const device_state state = node.devices();
     for (const device_want& one : node.wants_of(pod.spec())) {
-      if (one.what->kind != device_demand::form::share) continue;
-      std::uint32_t fits = gpus_for(state, *one.what);
+      if (one.what->kind != device_demand::form::share || one.count != 1) continue;  // of several the rule decides
+      std::uint32_t fits = gpus_for(state, *one.what) & one.gpus;
       if (fits == 0) return {};
       std::uint64_t drawn = mix64(seed_ ^ node.id().row);
       for (std::uint32_t gpu = 0; gpu < state.gpu_count(); ++gpu) drawn = mix64(drawn ^ state.gpu(gpu).bits);
