@@ -54,6 +54,27 @@ TEST_CASE("what a gang needs stays while some of it is in no queue, and its surp
   }
 }
 
+TEST_CASE("a gang whose members are in two queues asks each for its part", "[engine][queues]") {
+  core_queues w{profiles::with_queues()};
+  w.add(a_node{"n"}.cpu(8));
+  w.queue("one", 0, 2);
+  w.queue("two", 0, 2);
+  const auto gang = [&](const std::string& name, int in_two) {
+    group_spec spec = a_gang{name, 1 + in_two};
+    spec.queue = "one";
+    const group_id made = w.add(spec);
+    w.ask(a_pod{name + "-leads"}.cpu(1).in(made), "");
+    for (int i = 0; i < in_two; ++i) w.ask(a_pod{name + "-" + std::to_string(i)}.cpu(1).in(made), "two");
+  };
+  gang("g", 2);
+  CHECK(w.run() == words{"bind g-leads n", "bind g-0 n", "bind g-1 n"});
+  gang("h", 1);  // there is one more of "one", and nothing of "two"
+  CHECK(count(w.run(), "bind") == 0);
+  gang("i", 0);
+  CHECK(w.run() == words{"bind i-leads n"});
+  CHECK(w.scheduler.verify());
+}
+
 TEST_CASE("a pod that is the first to name a queue waits for it, and is told so", "[engine][queues]") {
   owner_and_guest w;
   w.ask(a_pod{"known"}.cpu(1), "owner");

@@ -11,7 +11,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What somebody needs, and in which queue.
+/// What somebody needs of a queue. Of a tree of groups whose members are in several queues it is the part of those in this one: each part
+/// is looked at when its pods are.
 struct fair_share_demand {
   queues::queue_index queue = queues::no_queue;
   std::vector<std::int64_t> request;  ///< by resource; those of flavors are added for the node's
@@ -33,10 +34,11 @@ struct fair_share_demand {
     bool found = false;
     each_need(root, [&](const std::vector<pod_info>& pending, std::size_t count) {
       found = true;
-      for (std::size_t i = 0; i < std::min(pending.size(), count); ++i) add(b, pending[i], flavor);
+      for (std::size_t i = 0; i < std::min(pending.size(), count); ++i)
+        if (is_in_queue(b, pending[i])) add(b, pending[i], flavor);
     });
     root.each_pod_below([&](const pod_info& member) {
-      if (found || !waits(member)) return;
+      if (found || !waits(member) || !is_in_queue(b, member)) return;
       found = true;
       add(b, member, flavor);
     });
@@ -53,7 +55,7 @@ struct fair_share_demand {
            {true, false})  // those that are tried on the node that they are nominated to are counted there
         for (const pod_info& member : pending) {
           if (left == 0 || member.id() == more.id() || member.node().has_value() != thought) continue;
-          if (!thought) add(b, member, flavor);
+          if (!thought && is_in_queue(b, member)) add(b, member, flavor);
           --left;
         }
     });
@@ -66,13 +68,14 @@ struct fair_share_demand {
       for (std::size_t i = 0; i < request.size(); ++i) {
         if (b.resources[i].flavor && b.resources[i].flavor != flavor) continue;
         amounts.clear();
-        for (const pod_info& member : pending) amounts.push_back(member.request(b.resources[i].kind));
+        for (const pod_info& member : pending)
+          if (is_in_queue(b, member)) amounts.push_back(member.request(b.resources[i].kind));
         std::sort(amounts.begin(), amounts.end(), std::greater<>{});
         for (std::size_t n = 0; n < std::min(amounts.size(), count); ++n) request[i] += amounts[n];
       }
     });
     root.each_pod_below([&](const pod_info& member) {
-      if (!waits(member)) return;
+      if (!waits(member) || !is_in_queue(b, member)) return;
       grows = grows || detail::grows_a_whole(member);
       one.request.assign(request.size(), 0);
       one.add(b, member, flavor);
@@ -81,6 +84,9 @@ struct fair_share_demand {
   }
 
  private:
+  [[nodiscard]] bool is_in_queue(const fair_share_books& b, const pod_info& member) const {
+    return b.list.find(member.queue()) == queue;
+  }
   static bool waits(const pod_info& member) { return member.state() == pod_state::pending && !member.terminating(); }
   /// Calls visit(members that wait, how many of them its minimum lacks) for each gang of the tree that lacks some.
   template <class Visit>
