@@ -1,6 +1,7 @@
 #include "gangsched/model/call_mark.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
+#include "gangsched/model/spec_path.hpp"
 #include "gangsched/model/tell.hpp"
 #include "gangsched/model/validate.hpp"
 
@@ -106,7 +107,7 @@ GANGSCHED_INLINE result<void> cluster::remove_service(std::string_view ns, std::
 
 GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spec) {
   GANGSCHED_TELL(set_controller, set_controller(spec), spec);
-  GANGSCHED_REFUSE_IN_HOOK(*state_, detail::object_name("controller", spec.ns, spec.name));
+  GANGSCHED_REFUSE_IN_HOOK(*state_, detail::controller_object(spec.kind, spec.ns, spec.name));
   state_->collection.run_if_due();
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
@@ -121,7 +122,7 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
 GANGSCHED_INLINE result<void> cluster::remove_controller(controller_kind kind, std::string_view ns,
                                                          std::string_view name) {
   GANGSCHED_TELL(remove_controller, remove_controller(kind, ns, name), kind, ns, name);
-  const std::string object = detail::object_name("controller", ns, name);
+  const std::string object = detail::controller_object(kind, ns, name);
   GANGSCHED_REFUSE_IN_HOOK(*state_, object);
   state_->collection.run_if_due();
   call_mark whole{*state_};

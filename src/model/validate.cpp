@@ -84,7 +84,7 @@ GANGSCHED_INLINE std::optional<error> check(const service_spec& spec) {
 
 GANGSCHED_INLINE std::optional<error> check(const controller_spec& spec) {
   return detail::failure_of(&detail::spec_checker::controller, spec,
-                            [&] { return fmt::format("controller {}/{}", spec.ns, spec.name); });
+                            [&] { return detail::controller_object(spec.kind, spec.ns, spec.name); });
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

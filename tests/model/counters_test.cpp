@@ -216,6 +216,8 @@ TEST_CASE("the default selector is that of the services and the controller toget
   CHECK(c.remove_service("default", "web").error().code == errc::unknown);
   CHECK(c.set_service({"Bad", "default", {}}).error().field == "name");
   CHECK(c.set_controller({controller_kind::none, "rs", "default", {}}).error().field == "kind");
+  CHECK(c.set_controller({controller_kind::stateful_set, "Bad", "blue", {}}).error().object == "stateful set blue/Bad");
+  CHECK(c.remove_controller(controller_kind::replica_set, "default", "rs").error().object == "replica set default/rs");
   const pod_id own = c.add_pod([] {
                         a_pod made{"own"};
                         made.label("tier", "f");

@@ -66,7 +66,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// O(size of the spec + zones + selectors); with devices also O(kinds of machines).
   result<node_id> add_node(const node_spec& spec);
   /// Replaces the whole spec; the name must stay. Pods on it stay, even if they no longer fit. As add_node; where its labels change
-  /// O(nodes) more, where its domains or devices do O(pods on it · selectors that they match).
+  /// O(nodes) more, where its domains or devices do O(pods on it · selectors that they match), where devices do also O(resource claims).
   result<void> update_node(node_id node, const node_spec& spec);
   /// Sets what the node has of resources that its spec has none of, such as amounts worked out from its load (model/colocation.hpp);
   /// 0: none. An amount stays until it is set again, or until update_node has a spec with more than 0 of it. Pods stay, even if they no
@@ -76,13 +76,13 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// they keep it until they are removed. Error: unknown, if the node has no such device. O(devices of the node + its pods).
   result<std::vector<pod_id>> set_device_health(node_id node, std::string_view device, bool healthy);
   /// Removes the node and the pods bound to it, which are returned by row. Pods assumed on it are pending again, and a scheduler revokes
-  /// what it had decided about the node at its next call. O(nodes + selectors + pods there · selectors that they match).
+  /// what it had decided for it at its next call. O(nodes + selectors + resource claims + held rooms + pods there · their selectors).
   result<std::vector<removed_pod>> remove_node(node_id node);
 
   // --- pods
   /// Adds a pod that waits to be scheduled, or runs already (spec.node). O(size of the spec) if it has no selector and differs from a
   /// recent pod only in its name; else O(selectors) more, and O(Services) where a profile has default spread constraints. The first
-  /// pod with a selector costs O(nodes + pods on nodes) more, and every pod is compared with it when it is looked at next.
+  /// pod with a selector costs O(nodes + pods on nodes) more, and each pod a comparison later; no priority costs O(priority classes).
   result<pod_id> add_pod(const pod_spec& spec);
   /// Adds pods that wait and are alike but for their names; ranks count up from @p like's, if it has one. All or none. Per pod less
   /// than half of what add_pod costs. O(size of the spec + names).

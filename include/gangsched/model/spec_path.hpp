@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "gangsched/core/config.hpp"
+#include "gangsched/model/affinity_spec.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
@@ -34,5 +35,16 @@ struct spec_path {
     return all;
   }
 };
+
+/// What an error says of a controller: of each kind there may be one of a name.
+[[nodiscard]] inline std::string controller_object(controller_kind kind, std::string_view ns, std::string_view name) {
+  std::string text = kind == controller_kind::replication_controller ? "replication controller "
+                     : kind == controller_kind::replica_set          ? "replica set "
+                     : kind == controller_kind::stateful_set         ? "stateful set "
+                     : kind == controller_kind::daemon_set           ? "daemon set "
+                                                                     : "controller ";
+  if (!ns.empty()) (text += ns) += '/';
+  return text += name;
+}
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
