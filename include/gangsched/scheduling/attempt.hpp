@@ -10,33 +10,33 @@
 /// What a host that pops entities and tries them itself exchanges with the queue.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A pod, or a group as one, that was popped and has not come back.
+/// A pod, or a group that is queued as one, that was popped and not yet returned to the queue.
 struct attempt {
   pod_id pod;                 ///< of a group, its first pending member that is neither being deleted nor gated
   group_id group;             ///< set if the group is tried as one
-  std::uint32_t number = 1;   ///< how many attempts with this one
-  bool from_backoff = false;  ///< popped before its backoff was over, because nobody was active
+  std::uint32_t number = 1;   ///< attempts with this entity, this one included
+  bool from_backoff = false;  ///< popped before its backoff ended, because the active queue was empty
 };
 
-/// The plugins that rejected an attempt. None at all: it ended in an error.
+/// The plugins that rejected an attempt. Both lists empty: the attempt ended in an error.
 struct rejected_by {
   std::vector<std::string> unschedulable_plugins = {};
   std::vector<std::string> pending_plugins =
-      {};  ///< plugins that only wait for an event: that event cuts the backoff short
+      {};  ///< plugins that only wait for an event; that event ends the backoff early
 };
 
 enum class queue_place : std::uint8_t {
   none,           ///< in no queue: placed, being deleted, or given up with `done`
   active,         ///< may be popped
-  backoff,        ///< waits for its time, or until nobody is active
-  error_backoff,  ///< waits for its time: after an error, or a group; never popped early
-  unschedulable,  ///< waits for a change that can help
-  gated,          ///< a pre_enqueue plugin says no
-  in_flight,      ///< popped, being tried
-  kept_back,      ///< in no queue: its group has as many members with a node as its maximum or its ratios allow
+  backoff,        ///< backing off; may be popped early if nothing is active
+  error_backoff,  ///< backing off after an error, or a group; never popped early
+  unschedulable,  ///< rejected; waits for a change that can help, or for the end of `unschedulable_timeout`
+  gated,          ///< rejected by a pre_enqueue plugin
+  in_flight,      ///< popped; its attempt is under way
+  kept_back,      ///< in no queue: its group already has nodes for as many members as its maximum or its ratios allow
 };
 
-/// Where a pod stood in the queue, for a restart.
+/// Where a pod stood in the queue, for `scheduler::restore` after a restart.
 struct queue_position {
   std::uint32_t failures = 0;  ///< attempts that were rejected
   instant since{};             ///< of its last failure, or of its first entry
@@ -44,7 +44,7 @@ struct queue_position {
   std::uint32_t attempts = 0;  ///< in all
 };
 
-/// How a pod stands in the queue; or its group, if that is queued as one.
+/// The state of a pod in the queue; of a member of a group that is queued as one, the state of that group.
 struct queue_standing {
   queue_place place = queue_place::none;
   std::uint32_t attempts = 0;
@@ -53,7 +53,7 @@ struct queue_standing {
   instant since{};                            ///< when it entered, or failed last
   std::optional<instant> backoff_until = {};  ///< when the backoff after its last failure ends, or ended
   [[nodiscard]] queue_position position() const noexcept { return {failures, since, errors, attempts}; }
-  rejected_by rejected = {};  ///< in the last attempt that was rejected, as far as the plugins are in the profile
+  rejected_by rejected = {};  ///< of the last rejected attempt; plugins that the profile no longer has are left out
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -12,21 +12,21 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A running pod that would have to go elsewhere, and what it would get there. From and to may be one node: other devices of it.
+/// A running pod that would have to move, and the devices it would get. `from` and `to` may be the same node, with other devices.
 struct pod_move {
   pod_id pod;
   node_id from, to;
   std::vector<device_grant> devices;
 };
 
-/// Moves after which a group fits. Tried in a transaction, not carried out: that is the host's.
+/// Moves after which a group fits. They were tried in a transaction that was rolled back; the host carries them out.
 struct move_plan {
-  std::vector<pod_move> moves;     ///< by row of the pod; empty: it fits as things are
+  std::vector<pod_move> moves;     ///< by row of the pod; empty: the group fits without moves
   std::vector<assignment> placed;  ///< where its members would go then
   std::int64_t cost = 0;           ///< sum over the moves
 };
 
-/// What moving a running pod costs, as any callable from a const pod_info& to a number; below 0: it must stay. By default each costs 1.
+/// What moving a running pod costs: any callable from a const pod_info& to a number; below 0: the pod must stay. Default: 1 for each pod.
 class move_cost {
  public:
   move_cost() = default;

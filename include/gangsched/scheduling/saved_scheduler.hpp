@@ -12,12 +12,11 @@
 #include "gangsched/scheduling/explanation.hpp"
 #include "gangsched/scheduling/options.hpp"
 
-/// What a scheduler knows beside its cluster, as plain data: one struct for each part of the engine, which saves and restores it itself.
-/// Classes of pods stand by their numbers in the cluster that is saved with it; plugins by their bits. What is only remembered (orders,
-/// indexes, plans) is not in it.
+/// The state of a scheduler beside its cluster, as plain data: one struct for each part of the engine, which saves and restores it itself.
+/// Classes of pods are numbers in the cluster that is saved with it; plugins are bits. Caches (orders, indexes, plans) are not saved.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-// --- objects as they were, which several parts have, for hints
+// --- past objects, which several parts keep for hints
 struct saved_past_node {
   node_id node;
   node_spec spec;
@@ -29,7 +28,7 @@ struct saved_past_pod {
   bool gated = false;
   model::saved_disks disks;
 };
-/// Past objects. Other parts name one by 1 + its place; 0: none.
+/// Past objects. Other parts refer to one by 1 + its index; 0: none.
 struct saved_past {
   std::vector<saved_past_node> nodes;
   std::vector<saved_past_pod> pods;
@@ -48,7 +47,7 @@ struct saved_note {
   pod_id pod;
   std::uint8_t code = 0;
   std::uint64_t plugins = 0;
-  std::uint32_t words = 0;  ///< 1 + their place; 0: none
+  std::uint32_t words = 0;  ///< 1 + the index in `words`; 0: none
 };
 struct saved_words {
   std::vector<counted_reason> reasons;
@@ -63,7 +62,7 @@ struct saved_notes {
   std::vector<saved_words> words;
 };
 
-// --- `explainer`: what the host said of its failures
+// --- `explainer`: the host's messages of failures
 using saved_host_words = std::vector<std::pair<pod_id, std::string>>;
 
 // --- `pre_enqueue_gates`
@@ -104,7 +103,7 @@ struct saved_places {
 };
 
 // --- `unschedulable_pods`
-/// As the queue sort saw somebody.
+/// The key of an entity for queue_sort.
 struct saved_place {
   pod_id pod;
   group_id group;
@@ -117,14 +116,14 @@ struct saved_rejection {
   std::uint64_t unschedulable = 0, pending = 0;
   bool at_admission = false;
 };
-/// Pods that wait for a change together.
+/// Pods that wait for the same change.
 struct saved_line {
   std::uint32_t cls = 0;
   bool by_failure = true, filtered = false;
   std::uint64_t rejectors = 0, refusers = 0, hears = 0;
-  std::vector<std::pair<row_t, std::uint64_t>> pods;  ///< and since when
+  std::vector<std::pair<row_t, std::uint64_t>> pods;  ///< each with the position since when it waits
 };
-/// On whose behalf a pod or a group was woken. @p line: 1 + the place of the line, if there is one.
+/// The class for which a pod or a group was woken. @p line: 1 + the index of the line; 0: none.
 struct saved_wake {
   row_t row = no_row;
   std::uint32_t cls = 0, line = 0;
@@ -142,7 +141,7 @@ struct saved_unschedulable_group {
   saved_place place = {};
 };
 struct saved_unschedulable {
-  bool classes_moved = false;  ///< lines are of classes as they were, and are to be made anew
+  bool classes_moved = false;  ///< classes were renumbered; lines must be rebuilt
   std::vector<saved_line> lines;
   std::vector<saved_wake> woken, woken_groups;
   std::vector<saved_unschedulable_group> groups;
@@ -166,7 +165,7 @@ struct saved_in_flight {
   std::uint64_t first_event = 0;
 };
 
-// --- `pending_member_counts`: pods that wait, and the roots of their trees
+// --- `pending_member_counts`: waiting pods, and the roots of their trees
 using saved_members = std::vector<std::pair<row_t, row_t>>;
 
 // --- `dependent_groups`
@@ -249,7 +248,7 @@ struct saved_binding {
   std::vector<saved_notice> notices;
 };
 
-// --- `object_cache`: of what has changed since the log was read, by row: past objects
+// --- `object_cache`: past objects of what has changed since the log was read, by row
 struct saved_known {
   std::vector<std::pair<row_t, std::uint32_t>> nodes, pods;
 };
@@ -261,7 +260,7 @@ struct saved_handlers {
   saved_known known;
 };
 
-// --- `backfill`; entities by row, and whether that is of a group
+// --- `backfill`; entities by row, and whether the row is a group's
 struct saved_backfill {
   bool held = false, moved = false, stale = false;
   std::uint64_t seen = 0;
@@ -274,7 +273,7 @@ struct saved_backfill {
 // --- `core`
 struct saved_scheduler {
   scheduler_options options;
-  std::uint64_t columns = 0, scopes = 0;  ///< before those of its plugins
+  std::uint64_t columns = 0, scopes = 0;  ///< counts of the cluster before the scheduler's plugins made theirs
   std::uint32_t makers = 0;
   engine_statistics statistics;
   instant now{};
@@ -282,7 +281,7 @@ struct saved_scheduler {
   saved_notes rejections;
   saved_host_words said;
   saved_gates gates;
-  std::uint64_t first_node = 0;  ///< that the next pick examines
+  std::uint64_t first_node = 0;  ///< that the next pick examines first
   saved_entries entered;
   saved_unhelped_gang unhelped;
   saved_queue queue;
