@@ -17,23 +17,22 @@ struct amount_range {
   static constexpr double infinite = __builtin_inf();
 };
 
-/// What a filter concludes from a block's ranges: it rejects none of the nodes, all of them, or that is not known.
+/// What a filter concludes from a block's ranges: none of the nodes is rejected, all are, or the ranges do not tell.
 enum class block_verdict : std::uint8_t { unknown, none_rejected, all_rejected };
 
-/// What nodes have and use of one kind of resource, in blocks. Doubles, so that compilers turn plain loops over them into vector
-/// instructions.
+/// What nodes have and use of one kind of resource, in blocks. Doubles, so that compilers vectorise plain loops over them.
 struct amount_column {
   const double* allocatable = nullptr;
   const double* used = nullptr;
   const double* free = nullptr;           ///< allocatable − used; negative where there is too little
   const double* inverse = nullptr;        ///< 1 / allocatable; 0 where there is none
   const double* share = nullptr;          ///< min(1, used / allocatable); 0 where there is none
-  const std::uint8_t* lacking = nullptr;  ///< by block: rows of nodes that have none
+  const std::uint8_t* lacking = nullptr;  ///< by block: rows of nodes without the resource
   const amount_range* ranges = nullptr;   ///< by block
   bool exact = false;                     ///< no amount is above `amount_block::limit`
 };
 
-/// The amounts of 64 nodes. A place may have no node: what is said of it is ignored. Valid during the call.
+/// The amounts of 64 nodes. A row may be empty: results for it are ignored. Valid during the call.
 class amount_block {
  public:
   static constexpr std::size_t rows = 64;

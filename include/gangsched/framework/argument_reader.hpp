@@ -13,8 +13,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Turns an `argument` into a plugin's options, strictly: an unknown field or a value of the wrong type is an error that names the
-/// plugin and the path ("args.scoringStrategy.resources[1].weight"). Every call says whether it went well; the first mistake stays.
+/// Turns an `argument` into a plugin's options, strictly: an unknown field or a value of the wrong type is an error that names the plugin
+/// and the path ("args.scoringStrategy.resources[1].weight"). Every call returns whether it succeeded; the first error is kept.
 class GANGSCHED_API argument_reader {
  public:
   using field_visit = std::function<bool(std::string_view name, const argument& value, const std::string& path)>;
@@ -22,7 +22,7 @@ class GANGSCHED_API argument_reader {
 
   explicit argument_reader(std::string_view plugin) : object_("plugin " + std::string{plugin}) {}
 
-  /// Visits the fields of the whole argument; none if it is absent. `apiVersion` and `kind` are passed over.
+  /// Visits the fields of the whole argument; none if it is absent. `apiVersion` and `kind` are ignored.
   bool root(const argument& args, const field_visit& visit);
   bool fields(const argument& value, const std::string& path, const field_visit& visit);
   bool items(const argument& value, const std::string& path, const item_visit& visit);
@@ -31,7 +31,7 @@ class GANGSCHED_API argument_reader {
   bool texts(const argument& value, const std::string& path, std::vector<std::string>& out);
   bool flag(const argument& value, const std::string& path, bool& out);
   bool number(const argument& value, const std::string& path, std::int64_t least, std::int64_t most, std::int64_t& out);
-  /// A number, whole or not, also in a text.
+  /// A number, whole or not; a text that holds one is accepted.
   bool real(const argument& value, const std::string& path, double least, double most, double& out);
   /// One of @p words, of which there are at least two; the error names them.
   template <class Value>
@@ -49,11 +49,11 @@ class GANGSCHED_API argument_reader {
     return fail(errc::unknown, path, std::move(all));
   }
 
-  /// Reports a field that nobody asked for, or any other mistake. Both return false, for the caller to return.
+  /// Reports an unknown field, or any other error. Both return false, for the caller to return.
   bool unknown(const std::string& path) { return fail(errc::unknown, path, "there is no such argument"); }
   bool fail(errc code, const std::string& path, std::string reason);
 
-  /// What went wrong first; only after a call that was false.
+  /// The first error. @pre a call returned false
   [[nodiscard]] error failure() && { return std::move(*failure_); }
 
  private:

@@ -13,7 +13,7 @@ consteval bool keeps_contract() {
     return whole;
 }
 
-/// Whether every listed point is there and of the right type: `lower` compiles for those only, so that the sentence stays alone.
+/// Whether every listed point has hooks of the right types: `lower` compiles only for those, so that no second error follows the first.
 template <class P>
 inline constexpr bool well_formed = [] {
   if constexpr (plugin<P>)

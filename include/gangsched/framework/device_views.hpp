@@ -4,7 +4,7 @@
 #include "gangsched/devices/device_fit.hpp"
 #include "gangsched/framework/views.hpp"
 
-/// What node_view says of devices. Apart from the other views, because few hooks look into devices.
+/// The members of node_view about devices. In a header of their own, because few hooks read devices.
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
@@ -31,7 +31,7 @@ std::optional<device_want> node_view<Reads>::only_want(const pod_class& cls) con
   return detail::only_want(*state_, cls, row_);
 }
 
-/// Whether the node's devices have what pods of @p cls want of them.
+/// Whether the node's devices can serve the device requests of pods of @p cls.
 template <reads Reads>
 [[nodiscard]] status devices_fit_on(const node_view<Reads>& node, const pod_class& cls, const device_rules& rules) {
   if (const std::optional<device_want> only = node.only_want(cls)) return devices_fit(node.devices(), *only, rules);

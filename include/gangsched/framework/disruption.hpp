@@ -6,7 +6,7 @@
 
 #include "gangsched/framework/views.hpp"
 
-/// Who goes with a pod that is evicted, and how important that is (KEP-5710).
+/// Which pods are evicted together with a pod, and the importance of such a unit (KEP-5710).
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// The group that is evicted as a whole when the pod is: the highest one above it with disruption `all`. O(depth).
@@ -18,8 +18,8 @@ namespace gangsched::inline GANGSCHED_ABI {
   return found;
 }
 
-/// Whether other pods may have to go with the pod, from other nodes too: it is of a group that goes as a whole, or of a gang that goes
-/// when it has lost its surplus. O(depth).
+/// Whether evicting the pod may evict other pods, on other nodes too: the pod is in a group that is disrupted as a whole, or in a gang that
+/// is when its surplus is used up. O(depth).
 [[nodiscard]] inline bool takes_others_along(const pod_info& pod) {
   return disrupted_with(pod) || (pod.group() && pod.group()->spec().disruption == disruption_mode::surplus);
 }
@@ -43,7 +43,7 @@ namespace gangsched::inline GANGSCHED_ABI {
   return tree_priority(*group);
 }
 
-/// Whether any pod on a node may have a lower priority, by itself or by its group. O(groups).
+/// Whether any pod on a node may have a lower priority, its own or its group's. O(groups).
 [[nodiscard]] inline bool anybody_below(const cluster_view& cluster, std::int32_t priority) {
   const std::optional<std::int32_t> lowest = cluster.lowest_priority();
   if (!lowest || *lowest < priority) return lowest.has_value();
@@ -56,8 +56,7 @@ namespace gangsched::inline GANGSCHED_ABI {
   return any;
 }
 
-/// Whether victims have yet to leave the node that the pod is nominated to, of those that counts(pod_info) says yes to. O(pods of the
-/// node).
+/// Whether pods accepted by counts(pod_info) have yet to leave the node that the pod is nominated to. O(pods of the node).
 template <class Counts>
 [[nodiscard]] bool awaits_victims(const pod_info& pod, const Counts& counts) {
   bool any = false;
@@ -70,7 +69,7 @@ template <class Counts>
   return awaits_victims(pod, [](const pod_info&) { return true; });
 }
 
-/// A pod without a start time counts as started now: the youngest. What is returned can be negated.
+/// A pod without a start time counts as started now: the youngest. The result can be negated.
 [[nodiscard]] inline instant victim_start(const pod_info& pod) {
   return std::max(pod.start_time().value_or(instant::max()), -instant::max());
 }
@@ -89,7 +88,7 @@ template <class Counts>
   return all;
 }
 
-/// Whether a group that moves (full_domain::move) is on its way: it has members on nodes, and all of them terminate. O(members).
+/// Whether a group that moves (full_domain::move) is leaving its nodes: it has members on nodes, and all of them terminate. O(members).
 [[nodiscard]] inline bool is_moving(const group_view& group) {
   if (group.spec().topology.when_full != full_domain::move) return false;
   bool any = false, all = true;
@@ -116,7 +115,7 @@ struct victim_rank {
   }
 };
 
-/// Disruption budgets, with what they still allow.
+/// Disruption budgets, with the disruptions that each still allows.
 class open_budgets {
  public:
   explicit open_budgets(const cluster_view& cluster) {
@@ -127,7 +126,7 @@ class open_budgets {
   void open() {
     for (entry& one : all_) one.allowed = one.budget.spec().disruptions_allowed;
   }
-  /// Charges the pod to every budget that covers it. Returns whether one of them has no room for it.
+  /// Charges the pod to every budget that covers it. Returns whether a budget is exceeded.
   bool charge(const pod_info& pod) {
     bool violates = false;
     for (entry& one : all_) {
@@ -136,7 +135,7 @@ class open_budgets {
     }
     return violates;
   }
-  /// Stops at the first budget without room, as kube-scheduler charges units (until 1.36). Returns whether there is one.
+  /// Charges the pod up to the first exceeded budget, as kube-scheduler charges units (until 1.36). Returns whether there is one.
   bool charge_to_first(const pod_info& pod) {
     for (entry& one : all_) {
       if (!one.budget.covers(pod) || one.budget.disrupts(pod)) continue;

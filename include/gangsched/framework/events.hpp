@@ -3,10 +3,10 @@
 
 #include "gangsched/core/config.hpp"
 
-/// What happened, in the words in which plugins register for it; the objects as they were then are in past.hpp.
+/// What happened, as the set of events that plugins register for; past.hpp has the objects as they were then.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Kubernetes' cluster events, as far as the model has what they are about. A set of bits.
+/// Kubernetes' cluster events, as far as the model has their objects. A set of bits.
 enum class events : std::uint32_t {
   nothing = 0,
   node_added = 1u << 0,
@@ -24,9 +24,9 @@ enum class events : std::uint32_t {
   pod_gates_gone = 1u << 12,  ///< the last of its scheduling gates
   pod_updated = 1u << 13,     ///< anything else of a pod
   namespace_changed = 1u << 14,
-  column_changed = 1u << 15,  ///< words of a column that the plugin asked for; nobody else hears of it
-  /// A queue was added, removed or changed; or flavors changed; or a queue uses less because a pod of it left its node or the queue. Only
-  /// plugins that read queues (`reads_queues`) hear of it, and those that name it in `wakes_on`.
+  column_changed = 1u << 15,  ///< words of a column that the plugin asked for; other plugins do not get this event
+  /// A queue was added, removed or changed; or flavors changed; or a queue uses less because a pod left its node or the queue. Only plugins
+  /// that read queues (`reads_queues`), or name the event in `wakes_on`, get it.
   queue_changed = 1u << 16,
   anything = (1u << 17) - 1,
 };

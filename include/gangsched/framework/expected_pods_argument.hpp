@@ -9,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Reads the pods that are expected, as plugins' arguments have them: [{cpuMilli, gpus, milli, models, count}]. Absent: 0 CPU, 1 GPU, all
-/// of it, every model, one pod. As `argument_reader`'s calls: false, and the reader knows why. O(lines).
+/// Reads the argument of expected pods: [{cpuMilli, gpus, milli, models, count}]. Defaults: 0 CPU, 1 GPU, all of it, every model, one pod.
+/// Like the calls of `argument_reader` it returns false on an error, which the reader keeps. O(lines).
 [[nodiscard]] inline bool read_expected_pods(argument_reader& read, const argument& value, const std::string& path,
                                              std::vector<expected_pods>& out) {
   constexpr std::int64_t most = std::int64_t{1} << 40;

@@ -24,16 +24,16 @@ enum class shape : std::uint8_t {
 
 namespace detail {
 
-/// Of one point, all there is to say about it:
+/// Everything about one extension point:
 ///   kernels                 its part of a plugin's row in the kernel table
 ///   keeps_contract<P>()     instantiated for every plugin: its static assertions are what a plugin's author reads first
-///   well_formed<P>()        whether a plugin that lists the point has what belongs to it
+///   well_formed<P>()        whether a plugin that lists the point has the hooks it needs
 ///   lower<P>(kernels&)      for those that list it
 /// The concept (for plugins' authors) and the probes for its hooks' names stand before it in the same file.
 template <point At>
 struct extension_point;
 
-/// Becomes an argument for any parameter.
+/// Converts to any parameter type.
 struct anything {
   template <class T>
   operator T&() const noexcept;
@@ -42,9 +42,9 @@ template <class T>
 inline constexpr bool points_to_function =
     std::is_member_function_pointer_v<T> || (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>);
 
-// names_: P has a member of that name that may be meant as a hook, also an overloaded, templated or private one: naming it in a class
-// that inherits it from two bases is ambiguous. Data members and types are the plugin's own affair.
-// calls_: P has a public member function of that name. A private member cannot be told from a function and is none.
+// names_: P has a member of that name that may be meant as a hook, also an overloaded, templated or private one: naming it in a class that
+// inherits it from two bases is ambiguous. Data members and types do not count.
+//  calls_: P has a public member function of that name. A private member cannot be told from a function and does not count.
 #define GANGSCHED_PROBE(hook)                                                                          \
   struct probe_##hook {                                                                                \
     int hook;                                                                                          \
@@ -65,7 +65,7 @@ inline constexpr bool points_to_function =
           requires(P& p, anything a) { p.hook(a); } || requires(P& p, anything a) { p.hook(a, a); } || \
           requires(P& p, anything a) { p.hook(a, a, a); } || requires(P& p, anything a) { p.hook(a, a, a, a); });
 
-// One sentence per way to get a hook wrong; the first line of the compiler's output is the sentence.
+// One message per mistake in a hook; the compiler's output begins with it.
 #define GANGSCHED_CONTRACT(point_name, named, called, well_formed, expected)         \
   static_assert(!P::points::set.has(point::point_name) || (named),                   \
                 "gangsched: the plugin lists point::" #point_name                    \
@@ -80,8 +80,8 @@ inline constexpr bool points_to_function =
 #define GANGSCHED_HOOK(hook, expected) \
   GANGSCHED_CONTRACT(hook, names_##hook<P>, calls_##hook<P>, hook##_plugin<P>, expected)
 
-// An optional hook or value under a wrong name would never be used, and nobody would notice. So likely misspellings are errors: only a
-// handful for each, because each check costs compile time for every plugin.
+// A misspelt optional hook or value would be ignored silently. So likely misspellings are errors: only a handful for each, because each
+// check costs compile time for every plugin.
 #define GANGSCHED_SLIP(meant, word)                                   \
   static_assert(                                                      \
       !requires { requires points_to_function<decltype(&P::word)>; }, \

@@ -4,7 +4,7 @@
 #include "gangsched/model/fwd.hpp"
 #include "gangsched/model/reads.hpp"
 
-/// What of the framework is named in headers that a host includes, and looked into elsewhere: views, and what hooks take and return.
+/// Types of the framework that hosts' headers name and do not define: views, and what hooks take and return.
 namespace gangsched::inline GANGSCHED_ABI {
 
 template <reads Reads>

@@ -13,8 +13,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A hook threw an exception: the attempt ends, and is a contract error of the cycle (`cycle::error`). No call of the library throws it;
-/// hooks that try things (post_filter, group_preempt) may see it pass through from another plugin's hook, and let it pass.
+/// Thrown when a hook threw an exception: the attempt ends with a contract error of the cycle (`cycle::error`). No call of the library
+/// throws it; hooks that run other hooks (post_filter, group_preempt) may see it, and must let it pass.
 class GANGSCHED_API hook_error : public std::exception {
  public:
   hook_error(std::string_view plugin, std::string_view what);
@@ -39,7 +39,7 @@ struct threw_text {
   }();
 };
 
-/// The answer of a hook that threw: an error, if its type can be one; a hint is `queue`, as the change may help; else throws hook_error.
+/// The result for a hook that threw: an error, if the type can be one; for a hint `queue`, as the change may help; else throws hook_error.
 template <class P, class Said>
 Said say_for(const char* what) {
   if constexpr (std::is_same_v<Said, status>)
@@ -54,7 +54,7 @@ Said say_for(const char* what) {
     throw hook_error{std::string_view{P::name}, what};
 }
 
-/// Calls a hook of P and turns its exceptions into answers. std::bad_alloc is not the hook's answer: it passes through, as hook_error does.
+/// Calls a hook of P and turns its exceptions into results. std::bad_alloc and hook_error pass through.
 template <class P, class Hook>
 auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
   using said = std::invoke_result_t<Hook&>;

@@ -19,28 +19,28 @@ inline constexpr std::int64_t max_node_score = 100;
 
 // --- queue
 
-/// What orders the queue: a pod, or a group as one.
+/// An entity as queue_sort sees it: a pod, or a group that is queued as one.
 struct queued {
   pod_id pod{};      ///< the pod, or a group's first pending member
-  group_id group{};  ///< set if a group stands in the queue as one
+  group_id group{};  ///< set if the entity is a group
   std::int32_t priority = 0;
   instant since{};  ///< when it entered the queue, or failed last; of a group when it entered, unless wake_rule::hints
   instant entered{};          ///< when it entered the queue
   std::uint64_t arrival = 0;  ///< order of add_pod: the last tie-breaker
   instant start_by =
-      instant::max();  ///< for its deadline or its longest wait (docs/deadlines.md); the last instant: it has neither
+      instant::max();  ///< latest start by its deadline or longest wait (docs/deadlines.md); max(): it has neither
 };
 
-/// Lower first: by band, then by order, then by arrival. O(1) per pod when few bands are in use.
+/// Lower goes first: by band, then by order, then by arrival. O(1) per pod when few bands are in use.
 struct sort_key {
   std::int64_t band = 0;
   std::int64_t order = 0;
 };
 
-/// The first of a queue, where a plugin orders several.
+/// The first entity of a queue, for queue_order plugins.
 struct queue_head : queued {
-  std::int64_t queue = 0;  ///< as queue_of said
-  instant now{};           ///< what the host said the time is
+  std::int64_t queue = 0;  ///< the result of queue_of
+  instant now{};           ///< the time that the host passed
 };
 
 /// Whether a change can turn a rejection into success.
@@ -49,31 +49,31 @@ enum class hint : std::uint8_t { skip, queue };
 /// A committed change that a rejected pod may wait for.
 struct event {
   change_kind kind;
-  reads facets;                   ///< what of `node` it touched
-  std::optional<node_info> node;  ///< as it is now; absent if it is gone, or the change is about no node
+  reads facets;                   ///< what of `node` changed
+  std::optional<node_info> node;  ///< its present state; absent if it is gone, or the change is not about a node
   std::optional<pod_info> pod;    ///< the pod that changed, or whose column word changed, if it still exists
-  events what = events::nothing;  ///< under wake_rule::hints one event, else all that the change may be
-  /// Under wake_rule::hints the object before and after; null if it was not there, is gone, or is of the other kind.
+  events what = events::nothing;  ///< one event under wake_rule::hints, else all that the change may be
+  /// Under wake_rule::hints the object before and after the change; null if it did not exist then, or is of the other kind.
   const past_node* old_node = nullptr;
   const past_node* new_node = nullptr;
   const past_pod* old_pod = nullptr;
   const past_pod* new_pod = nullptr;
-  bool own = false;  ///< it is the waiting pod itself that changed
-  // Of column_changed: whose word changed, if not that of `pod` or `node`.
+  bool own = false;  ///< the waiting pod itself changed
+  // Of column_changed: the object whose word changed, if it is not `pod` or `node`.
   group_id group{};
   scope_row_id scope_row{};
-  queue_id queue{};  ///< of queue_changed: whose; a default id if flavors changed
+  queue_id queue{};  ///< of queue_changed: the queue that changed; a default id if flavors changed
 };
 
 // --- scores
 
-/// One value that a plugin's score takes over the candidates of a cycle, and how many candidates have it. Hooks see them ascending.
+/// One raw score, or key, and how many candidates of the cycle have it. Hooks get them in ascending order.
 struct scored_group {
   std::int64_t score;  ///< in: the raw score; out: normalised, in [0, 100]
   std::uint32_t population;
 };
 
-/// One key of a keyed hook, and how many nodes that no other filter rejected have it. Hooks see them ascending.
+/// One key of a keyed filter, and how many nodes that no other filter rejected have it. Hooks get them in ascending order.
 struct filtered_group {
   std::int64_t key;
   std::uint32_t population;
@@ -82,7 +82,7 @@ struct filtered_group {
 
 // --- pre-filter
 
-/// Lets a pre-filter name the only nodes that can do. Several plugins' sets are intersected.
+/// Lets a pre_filter hook restrict the pod to some nodes. The sets of several plugins are intersected.
 class node_names {
  public:
   /// Only these nodes (by name symbol) can be feasible; names that no node has are allowed.
@@ -116,14 +116,14 @@ class reservation {
   model::viewed_tables* state_;
 };
 
-/// A reservation while it is made: what reserve hooks get. Only they may note something, because only what is noted before the attempt is
-/// settled is taken back together with the reservation.
+/// A reservation while it is made, for reserve hooks. Only they may add to columns, because only what is added before the attempt is
+/// settled is undone together with the reservation.
 class new_reservation : public reservation {
  public:
   using reservation::reservation;
 
-  /// Adds to a column: of this node or another, of the pod's group or another, or of a scope, whose row is made on first sight. Nothing if
-  /// there is no such object. Sums are modulo 2^64. Taken back by itself, exactly once, when the trial is discarded, the placement is
+  /// Adds to a column: of this node or another, of the pod's group or another, or of a scope, whose row is created on first use. No effect
+  /// if the object does not exist. Sums are modulo 2^64. Undone automatically, exactly once, when the trial is discarded, the placement is
   /// released, or the pod is gone. O(what was added for the pod).
   void add(node_column column, std::int64_t amount) const { add(column, node.id(), amount); }
   void add(node_column column, node_id where, std::int64_t amount) const {
@@ -144,36 +144,36 @@ class new_reservation : public reservation {
   GANGSCHED_API void note(std::uint32_t column, row_t row, std::uint32_t generation, std::int64_t amount) const;
 };
 
-/// What permit says, and how long a wait may last (at most 15 minutes, as in kube-scheduler).
+/// The result of permit, and how long a wait may last (at most 15 minutes, as in kube-scheduler).
 struct permit_verdict {
   status verdict = {};
   instant timeout = std::chrono::minutes{5};
 };
 
-/// The pods that wait, for permit hooks to look at and let go.
+/// The waiting pods, for permit hooks to read and to allow.
 class permit_room {
  public:
   virtual ~permit_room() = default;
-  /// Pods that wait for this plugin, in order of their reservation; valid until it is asked again.
+  /// Pods that wait for this plugin, in order of their reservation; valid until the next call.
   [[nodiscard]] virtual std::span<const pod_id> waiting() const = 0;
-  /// The plugin has nothing against @p pod any more.
+  /// The plugin allows @p pod.
   virtual void allow(pod_id pod) = 0;
   [[nodiscard]] virtual pod_info info(pod_id pod) const = 0;
 };
 
 /// Makes columns for one plugin when the scheduler is made (`void attach(column_maker&)`, optional). They live as long as the cluster. A
-/// named column can be found by other plugins, the host and later schedulers; an unnamed one is the plugin's alone.
+/// named column can be found by other plugins, the host and later schedulers; an unnamed one belongs to the plugin alone.
 class column_maker {
  public:
   explicit column_maker(model::viewed_tables& state) noexcept : state_(&state) {}
 
-  // What reserve hooks count up (`new_reservation::add`). O(rows).
+  // Columns that reserve hooks add to (`new_reservation::add`). O(rows).
   node_column make_node_column(std::string_view name = {}) { return {of_nodes(name, false)}; }
   group_column make_group_column(std::string_view name = {}) { return {of_groups(name, false)}; }
   scope_column make_scope_column(std::string_view scope, std::string_view name = {}) {
     return {of_scope(scope, name, false)};
   }
-  // What the host sets (`cluster::set_column`), by a name that is not empty.
+  // Columns that the host sets (`cluster::set_column`). @pre the name is not empty
   by_host<node_column> node_column_by_host(std::string_view name) { return {of_nodes(name, true)}; }
   by_host<group_column> group_column_by_host(std::string_view name) { return {of_groups(name, true)}; }
   by_host<pod_column> pod_column_by_host(std::string_view name) { return {of_pods(name)}; }
@@ -183,7 +183,7 @@ class column_maker {
   /// Spread constraints for pods without any; the number of the set in `pod_counters::default_spread`.
   GANGSCHED_API std::uint32_t add_default_spread(const spread_defaults& set);
 
-  /// Of all columns that the plugin asked for.
+  /// The facets of all columns that the plugin asked for.
   [[nodiscard]] reads facets() const noexcept { return all_; }
 
  private:
@@ -206,45 +206,44 @@ class trial {
  public:
   virtual ~trial() = default;
   [[nodiscard]] virtual cluster_view cluster() const = 0;
-  /// What the host said the time is.
+  /// The time that the host passed.
   [[nodiscard]] virtual instant now() const = 0;
   /// The filters' verdict on @p node in the trial, both with the pods that are nominated to it and without them
   /// (RunFilterPluginsWithNominatedPods).
   [[nodiscard]] virtual status filter(pod_id pod, node_id node) = 0;
-  /// Whether users are told why making room does not help (`victim_plan::words`): `scheduler_options::count_reasons`.
+  /// Whether the reasons why preemption does not help are wanted (`victim_plan::words`): `scheduler_options::count_reasons`.
   [[nodiscard]] virtual bool counts_reasons() const = 0;
-  /// All reasons of the filter that rejects the pod on that node now, as users read them, sorted; nothing if no filter does. O(plugins).
+  /// All reasons of the filter that rejects the pod on that node now, as users read them, sorted; empty if no filter does. O(plugins).
   [[nodiscard]] virtual std::vector<std::string> reasons(pod_id pod, node_id node) = 0;
   /// Takes a running pod off its node, or puts it back. O(1), and O(pods removed) to put one back.
   virtual void remove(pod_id victim) = 0;
   virtual void restore(pod_id victim) = 0;
-  /// Takes away a member's node, whether it runs or not: `place` then looks for a node for it, as for waiting members.
+  /// Unassigns a member, running or not: `place` then looks for a node for it, as for waiting members.
   virtual void take_node(pod_id member) = 0;
-  /// Puts a pod without a node on one until it is taken back: takes devices, calls reserve hooks, asks no filters. False, and nothing is
-  /// done, if devices, a reserve hook or a sum refuses. For a pod that runs call take_node first.
+  /// Puts a pod without a node on one until `reset` or `take_back`: takes devices, calls reserve hooks, runs no filters. False, and nothing
+  /// is done, if devices, a reserve hook or a sum refuses. For a running pod call take_node first.
   [[nodiscard]] virtual bool put(pod_id pod, node_id node) = 0;
-  /// How many pods were put; and takes off the last ones until @p left remain.
+  /// The number of pods that are put; the second call takes off the last ones until @p left remain.
   [[nodiscard]] virtual std::size_t put_so_far() const = 0;
   virtual void take_back(std::size_t left) = 0;
-  /// Restores every pod that was removed, and takes back every pod that was put.
+  /// Restores every pod that was removed, and takes off every pod that was put.
   virtual void reset() = 0;
-  /// The placements that the group may be in, as its cycle would try them; none of a group of groups, whose parts have their own.
+  /// The placements that the group's cycle would try; none for a group of groups, whose parts have their own.
   [[nodiscard]] virtual std::vector<placement> placements(const group_view& group) = 0;
-  /// Runs the group's whole cycle as things stand, or in one placement only. Returns the verdict and, on success, where each member would
-  /// go, in order of placing. Leaves the trial as it was. If placing members one after another fails, all ways are searched: each search
-  /// within `scheduler_options::search_budget`, all together within eight of these. After `suppose` it is for as many members as that
-  /// named.
+  /// Runs the group's whole cycle as things stand, or in one placement only. Returns the verdict and, on success, the node of each member,
+  /// in order of placing. Leaves the trial unchanged. If placing members one after another fails, all ways are searched: each search within
+  /// `scheduler_options::search_budget`, all together within eight times that. After `suppose` it is for as many members as that named.
   [[nodiscard]] virtual status place(const group_view& group, std::vector<assignment>& placed,
                                      const placement* within = nullptr) = 0;
   /// Records where members would go, for `still_fits`. O(members · log members).
   virtual void suppose(std::span<const assignment> placed) = 0;
-  /// Whether the members still fit where `suppose` put them, one after another. @p moved: pods taken off or put back since they last did;
-  /// if the members' filters read only their own node, only those pods' nodes are asked. Leaves the trial as it was.
+  /// Whether the members still fit where `suppose` put them, one after another. @p moved: pods removed or restored since they last fit; if
+  /// the members' filters read only their own node, only the nodes of those pods are checked. Leaves the trial unchanged.
   [[nodiscard]] virtual bool still_fits(std::span<const pod_id> moved) = 0;
 
-  /// What the plugin remembers from cycle to cycle about nodes for pods of this class, made on first sight. @p changed: the rows to
-  /// look at again, ascending; some may have no node any more. Null if what the filters say depends on more than class, node and
-  /// pods nominated to the node: then nothing can be remembered. To be called before anybody is removed. One type per plugin.
+  /// What the plugin remembers from cycle to cycle about nodes for pods of this class; created on first use. @p changed: the rows to
+  /// evaluate again, ascending; some may have no node any more. Null if filter results depend on more than class, node and pods nominated
+  /// to the node: then nothing can be remembered. To be called before any pod is removed. One type per plugin.
   template <class Memory>
   [[nodiscard]] Memory* recall(pod_id pod, std::vector<row_t>& changed) {
     std::shared_ptr<void>* const found = kept(pod, changed);
@@ -262,14 +261,14 @@ struct victim_plan {
   node_id nominated = {};
   std::vector<pod_id> victims =
       {};  ///< a running pod is evicted; a pod that only waits for its nominated node loses the nomination
-  /// Of a group: where its members are to go once the victims are gone. Each is nominated to its node.
+  /// Of a group: the nodes of its members after the victims are gone. Each member is nominated to its node.
   std::vector<assignment> nominations = {};
-  /// Victims that are only to move, and where they find room again: the host is told by a `nominate` after the `evict`.
+  /// Victims that only move, and the nodes they fit on: the host gets a `nominate` after the `evict`.
   std::vector<assignment> moves = {};
   const char* reason = nullptr;  ///< of the evictions, if they need one; static storage
   /// Without success the pod loses its nomination, unless every plugin sets this.
   bool keep_nomination = false;
-  /// Without success, what users are told after why no node will do (`why_rejected::post_filter`); only where the trial counts reasons.
+  /// Without success: the message why no node will do (`why_rejected::post_filter`); only where the trial counts reasons.
   std::string words = {};
 };
 

@@ -9,15 +9,15 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/framework/point.hpp"
 
-/// What a profile is lowered to: per plugin a row of function pointers. One engine runs any table, however it was put together.
+/// What a profile is lowered to: for each plugin a row of function pointers. The engine runs any table, however it was made.
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct plugin_entry;  // plugin_entry.hpp
 class hook_range;
 
-/// A profile ready to run: its plugins, and per extension point their order (indices into `plugins`). A copy has plugins of its own,
-/// so that each can be attached to another cluster; a plugin that can be moved but not copied is shared by the copies, which then
-/// belong to one cluster.
+/// A profile ready to run: its plugins, and per extension point their order (indices into `plugins`). A copy has its own plugins, so that
+/// it can be attached to another cluster; a plugin that can be moved but not copied is shared by the copies, which then belong to one
+/// cluster.
 struct GANGSCHED_API kernel_table {
   kernel_table();
   kernel_table(const kernel_table& other);
@@ -36,7 +36,7 @@ struct GANGSCHED_API kernel_table {
   [[nodiscard]] hook_range hooks(point p) const noexcept;  // plugin_entry.hpp
 };
 
-/// Appends @p entry to a table: it takes part in its points after the plugins that are there already. Weight 0 becomes 1, as in kube.
+/// Appends @p entry to a table: at its points it runs after the plugins that are there already. Weight 0 becomes 1, as in kube-scheduler.
 GANGSCHED_API void add_plugin(kernel_table& table, plugin_entry entry);
 
 }  // namespace gangsched::inline GANGSCHED_ABI

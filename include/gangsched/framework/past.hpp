@@ -10,16 +10,16 @@
 #include "gangsched/framework/hooks.hpp"
 #include "gangsched/framework/views.hpp"
 
-/// Objects as they were when something happened: what hints compare. Apart from the hooks, because few name it.
+/// Past states of objects, which hints compare with. In a header of their own, because few hooks need them.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A node as it was at some time, whatever became of it.
+/// A node in a past state; the node itself may be changed or gone.
 class past_node {
  public:
   GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
   past_node(const model::viewed_tables& state, node_id id, model::node_record record)
       : state_(&state), id_(id), name_(state.names.text(record.name)), record_(std::move(record)) {}
-  /// The same node, seen in a copy of its cluster.
+  /// The same state, in a copy of its cluster.
   past_node(const past_node& was, const model::viewed_tables& state) : past_node(was) { state_ = &state; }
 
   [[nodiscard]] node_id id() const noexcept { return id_; }
@@ -51,7 +51,7 @@ class past_node {
   model::node_record record_;
 };
 
-/// A pod as it was at some time.
+/// A pod in a past state.
 class past_pod {
  public:
   GANGSCHED_API past_pod(const model::viewed_tables& state, row_t row);
@@ -64,7 +64,7 @@ class past_pod {
   [[nodiscard]] const std::shared_ptr<const pod_class>& shared_spec() const noexcept { return class_; }
   [[nodiscard]] const label_map& labels() const noexcept { return labels_; }
   [[nodiscard]] bool gated() const noexcept { return gated_; }
-  /// The volumes that are the pod's own; null if there are none.
+  /// The pod's own volumes; null if there are none. Valid as long as this object.
   [[nodiscard]] const pod_disks* disks() const noexcept { return disks_.get(); }
 
  private:
@@ -75,7 +75,7 @@ class past_pod {
   std::shared_ptr<const pod_disks> disks_;
 };
 
-/// The hint of plugins that go by a node's labels and the host's news of the pod's own volumes.
+/// The hint of plugins that depend on a node's labels and on the pod's own volumes.
 [[nodiscard]] inline hint hint_of_volumes(const event& e, const pod_info& pod) {
   if (e.new_node != nullptr) return hint::queue;
   return e.own && e.old_pod->spec().volumes != pod.spec().volumes ? hint::queue : hint::skip;

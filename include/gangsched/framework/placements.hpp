@@ -9,10 +9,10 @@
 
 #include "gangsched/framework/hooks.hpp"
 
-/// What group hooks take and return: how far a group's cycle has come, and the parts of the cluster that it may be placed in.
+/// What group hooks take and return: the progress of a group's cycle, and the sets of nodes that it may be placed in.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// How far the members of one role have come that the gang has a minimum for.
+/// The progress of one role that the gang has a minimum for.
 struct role_progress {
   std::string_view role;
   std::uint32_t min_count = 0;
@@ -20,7 +20,7 @@ struct role_progress {
   std::uint32_t remaining = 0;
 };
 
-/// How far a group's cycle has come. Of a composite group: the groups right below it.
+/// The progress of a group's cycle. Of a composite group: of the groups right below it.
 struct group_progress {
   std::uint32_t scheduled = 0;  ///< members placed: bound, assumed, or placed in this cycle
   std::uint32_t remaining = 0;  ///< members still to be tried in this cycle
@@ -38,7 +38,7 @@ struct placement {
   std::uint32_t tier = 0;  ///< placements of a higher tier are considered when no lower one is feasible
 };
 
-/// Where generate_placements hands its placements to: a reference to a callable, valid during the call.
+/// The receiver of generate_placements' results: a reference to a callable, valid during the call.
 class placement_sink {
  public:
   template <class F>
@@ -55,7 +55,7 @@ class placement_sink {
   void (*call_)(void*, placement);
 };
 
-/// Sums that the engine keeps of a placement's nodes, where it knows the placement well (values of a label).
+/// Sums over a placement's nodes, which the engine maintains for the values of a label.
 class placement_sums {
  public:
   virtual ~placement_sums() = default;
@@ -63,7 +63,7 @@ class placement_sums {
   [[nodiscard]] virtual std::int64_t used(resource_kind kind) const = 0;
 };
 
-/// A placement as it stands, for scores.
+/// A placement for score_placement hooks.
 class placement_view {
  public:
   /// All nodes, or @p rows.
@@ -82,7 +82,7 @@ class placement_view {
     if (all_) return cluster_view{*state_}.each_node(visit);
     for (const row_t row : rows_) visit(node_info{*state_, row});
   }
-  /// Sums over the placement's nodes, with what the group was given so far. O(1) for a label's value, else O(nodes).
+  /// Sums over the placement's nodes, the members placed so far included. O(1) for a label's value, else O(nodes).
   [[nodiscard]] std::int64_t allocatable(resource_kind kind) const {
     return sums_ != nullptr ? sums_->allocatable(kind)
                             : sum([&](const node_info& node) { return node.allocatable(kind); });
@@ -105,11 +105,11 @@ class placement_view {
   const placement_sums* sums_ = nullptr;
 };
 
-/// At most what a group would put into a placement.
+/// An upper bound of what a group would add to a placement.
 struct placement_demand {
   std::uint32_t scheduled = 0;  ///< members that have a node already
   std::uint32_t members = 0;    ///< more that could get one there
-  /// Those that wait for one, by class.
+  /// The waiting ones, by class.
   struct part {
     const pod_class* cls;
     std::uint32_t count;

@@ -10,7 +10,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// The part of a pod's class that @p Reads names. A cached hook that takes it instead of `pod_view`, and reads nothing of nodes that pods
-/// change, is asked once for all classes that are alike in it: such as pods with equal tolerations, whatever they request.
+/// change, is called once for all classes that are equal in it: such as pods with equal tolerations, whatever they request.
 template <pod_reads Reads>
 class pod_part {
  public:

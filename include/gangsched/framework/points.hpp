@@ -22,7 +22,7 @@
 /// are errors of their own.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Applies what is asked of every point to all of them.
+/// Applies the requirements of all points.
 template <class Indices>
 struct point_list;
 template <std::size_t... I>
@@ -30,7 +30,7 @@ struct point_list<std::index_sequence<I...>> {
   template <point At>
   using trait = extension_point<At>;
 
-  /// What all points together have in a plugin's row of the kernel table.
+  /// All points' parts of a plugin's row in the kernel table.
   struct kernels : trait<static_cast<point>(I)>::kernels... {};
 
   template <class P>

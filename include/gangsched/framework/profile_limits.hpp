@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// What a profile has more of than the engine counts: filters (a byte says which of them rejected a node), permit plugins (a bit says
-/// which of them holds a pod), or weights of scores (doubles add them up). Error: out_of_range. O(plugins).
+/// The limit of the engine that a profile exceeds: of filters (a byte says which of them rejected a node), of permit plugins (a bit says
+/// which of them holds a pod), or of the sum of score weights (doubles add them up). Error: out_of_range. O(plugins).
 [[nodiscard]] GANGSCHED_API std::optional<error> beyond_limits(const kernel_table& profile);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail

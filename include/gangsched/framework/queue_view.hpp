@@ -9,9 +9,9 @@
 /// Queues as hooks see them.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A queue. Counts include all queues below it and are as things stand: in a trial, with what the trial did. Amounts are those of
-/// node_view: cpu in milli, everything else in whole units. With a flavor they are about nodes of that flavor, without one about all nodes
-/// together. O(1), or O(flavors · resources) where the queue's quota is asked for.
+/// A queue. Counts include all queues below it and are current: in a trial, with the trial's changes. Amounts are those of node_view: cpu
+/// in milli, everything else in whole units. With a flavor they are about nodes of that flavor, without one about all nodes together. O(1),
+/// or O(flavors · resources) where the queue's quota is read.
 class queue_view {
  public:
   queue_view(const model::queue_table& queues, row_t row) noexcept : queues_(&queues), row_(row) {}
@@ -19,19 +19,19 @@ class queue_view {
   [[nodiscard]] queue_id id() const noexcept { return queues_->id_of(row_); }
   [[nodiscard]] std::string_view name() const noexcept { return spec().name; }
   [[nodiscard]] const queue_spec& spec() const noexcept { return record().spec; }
-  /// The queue was named, but nobody has added it yet; of its spec only the name counts. Pods in it, or below it, wait.
+  /// The queue was named, but not added yet; of its spec only the name counts. Pods in it, or below it, wait.
   [[nodiscard]] bool expected() const noexcept { return record().expected; }
   [[nodiscard]] std::optional<queue_view> parent() const noexcept {
     const row_t row = table().parent[row_];
     return row == no_row ? std::nullopt : std::optional{queue_view{*queues_, row}};
   }
-  /// How many queues are above it. O(depth).
+  /// The number of queues above it. O(depth).
   [[nodiscard]] std::uint32_t depth() const noexcept {
     std::uint32_t above = 0;
     for (row_t row = table().parent[row_]; row != no_row; row = table().parent[row]) ++above;
     return above;
   }
-  /// The top of its tree. O(depth).
+  /// The root of its tree. O(depth).
   [[nodiscard]] queue_view root() const noexcept {
     row_t row = row_;
     while (table().parent[row] != no_row) row = table().parent[row];
@@ -90,7 +90,7 @@ class queue_view {
       if (one.flavor == wanted) return &one;
     return nullptr;
   }
-  /// What its pods on nodes use; and what all its pods request, including those that wait.
+  /// What its pods on nodes use; the second call: what all its pods request, the waiting ones included.
   [[nodiscard]] std::int64_t used(resource_kind kind, flavor_id flavor = {}) const noexcept {
     if (!flavor) return table().used.at(row_, kind);
     const row_t its = queues_->flavors.find(flavor);

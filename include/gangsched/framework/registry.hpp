@@ -13,7 +13,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// A concept of its own: clang 16 mistakes the requirement inside a lambda.
+/// A concept of its own: clang 16 misreads the requirement inside a lambda.
 template <class P>
 concept takes_argument = requires(const argument& args) {
   { P::from(args) } -> std::same_as<result<P>>;
@@ -28,7 +28,7 @@ concept configurable = detail::takes_argument<P> || std::default_initializable<P
 /// Plugins by name, for profiles that are put together at run time. The host adds its own beside the library's.
 class GANGSCHED_API plugin_registry {
  public:
-  /// Makes the plugin from its arguments: `lower(mine{…}, weight)`. All plugins that it makes share what it captures.
+  /// Makes the plugin from its arguments: `lower(mine{…}, weight)`. All plugins that one factory makes share what it captures.
   using factory = std::function<result<plugin_entry>(const argument&)>;
 
   plugin_registry();
@@ -38,14 +38,14 @@ class GANGSCHED_API plugin_registry {
   plugin_registry& operator=(plugin_registry&& other) noexcept;
   ~plugin_registry();
 
-  /// The plugin is called @p name in profiles, whatever its type is called: a host registers an `extender` with each of its callbacks.
-  /// Error: duplicate.
+  /// Registers a plugin under @p name, whatever its type is called: a host registers an `extender` with each of its callbacks. Error:
+  /// duplicate.
   result<void> add(std::string name, factory how);
   /// Adds P under P::name. P is made by `static result<P> from(const argument&)`, or default-made if it takes no arguments.
   /// The body is in framework/profile.hpp: without it a program that calls this does not link.
   template <configurable P>
   result<void> add();
-  /// The plugin, ready for a table. Error: unknown name, or what the plugin says of its arguments.
+  /// The plugin, ready for a table. Error: unknown name, or the plugin's error about its arguments.
   [[nodiscard]] result<plugin_entry> make(std::string_view name, const argument& args) const;
   [[nodiscard]] std::vector<std::string> names() const;
 
@@ -65,10 +65,10 @@ class GANGSCHED_API runtime_profile {
   explicit runtime_profile(const plugin_registry& registry, std::string scheduler_name = "default-scheduler");
   explicit runtime_profile(const plugin_registry&& registry, std::string scheduler_name = "default-scheduler") = delete;
 
-  /// At the end of the running order, at every point it implements. Weight 0: the plugin's default.
+  /// Appends the plugin to the running order, at every point it implements. Weight 0: the plugin's default.
   runtime_profile& enable(std::string_view name, std::int64_t weight = 0, argument args = {});
   runtime_profile& disable(std::string_view name);
-  /// Takes the plugin out of one point.
+  /// Removes the plugin from one point.
   runtime_profile& disable(std::string_view name, point at);
 
   /// Error: unknown or duplicate plugin, bad arguments, negative weight, not exactly one queue sort, or what `scheduler::check` refuses.

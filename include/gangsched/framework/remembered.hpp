@@ -5,8 +5,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a plugin remembers between calls and can rebuild at any time. It is made when it is first asked for; a copy of the plugin begins
-/// without it. T may be incomplete where the plugin is declared, so that only the plugin's body needs its definition.
+/// A plugin's cache, which can be rebuilt at any time. It is made on first use; a copy of the plugin starts with an empty one. T may be
+/// incomplete where the plugin is declared, so that only the plugin's source file needs its definition.
 template <class T>
 class remembered {
  public:

@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// For each row of a node, the reasons that it was last rejected for; and for each list of reasons, how many rows have it. A list that no
+/// For each row of a node the reasons of its last rejection, and for each list of reasons the number of rows that have it. A list that no
 /// row has any more is dropped.
 class row_reasons {
  public:

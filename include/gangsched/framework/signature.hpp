@@ -6,7 +6,7 @@
 #include "gangsched/framework/point.hpp"
 #include "gangsched/framework/views.hpp"
 
-/// Reads what a hook wants from the types of its parameters.
+/// Derives what a hook reads from the types of its parameters.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 template <class T>
@@ -64,7 +64,7 @@ consteval bool is_data() {
     return false;
 }
 
-/// A pod, by class or by itself; optionally the plugin's data; optionally further, fixed parameters `Tail`.
+/// A pod, or its class; optionally the plugin's data; optionally further, fixed parameters `Tail`.
 template <class P, class Args, class... Tail>
 struct pod_parameters {
   static constexpr bool ok = false;
@@ -110,7 +110,7 @@ struct node_hook<P, Hook, R> {
       return reads::everything;
   }
   static constexpr reads facets = read();
-  /// Asked anew for every pod and every candidate, because it reads everything of the node, the pod itself, or data of the cycle.
+  /// Called anew for every pod and every candidate, because it reads everything of the node, the pod itself, or data of the cycle.
   static consteval bool is_opaque() {
     if constexpr (ok)
       return facets == reads::everything || pods::info || (pods::data && has_cycle_data<P>);
@@ -135,7 +135,7 @@ consteval pod_reads read_by_pre_hooks() {
     read = read | read_of_pod(static_cast<typename signature<decltype(&P::pre_score)>::args*>(nullptr));
   return read;
 }
-/// The parts of a pod's class that decide a cached hook's answer: what it reads, and what the hooks that fill its data read.
+/// The parts of a pod's class that decide a cached hook's result: what it reads, and what the hooks that fill its data read.
 template <class P, class Hook, class R>
 consteval pod_reads decided_by() {
   using hook = node_hook<P, Hook, R>;

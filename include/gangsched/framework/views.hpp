@@ -11,15 +11,15 @@
 #include "gangsched/model/own_column.hpp"
 #include "gangsched/model/viewed_tables.hpp"
 
-/// What hooks see. A view has only the accessors of what it says it reads; the engine takes a hook's word from its signature.
-/// A hook that looks into devices includes device_views.hpp too, one that looks into queues queue_view.hpp.
+/// What hooks see. A view has only the accessors of what it declares to read; the engine derives from a hook's signature what the hook
+/// reads. A hook that reads devices includes device_views.hpp too, one that reads queues queue_view.hpp.
 namespace gangsched::inline GANGSCHED_ABI {
 
 class flavor_view;
 struct priority_class_spec;
 
 namespace detail {
-// What views ask of tables that inline code does not read.
+// Views' access to tables that inline code does not read.
 [[nodiscard]] GANGSCHED_API std::int64_t own_word(const model::viewed_tables& tables, std::uint32_t column,
                                                   row_t row) noexcept;
 [[nodiscard]] GANGSCHED_API domain_id domain_of(const model::viewed_tables& tables, topology_id key,
@@ -42,16 +42,16 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A node, as far as @p Reads says. A hook that takes `node_view<reads::labels>` is asked again only when labels change; one that takes
-/// `node_info` (everything) is asked every time. `reads::claims` is about shared claims, not the node: for pods without shared claims it
-/// adds nothing, for pods with them a hook that reads it is asked every time.
+/// A node, restricted to what @p Reads names. A hook that takes `node_view<reads::labels>` is called again only when labels change; one
+/// that takes `node_info` (everything) is called every time. `reads::claims` is about shared claims, not the node: for pods without shared
+/// claims it adds nothing, for pods with them a hook that reads it is called every time.
 template <reads Reads>
 class node_view {
  public:
   static constexpr reads facets = Reads;
 
   constexpr node_view(const model::viewed_tables& state, row_t row) noexcept : state_(&state), row_(row) {}
-  /// A view that reads more serves where less is asked for.
+  /// A view that reads more converts to one that reads less.
   template <reads More>
     requires(covers(More, Reads) && More != Reads)
   constexpr node_view(const node_view<More>& other) noexcept : state_(other.state_), row_(other.row_) {}
@@ -136,7 +136,7 @@ class node_view {
     const auto kind = state_->kinds.find(name);
     return kind ? free(*kind) : 0;
   }
-  /// The number of resource kinds in the cluster. The node has those kinds below it of which `allocatable` is above 0.
+  /// The number of resource kinds in the cluster. The node has those kinds below it for which `allocatable` is above 0.
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
 
   [[nodiscard]] std::span<const host_port> ports() const {
@@ -153,23 +153,23 @@ class node_view {
     needs<reads::labels>();
     return detail::domain_of(*state_, key, row_);
   }
-  /// The node's flavor, for queues that have quota by flavor; a default id if it has none. Plans are made anew when flavors change.
+  /// The node's flavor, for queues with quota by flavor; a default id if it has none. Cached results are dropped when flavors change.
   [[nodiscard]] flavor_id flavor() const noexcept {
     needs<reads::labels>();
     return detail::flavor_of(*state_, row_);
   }
-  /// Its devices as they are now; false in a boolean context if the host told of none. O(1).
+  /// Its devices in their present state; false in a boolean context if the host reported none. O(1).
   [[nodiscard]] device_state devices() const noexcept;
-  /// Whether the host told of any. O(1).
+  /// Whether the host reported any. O(1).
   [[nodiscard]] bool has_devices() const noexcept {
     needs<reads::devices>();
     return state_->nodes.inventory[row_] != nullptr;
   }
-  /// What a pod of class @p cls asks of the node's devices; nothing if no request is about devices that the node has. O(requests).
+  /// The device requests of pods of class @p cls, for this node's devices; empty if none concerns devices of the node. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const;
-  /// `wants_of`, if it is one thing only and the node has devices and no kubelet that aligns anything; else nothing. O(requests).
+  /// `wants_of`, if it is a single request and the node has devices and no kubelet that aligns resources; else nothing. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const;
-  /// Whether the claims that pods of @p cls share let one more such pod onto the node.
+  /// Whether the shared claims of pods of @p cls allow one more such pod on the node.
   [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
     needs<reads::claims>();
     return detail::claims_allow(*state_, cls, row_);
@@ -186,14 +186,14 @@ class node_view {
 
   /// The text of a symbol.
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
-  /// A reason that is put together where it is said: a copy of @p text for a status, valid until the scheduler's next schedule_cycle,
-  /// permit or pop; what is kept for longer is copied. O(length · log such texts).
+  /// Makes a reason at run time: a copy of @p text for a status, valid until the scheduler's next schedule_cycle, permit or pop; the
+  /// library copies what it keeps for longer. O(length · log such texts).
   [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
 
  private:
   template <reads>
   friend class node_view;
-  /// The error message that a plugin's author sees if a hook asks for more than its view reads.
+  /// The compiler's error message if a hook reads more than its view declares.
   template <reads Facets>
   static constexpr void needs() noexcept {
     static_assert(covers(Reads, Facets),
@@ -213,12 +213,12 @@ class pod_view {
   constexpr pod_view(const model::viewed_tables& state, const pod_class& cls) noexcept : state_(&state), class_(&cls) {}
 
   [[nodiscard]] const pod_class& spec() const noexcept { return *class_; }
-  /// The Kubernetes release and rules that are followed; they never change.
+  /// The Kubernetes release and rules that are followed; constant for a cluster.
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
   [[nodiscard]] std::int32_t priority() const noexcept { return class_->priority; }
   [[nodiscard]] std::string_view ns() const { return text(class_->ns); }
   [[nodiscard]] std::span<const amount> requests() const noexcept { return class_->requests; }
-  /// What it requests of a resource: cpu in milli, everything else in whole units; 0 if nothing.
+  /// The request for a resource: cpu in milli, everything else in whole units; 0 if there is none.
   [[nodiscard]] std::int64_t request(resource_kind kind) const noexcept { return class_->request(kind); }
   [[nodiscard]] std::int64_t request(std::string_view name) const {
     const auto kind = state_->kinds.find(name);
@@ -231,7 +231,7 @@ class pod_view {
     return false;
   }
   [[nodiscard]] std::span<const host_port> ports() const noexcept { return class_->ports; }
-  /// The queue of its pods; a default id if none. What the queue holds is for hooks that see the cluster (`cluster_view::queue_of`).
+  /// The queue of its pods; a default id if none. Hooks that see the cluster can read the queue itself (`cluster_view::queue_of`).
   [[nodiscard]] queue_id in_queue() const noexcept { return class_->queue; }
   [[nodiscard]] std::string_view text(symbol name) const { return state_->names.text(name); }
   /// As `node_view::say`.
@@ -241,7 +241,7 @@ class pod_view {
   [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kinds.name(kind); }
   [[nodiscard]] symbol kind_symbol(resource_kind kind) const { return state_->kinds.symbols()[kind]; }
 
-  /// What one of the class's counters counts, and whether its topology is local. Neither changes while a plan is used.
+  /// What one of the class's counters counts, and whether its topology is local. Constant while a plan is used.
   [[nodiscard]] GANGSCHED_API const counter_spec& counter(counter_id id) const noexcept;
   [[nodiscard]] GANGSCHED_API bool local(topology_id key) const noexcept;
   /// The domain of a label's value, or no_domain.
@@ -258,7 +258,7 @@ class pod_view {
 class group_view;
 class cluster_view;
 
-/// One pod with everything of its own. A hook that takes it is asked anew for every pod.
+/// One pod with everything of its own. A hook that takes it is called anew for every pod.
 class pod_info : public pod_view {
  public:
   pod_info(const model::viewed_tables& state, row_t row) noexcept
@@ -276,15 +276,15 @@ class pod_info : public pod_view {
   [[nodiscard]] std::optional<instant> start_time() const { return record().start_time; }
   /// The latest start from which the pod still ends by its deadline; the last instant if it has none. O(depth of its group).
   [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
-  /// The priority class that it names, if any (`cluster_view::priority_class`).
+  /// Its priority class, if it names one (`cluster_view::priority_class`).
   [[nodiscard]] symbol priority_class() const { return record().details->priority_class; }
   [[nodiscard]] pod_state state() const noexcept { return state_->pods.state[row_]; }
   [[nodiscard]] bool terminating() const noexcept { return state_->pods.terminating[row_]; }
   /// Whether it terminates because a scheduler evicted it.
   [[nodiscard]] bool preempted() const noexcept { return state_->pods.preempted[row_]; }
-  /// The volumes that are the pod's own; null if there are none.
+  /// The pod's own volumes; null if there are none.
   [[nodiscard]] const pod_disks* disks() const noexcept { return record().details->disks.get(); }
-  /// A word that the host keeps for the pod. A hook that reads it of a pod on its node needs `reads::own` on that node.
+  /// The pod's word in a column of the host. A hook that reads it for a pod on its node needs `reads::own` on that node.
   [[nodiscard]] std::int64_t own(by_host<pod_column> column) const {
     return detail::own_word(*state_, column.index, row_);
   }
@@ -293,19 +293,19 @@ class pod_info : public pod_view {
   /// Order of add_pod among nodes, pods and groups.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->pods.arrival[row_]; }
   [[nodiscard]] std::optional<group_view> group() const;
-  /// The queue that it is in; it may be one that nobody has added yet.
+  /// The pod's queue; it may be one that was named but not added yet.
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue() const noexcept;
   /// The pod's devices on its node; null if it has none.
   [[nodiscard]] const device_claim* devices() const noexcept { return state_->pods.claim[row_]; }
-  /// Its role in its group; empty if it has none. And its rank (index) there, if it has one.
+  /// Its role in its group; empty if it has none. The second call: its rank (index) there, if it has one.
   [[nodiscard]] std::string_view role() const { return record().details->role; }
   [[nodiscard]] std::optional<std::int32_t> rank() const { return record().rank; }
-  /// Where it runs or is assumed.
+  /// The node that it runs on or is assumed on.
   [[nodiscard]] std::optional<node_info> node() const {
     const row_t row = state_->pods.node[row_];
     return row == no_row ? std::nullopt : std::optional{node_info{*state_, row}};
   }
-  /// The node that is meant for it once victims are gone.
+  /// The node that it is nominated to.
   [[nodiscard]] std::optional<node_info> nominated_node() const {
     const row_t row = state_->pods.nominated[row_];
     return row == no_row ? std::nullopt : std::optional{node_info{*state_, row}};
@@ -326,23 +326,23 @@ class group_view {
   [[nodiscard]] std::string_view name() const { return spec().name; }
   [[nodiscard]] const group_spec& spec() const { return state_->groups.record[row_]->spec; }
   [[nodiscard]] std::uint64_t cookie() const { return spec().cookie; }
-  /// Nobody has added it yet; of its spec only the name counts.
+  /// It was named, but not added yet; of its spec only the name counts.
   [[nodiscard]] bool expected() const noexcept { return state_->groups.record[row_]->expected; }
   [[nodiscard]] const gang* policy() const noexcept { return std::get_if<gang>(&spec().policy); }
   [[nodiscard]] bool is_gang() const noexcept { return policy() != nullptr; }
-  /// The gang's minimum; 1 for a basic group. Of members, or of groups right below a composite one.
+  /// The gang's minimum; 1 for a basic group. Of a composite group it counts groups right below it, else members.
   [[nodiscard]] std::uint32_t min_count() const { return state_->groups.min_count(row_); }
   [[nodiscard]] std::uint32_t members() const noexcept { return state_->groups.members[row_]; }
   /// Members with a node reserved; members that run; and members that have neither.
   [[nodiscard]] std::uint32_t assumed() const noexcept { return state_->groups.assumed[row_]; }
   [[nodiscard]] std::uint32_t bound() const noexcept { return state_->groups.bound[row_]; }
   [[nodiscard]] std::uint32_t pending() const noexcept { return members() - assumed() - bound(); }
-  /// Order of add_group among nodes, pods and groups; of one that is expected, of when it was named first.
+  /// Order of add_group among nodes, pods and groups; of an expected group, the order of its first mention.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return state_->groups.arrival[row_]; }
-  /// Whether its minimum had nodes once, and a member of it ran.
+  /// Whether its minimum once had nodes, and a member ran.
   [[nodiscard]] bool satisfied() const noexcept { return state_->groups.satisfied[row_]; }
-  /// The latest start from which all waiting pods of it, and of groups below it, still end by their deadlines; the last instant if they
-  /// have none. O(members).
+  /// The latest start from which all waiting pods of it, and of groups below it, still end by their deadlines; instant::max() if they have
+  /// none. O(members).
   [[nodiscard]] GANGSCHED_API instant latest_start() const noexcept;
   /// Calls visit(pod_info) for every member in order of arrival.
   template <class Visit>
@@ -371,7 +371,7 @@ class group_view {
     const row_t row = state_->groups.parent[row_];
     return row == no_row ? std::nullopt : std::optional{group_view{*state_, row}};
   }
-  /// The top of its tree. O(depth).
+  /// The root of its tree. O(depth).
   [[nodiscard]] group_view root() const { return {*state_, state_->groups.root(row_)}; }
   [[nodiscard]] std::optional<group_view> find(group_id other) const {
     const bool there = state_->groups.alive(other.row) && state_->groups.rows.generation(other.row) == other.generation;
@@ -387,7 +387,7 @@ class group_view {
   }
   /// As `node_view::say`.
   [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
-  /// The cluster it is in, and whose behaviour is followed there.
+  /// The group's cluster.
   [[nodiscard]] cluster_view cluster() const noexcept;
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return state_->semantics; }
 
@@ -416,7 +416,7 @@ class budget_view {
   explicit budget_view(const model::budget_record& of) noexcept : record_(&of) {}
 
   [[nodiscard]] GANGSCHED_API const pod_disruption_budget_spec& spec() const noexcept;
-  /// Whether it is about the pod (filterPodsWithPDBViolation): same namespace, a selector that is not empty, a pod with labels.
+  /// Whether it covers the pod (filterPodsWithPDBViolation): same namespace, a selector that is not empty, a pod with labels.
   [[nodiscard]] GANGSCHED_API bool covers(const pod_info& pod) const;
   /// Whether the budget lists the pod in disruptedPods: then its eviction is counted already.
   [[nodiscard]] GANGSCHED_API bool disrupts(const pod_info& pod) const;
@@ -433,9 +433,9 @@ class cluster_view {
   [[nodiscard]] GANGSCHED_API std::optional<std::int32_t> lowest_priority() const noexcept;
   /// The priority class of that name; null if there is none (any more). Valid until it is set again or removed. O(length).
   [[nodiscard]] GANGSCHED_API const priority_class_spec* priority_class(symbol name) const noexcept;
-  /// How many nodes there are.
+  /// The number of nodes.
   [[nodiscard]] std::uint32_t node_count() const noexcept { return state_->nodes.total[0]; }
-  /// The image's size and how many nodes have it; zeros if none has. O(1).
+  /// The image's size and how many nodes have it; zeros if none has it. O(1).
   [[nodiscard]] std::int64_t image_size(symbol name) const noexcept { return state_->nodes.images.size_bytes(name); }
   [[nodiscard]] std::uint32_t image_nodes(symbol name) const noexcept { return state_->nodes.images.nodes(name); }
   [[nodiscard]] std::uint32_t node_rows() const noexcept { return state_->nodes.rows.count(); }
@@ -491,7 +491,7 @@ class cluster_view {
   /// As `node_view::say`.
   [[nodiscard]] const char* say(std::string_view text) const noexcept { return detail::said(*state_, text); }
   [[nodiscard]] std::optional<resource_kind> find_kind(std::string_view name) const { return state_->kinds.find(name); }
-  /// The number of resource kinds: all kinds that something names are below it. A kind that nothing names any more has the name "".
+  /// The number of resource kinds: all kinds in use are below it. A kind that is no longer used has the name "".
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
   [[nodiscard]] std::string_view kind_name(resource_kind kind) const { return state_->kinds.name(kind); }
 
@@ -505,11 +505,11 @@ class cluster_view {
     }
   }
 
-  /// How many changes were committed so far, to compare with later; those of an open transaction do not count. O(1).
+  /// The number of changes committed so far, for comparison; those of an open transaction do not count. O(1).
   [[nodiscard]] GANGSCHED_API std::uint64_t changes() const noexcept;
   /// Whether an open transaction (a trial is one) has changed something. O(1).
   [[nodiscard]] GANGSCHED_API bool has_uncommitted() const noexcept;
-  /// Calls visit(const change&) for each committed change from number @p first on. False, without any call, if that one is not kept.
+  /// Calls visit(const change&) for each committed change from number @p first on. False, without any call, if that one is no longer kept.
   template <class Visit>
   bool each_change(std::uint64_t first, Visit&& visit) const {
     if (first < detail::first_change(*state_)) return false;
@@ -520,12 +520,12 @@ class cluster_view {
   [[nodiscard]] std::optional<group_view> group_at(row_t row) const {
     return state_->groups.alive(row) ? std::optional{group_view{*state_, row}} : std::nullopt;
   }
-  /// Calls visit(const change&) for what an open transaction (a trial is one) has done and not taken back. O(those).
+  /// Calls visit(const change&) for each change of an open transaction (a trial is one) that was not taken back. O(those).
   template <class Visit>
   void each_uncommitted(Visit&& visit) const {
     for (std::uint64_t i = changes(), end = standing().end; i < end; ++i) visit(detail::change_at(*state_, i));
   }
-  /// The end of the log of changes, with those of an open transaction. Equal values of one cluster mean the same state. O(1).
+  /// The end of the change log, with the changes of an open transaction. Equal values of one cluster mean the same state. O(1).
   struct log_standing {
     std::uint64_t end = 0, roll_backs = 0;
     friend bool operator==(const log_standing&, const log_standing&) = default;
@@ -535,10 +535,10 @@ class cluster_view {
   friend bool operator==(const cluster_view& a, const cluster_view& b) noexcept { return a.state_ == b.state_; }
   /// Whether there are queues, or have been. O(1).
   [[nodiscard]] GANGSCHED_API bool has_queues() const noexcept;
-  /// Calls visit(queue_view) for every queue, also those that are only expected: parents first, siblings by name.
+  /// Calls visit(queue_view) for every queue, expected ones included: parents first, siblings by name.
   template <class Visit>
   void each_queue(Visit&& visit) const;
-  /// The queue with this name, or this id, if there is one; and the queue of a class's pods.
+  /// The queue with this name, or this id, if there is one; the last call: the queue of a class's pods.
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> find_queue(std::string_view name) const;
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue(queue_id id) const noexcept;
   [[nodiscard]] GANGSCHED_API std::optional<queue_view> queue_of(const pod_view& pod) const noexcept;

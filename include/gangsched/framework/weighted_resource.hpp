@@ -10,16 +10,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whether nodes are better the less of a resource is used, or the more.
+/// Whether nodes score higher the less of a resource is used, or the more.
 enum class allocation_strategy : std::uint8_t { least_allocated, most_allocated };
 
-/// A resource that a score counts with, and how much.
+/// A resource that a score considers, and its weight.
 struct weighted_resource {
   std::string name;
   std::int64_t weight = 1;
 };
 
-/// Reads [{name, weight}], weights from 1 to @p most. As `argument_reader`'s calls: false, and the reader knows why.
+/// Reads [{name, weight}], weights from 1 to @p most. False: an error, which @p read keeps.
 [[nodiscard]] inline bool read_weighted_resources(argument_reader& read, const argument& value, const std::string& path,
                                                   std::int64_t most, std::vector<weighted_resource>& out) {
   return read.items(value, path, [&](const argument& item, const std::string& at) {
@@ -45,7 +45,7 @@ struct weighted_resource {
   });
 }
 
-/// Makes a plugin from the argument `scoringStrategy` alone: a strategy and resources; if it names none, P::defaults().
+/// Makes a plugin from the argument `scoringStrategy` alone: a strategy and resources; without resources, P::defaults().
 template <class P>
 [[nodiscard]] result<P> by_allocation_strategy(const argument& args) {
   allocation_strategy how = allocation_strategy::least_allocated;

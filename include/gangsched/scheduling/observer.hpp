@@ -94,7 +94,7 @@ struct GANGSCHED_API observed_step {
   std::span<const decision> decisions;  ///< that were made in this step
   std::string_view note = {};           ///< the host's message, of an answer that is an error
 
-  /// Whether a decision of this step evicts @p who: its nomination is then not an attempt, but the end of its old one. O(decisions).
+  /// Whether a decision of this step evicts @p who: a nominate of that pod then names the node of its replacement. O(decisions).
   [[nodiscard]] bool evicts(pod_id who) const noexcept;
 };
 

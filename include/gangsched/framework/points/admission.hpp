@@ -33,12 +33,12 @@ status admit(const P& plugin, const Who& who, const cluster_view& cluster, [[may
 }  // namespace detail
 
 /// `status admit(const pod_info&, const cluster_view&) const` for pods that are queued by themselves, `status admit(const group_view&,
-/// const cluster_view&) const` for groups that are queued as one (the root of a tree); one of them or both. Asked after the pop and before
-/// the attempt: anything but success ends the attempt there. Asked again at events that concern the plugin (`requeue`; without that hook
-/// all events): entities that would be admitted now are woken. A hook that takes `const pod_view&` is asked for one pod of a class only. A
-/// third parameter `instant` says when the entity would start: now, or when a node that backfill could reserve is expected to have room. An
-/// optional `std::string admission_words(const pod_info&, const cluster_view&) const` tells `explain` more: about a refusal, or what stands
-/// in the way of a pod that may try; empty if there is nothing to say.
+/// const cluster_view&) const` for groups that are queued as one (the root of a tree); one of them or both. Called after the pop and before
+/// the attempt: anything but success ends the attempt there. Called again at events that concern the plugin (`requeue`; without that hook
+/// all events): entities that would be admitted now are woken. A hook that takes `const pod_view&` is called for only one pod of a class. A
+/// third parameter `instant` is the time when the entity would start: now, or when a node that backfill could reserve is expected to have
+/// room. Optional: `std::string admission_words(const pod_info&, const cluster_view&) const` gives `explain` more text: about a rejection,
+/// or about what delays an admitted pod; empty if there is nothing to add.
 template <class P>
 concept admission_plugin = lists<P, point::admission> &&
                            (detail::admits<P, pod_info> || detail::admits<P, group_view>)&&(

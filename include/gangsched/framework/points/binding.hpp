@@ -18,8 +18,8 @@ consteval bool choose_devices_ok() {
 }
 }  // namespace detail
 
-/// `device_rules choose_devices(pod, [const data&,] node) const`, as a score takes them: once the node is chosen, which of its devices
-/// the pod gets. The first plugin that lists the point decides; without one, and where pods only might go, the default rules do.
+/// `device_rules choose_devices(pod, [const data&,] node) const`, with parameters as for a score: which of the chosen node's devices the
+/// pod gets. The first plugin that lists the point decides; without one, and where a node is only considered, the default rules do.
 template <class P>
 concept choose_devices_plugin = lists<P, point::choose_devices> && detail::choose_devices_ok<P>();
 
@@ -54,8 +54,8 @@ GANGSCHED_PROBE(unreserve)
 }  // namespace detail
 
 /// `status reserve(const new_reservation&)` after a node was chosen. `void unreserve(const reservation&) noexcept` takes it back: in
-/// reverse order, idempotent, possibly without reserve. Both also run inside a group's trial. When the host removed the pod or its node,
-/// unreserve is not called (there is nothing to look at); what was `add`ed to columns is taken back all the same.
+/// reverse order, idempotent, possibly without reserve. Both also run inside a group's trial. If the host removed the pod or its node,
+/// unreserve is not called (there is no object to pass); what was `add`ed to columns is undone all the same.
 template <class P>
 concept reserve_plugin = lists<P, point::reserve> && requires(P p, const new_reservation& fresh, const reservation& r) {
   { p.reserve(fresh) } -> std::same_as<status>;
@@ -126,8 +126,8 @@ namespace detail {
 GANGSCHED_PROBE(pre_bind)
 }  // namespace detail
 
-/// `status pre_bind(const reservation&, decision&)` before a bind decision is handed out: may fill in its annotation; a rejection
-/// takes the pod back.
+/// `status pre_bind(const reservation&, decision&)` before a bind decision is handed out: may fill in its annotation; after a rejection the
+/// pod returns to the queue.
 template <class P>
 concept pre_bind_plugin = lists<P, point::pre_bind> && requires(P p, const reservation& r, decision& d) {
   { p.pre_bind(r, d) } -> std::same_as<status>;
@@ -161,7 +161,7 @@ namespace detail {
 GANGSCHED_PROBE(bind)
 }  // namespace detail
 
-/// `status bind(const reservation&, decision&)`: success claims the decision, skip leaves it to the next.
+/// `status bind(const reservation&, decision&)`: success means that the plugin handles the bind, skip leaves it to the next plugin.
 template <class P>
 concept bind_plugin = lists<P, point::bind> && requires(P p, const reservation& r, decision& d) {
   { p.bind(r, d) } -> std::same_as<status>;

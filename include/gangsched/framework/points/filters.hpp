@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// Which nodes are feasible, and which pods have to go where none is.
+/// Which nodes are feasible, and which pods are preempted if none is.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- pre_filter
@@ -43,10 +43,10 @@ consteval bool increments_ok() {
 }
 }  // namespace detail
 
-/// `status pre_filter(const pod_view&, [data&,] [node_names&]) const`, once per pod class: fills `P::data` for the other hooks; skip
-/// turns the plugin's filter off for the class; a rejection is every node's; node_names narrows the nodes. A plugin with
-/// `P::cycle_data` instead runs once per cycle, `(const pod_info&, const cluster_view&, cycle_data&)`, may read everything, and may
-/// follow a trial by `status add_pod / remove_pod(const pod_info& pod, cycle_data&, const pod_info& other, const node_info&) const`.
+/// `status pre_filter(const pod_view&, [data&,] [node_names&]) const`, once per pod class: fills `P::data` for the other hooks; skip turns
+/// the plugin's filter off for the class; a rejection holds for every node; node_names restricts the nodes. A plugin with `P::cycle_data`
+/// instead runs once per cycle, `(const pod_info&, const cluster_view&, cycle_data&)`, may read everything, and may follow a trial by
+/// `status add_pod / remove_pod(const pod_info& pod, cycle_data&, const pod_info& other, const node_info&) const`.
 template <class P>
 concept pre_filter_plugin = lists<P, point::pre_filter> && detail::pre_filter_ok<P>() && detail::increments_ok<P>();
 
@@ -123,11 +123,11 @@ struct filter_kernel {
   gangsched::shape shape = shape::none;
   reads facets = reads::nothing;
   pod_reads decided_by = pod_reads::everything;  ///< of the pod's class, beside the node's facets
-  /// Asked every time: a filter that is opaque, or a keyed filter whose key reads everything.
+  /// Called every time: a filter that is opaque, or a keyed filter whose key reads everything.
   bool opaque = false;
   /// A keyed filter judges its groups for one pod: other pods of the class may get other verdicts.
   bool personal = false;
-  /// Sets verdicts[row] = mark for every row of @p rows whose verdict is 0 and that is rejected; false if one is an error.
+  /// Sets verdicts[row] = mark for every row of @p rows whose verdict is 0 and that is rejected; false if a verdict is an error.
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::uint8_t* verdicts,
                std::uint8_t mark) = nullptr;
   /// The same verdicts for a block; false: the hook cannot judge these amounts.
@@ -142,7 +142,7 @@ struct filter_kernel {
   bool (*idle)(const void* self, const hook_context&) = nullptr;
   /// Of a personal filter: whether other pods of this pod's class get the same verdicts nevertheless.
   bool (*by_class)(const void* self, const hook_context&) = nullptr;
-  /// Of a personal filter, for a member: whether the same member of groups that are alike gets the same verdicts.
+  /// Of a personal filter, for a member: whether the same member of equal groups gets the same verdicts.
   bool (*by_alike_groups)(const void* self, const hook_context&) = nullptr;
   std::int64_t (*capacity)(const void* self, const hook_context&, row_t row) = nullptr;
   std::vector<amount> (*least_free)(const void* self, const hook_context&) = nullptr;
@@ -198,23 +198,23 @@ consteval bool personal() {
 }
 }  // namespace detail
 
-/// `status filter(pod, [const data&,] node) const` with pod_view and a node_view<…>: cached per class and node, asked again when
-/// what it reads changes. With pod_info, node_info or cycle_data: asked every time. Or keyed: `std::int64_t filter_key(pod, [data,]
-/// node_view<…>) const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>)
-/// const` judges each group at every pick, for the pod's class or, with pod_info, for the pod. success, unschedulable, unresolvable or
-/// error. One reason per status; a filter with more implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`.
-/// (`bool filter_by_class(pod_info) const` says whether other pods of that pod's class get the same verdict nevertheless: then they are not
-/// tried where it was rejected. `bool filter_by_alike_groups(pod_info, [cluster_view]) const` says it, of a member, for the same member of
-/// groups that differ only in name, cookie and age and have no pod on a node: then one of these groups is tried, if the plugin
-/// `ignores_group_identity`.)
-/// `bool filter_idle(pod_view, [data,] [cluster_view]) const` is for a filter whose pre-filter would skip only as things stand.
-/// `std::int64_t capacity(pod, [data,] node_view<…>) const` is for a verdict that changes as pods of the class come: how many the node
-/// takes at most, by what the filter reads. Without it any number counts as possible, and groups are tried in more places than need be.
-/// A filter that reads only allocatable and usage of a node can judge 64 at a time: `bool filter_block(pod_view, [const data&,]
-/// filtered_block&) const` finds the same verdicts by plain loops, or returns false, and the nodes are asked about one by one.
-/// `block_verdict filter_bound(pod_view, [const data&,] const amount_block&) const` says by the ranges of 64 that none is rejected, or all.
+/// `status filter(pod, [const data&,] node) const` with pod_view and a node_view<…>: cached per class and node, called again when what it
+/// reads changes. With pod_info, node_info or cycle_data: called every time. Or keyed: `std::int64_t filter_key(pod, [data,] node_view<…>)
+/// const` sorts nodes into few groups, `void finish_filter(pod, [data,] [const cluster_view&,] span<filtered_group>) const` judges each
+/// group at every pick, for the pod's class or, with pod_info, for the pod. Results: success, unschedulable, unresolvable or error. One
+/// reason per status; a filter with more implements `void filter_reasons(pod, [data,] node, std::vector<status>&) const`. Optional, for a
+/// filter that reads more than the class: `bool filter_by_class(pod_info) const` returns whether other pods of that pod's class get the
+/// same verdict nevertheless: they are then not tried after it was rejected. `bool filter_by_alike_groups(pod_info, [cluster_view]) const`
+/// returns the same of a member and the same member of groups that differ only in name, cookie and age and have no pod on a node: then one
+/// of these groups is tried, if the plugin `ignores_group_identity`. `bool filter_idle(pod_view, [data,] [cluster_view]) const` is for a
+/// filter whose pre-filter would skip only for now. `std::int64_t capacity(pod, [data,] node_view<…>) const` is for a verdict that changes
+/// as pods of the class are added: an upper bound of how many the node takes, by what the filter reads. Without it any number counts as
+/// possible, and groups are tried in more places.
+/// A filter that reads only allocatable and usage of a node can judge 64 nodes at a time: `bool filter_block(pod_view, [const data&,]
+/// filtered_block&) const` computes the same verdicts by plain loops, or returns false; then `filter` is called for each node.
+/// `block_verdict filter_bound(pod_view, [const data&,] const amount_block&) const` tells by their ranges if none, or all, are rejected.
 /// A filter that rejects every node with less free (`node_view::free`) than the pod needs can have `std::vector<amount>
-/// least_free(pod_view, [const data&]) const`: by it rejected pods are found when a node gets room; without it all are asked.
+/// least_free(pod_view, [const data&]) const`: rejected pods are then found by the room that a node gets; without it all are checked.
 template <class P>
 concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
 
@@ -451,8 +451,8 @@ namespace detail {
 GANGSCHED_PROBE(post_filter)
 }  // namespace detail
 
-/// `victim_plan post_filter(trial&, const pod_info&) const` when no node fits: who would have to go, found by trying. success with
-/// victims nominates the node and evicts them; unresolvable stops the later plugins.
+/// `victim_plan post_filter(trial&, const pod_info&) const` when no node fits: which pods to evict, found by trying. success with victims
+/// nominates the node and evicts them; unresolvable stops the later plugins.
 template <class P>
 concept post_filter_plugin = lists<P, point::post_filter> && requires(const P p, trial& t, const pod_info& pod) {
   { p.post_filter(t, pod) } -> std::same_as<victim_plan>;

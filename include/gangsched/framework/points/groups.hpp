@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// Hooks for groups that are placed as one, and for making room for them.
+/// Hooks for groups that are placed as one, and for preemption on their behalf.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- group_pre_filter
@@ -10,7 +10,7 @@ namespace detail {
 GANGSCHED_PROBE(group_pre_filter)
 }  // namespace detail
 
-/// `status group_pre_filter(const group_view&) const`, once per group cycle: rejects the whole group.
+/// `status group_pre_filter(const group_view&) const`, once per group cycle: may reject the whole group.
 template <class P>
 concept group_pre_filter_plugin = lists<P, point::group_pre_filter> && requires(const P p, const group_view& g) {
   { p.group_pre_filter(g) } -> std::same_as<status>;
@@ -44,9 +44,9 @@ namespace detail {
 GANGSCHED_PROBE(generate_placements)
 }  // namespace detail
 
-/// `status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const`: the subsets of nodes that the group
-/// may be placed in; skip if the plugin does not restrict it. Placements of several plugins are intersected pairwise, their tiers added.
-/// Without any: all nodes. Asked for every group of a tree; placements of a group lie within those of the group above it.
+/// `status generate_placements(const group_view&, const cluster_view&, const placement_sink&) const`: the sets of nodes that the group may
+/// be placed in; skip if the plugin does not restrict it. Placements of several plugins are intersected pairwise, their tiers added.
+/// Without any such plugin: all nodes. Called for every group of a tree; placements of a group lie within those of the group above it.
 template <class P>
 concept generate_placements_plugin =
     lists<P, point::generate_placements> &&
@@ -84,8 +84,8 @@ namespace detail {
 GANGSCHED_PROBE(placement_feasible)
 }  // namespace detail
 
-/// `status placement_feasible(const group_view&, const group_progress&) const`, before the first member and after each: success
-/// (enough), wait (go on), unschedulable (give up this placement), unresolvable (give up the group).
+/// `status placement_feasible(const group_view&, const group_progress&) const`, before the first member and after each: success (enough
+/// members), wait (go on), unschedulable (give up this placement), unresolvable (give up the group).
 template <class P>
 concept placement_feasible_plugin =
     lists<P, point::placement_feasible> && requires(const P p, const group_view& g, const group_progress& progress) {
@@ -122,9 +122,9 @@ GANGSCHED_PROBE(placement_bound)
 }  // namespace detail
 
 /// `std::int64_t score_placement(const group_view&, const placement_view&, std::span<const assignment>) const` in [0, 100] for each
-/// feasible placement, asked while the assignment stands. With `static constexpr bool relative_to_best = true` any number from 0 on: it
-/// counts as a percentage of the highest. Optional: `std::int64_t placement_bound(const placement_view&, const placement_demand&) const`,
-/// which no assignment scores above; placements that cannot win are then not tried. It is kept, so it may depend on nothing else.
+/// feasible placement, called while its members are placed. With `static constexpr bool relative_to_best = true` any number from 0 on, as
+/// a percentage of the highest. Optional: `std::int64_t placement_bound(const placement_view&, const placement_demand&) const`, which no
+/// assignment scores above; placements that cannot win are not tried. It is cached, so it may depend on its arguments only.
 template <class P>
 concept score_placement_plugin =
     lists<P, point::score_placement> &&

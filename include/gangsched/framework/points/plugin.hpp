@@ -17,23 +17,23 @@ std::shared_ptr<void> make_data() {
     return nullptr;
 }
 
-/// What a plugin is beside its points; like the trait of a point.
+/// What a plugin is beside its extension points; with the same members as the trait of a point.
 struct whole_plugin {
   struct kernels {
     std::string name;
     std::shared_ptr<void> self;
     std::shared_ptr<void> (*copy)(const void* self) = nullptr;  ///< null for a plugin that cannot be copied
-    point_set points;  ///< those it takes part in here: implemented and not disabled
+    point_set points;  ///< the points that it takes part in: implemented and not disabled
     std::int64_t weight = 1;
 
     void (*attach)(void* self, column_maker&) = nullptr;
     reads columns = reads::nothing;  ///< facets of the columns that attach asked for, and of queues
-    bool reads_queues = false;       ///< what it says depends on queues: it is asked again when they change
+    bool reads_queues = false;       ///< its results depend on queues: its hooks are called again when they change
     std::shared_ptr<void> (*make_data)() = nullptr;
     bool cycle_data = false;  ///< data belongs to one cycle, not to the class: reset before each
     void (*reset_data)(void* data) = nullptr;
     bool ignores_group_identity =
-        false;  ///< its group hooks say the same of groups that differ only in name, cookie and age
+        false;  ///< its group hooks give equal results for groups that differ only in name, cookie and age
   };
   template <class P>
   static consteval bool keeps_contract() {

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// Hooks that order the queue, keep pods out of it, and wake pods that wait.
+/// Hooks that order the queue, keep pods out of it, and wake waiting pods.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- queue_sort
@@ -60,7 +60,7 @@ GANGSCHED_PROBE(queue_before)
 
 /// Orders several queues; at most one such plugin in a scheduler. `std::int64_t queue_of(const pod_info&) const`, or a symbol: the pod's
 /// queue; a group is in that of its first pending member. `bool queue_before(const queue_head&, const queue_head&, const cluster_view&)
-/// const`, a strict weak order: whose head goes first as the cluster is now. Of equal heads, and within a queue, queue_sort decides.
+/// const`, a strict weak order: whose head is popped first, as the cluster is now. Of equal heads, and within a queue, queue_sort decides.
 template <class P>
 concept queue_order_plugin =
     lists<P, point::queue_order> &&
@@ -110,8 +110,8 @@ namespace detail {
 GANGSCHED_PROBE(pre_enqueue)
 }  // namespace detail
 
-/// `status pre_enqueue(const pod_info&) const`: anything but success keeps the pod (and the group it is queued with) out of the
-/// queue. Asked again whenever the pod, its group or a sibling changes.
+/// `status pre_enqueue(const pod_info&) const`: anything but success keeps the pod (and the group it is queued with) out of the queue.
+/// Called again whenever the pod, its group or a sibling changes.
 template <class P>
 concept pre_enqueue_plugin = lists<P, point::pre_enqueue> && requires(const P p, const pod_info& pod) {
   { p.pre_enqueue(pod) } -> std::same_as<status>;
@@ -145,10 +145,10 @@ namespace detail {
 GANGSCHED_PROBE(requeue)
 }  // namespace detail
 
-/// `hint requeue(const event&, const pod_view&) const`: whether a change can help a pod this plugin rejected; asked about the events
-/// in `static constexpr events wakes_on`, or, without that, about every one. A hook that takes the pod itself (`const pod_info&`)
-/// answers for pods, not for classes, and is asked under wake_rule::hints only. Without a hook the engine decides from what the
-/// filter reads: for a change of a node, whether the pod passes the filters there now.
+/// `hint requeue(const event&, const pod_view&) const`: whether a change can help a pod that this plugin rejected; called for the events in
+/// `static constexpr events wakes_on`, or, without that, for every event. A hook that takes the pod itself (`const pod_info&`) answers for
+/// pods, not for classes, and is called under wake_rule::hints only. Without a hook the engine decides by what the filter reads: for a
+/// change of a node, whether the pod now passes the filters there.
 template <class P>
 concept requeue_plugin = lists<P, point::requeue> && requires(const P p, const event& e, const pod_info& pod) {
   { p.requeue(e, pod) } -> std::same_as<hint>;
@@ -159,9 +159,9 @@ template <>
 struct extension_point<point::requeue> {
   struct kernels {
     hint (*requeue)(const void* self, const event&,
-                    const pod_view&) = nullptr;  ///< null if the hook asks for the pod itself
+                    const pod_view&) = nullptr;  ///< null if the hook takes the pod itself
     hint (*requeue_pod)(const void* self, const event&, const pod_info&) = nullptr;  ///< either kind
-    events wakes_on = events::anything;                                              ///< what it is asked about
+    events wakes_on = events::anything;                                              ///< events that it is called for
   };
   template <class P>
   static constexpr bool well_formed = requeue_plugin<P>;

@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/framework/extension_point.hpp"
 
-/// Which of the nodes that will do is the best.
+/// Which of the feasible nodes is the best.
 namespace gangsched::inline GANGSCHED_ABI {
 
 // --- pre_score
@@ -61,11 +61,11 @@ struct score_kernel {
   reads facets = reads::nothing;
   pod_reads decided_by = pod_reads::everything;  ///< of the pod's class, beside the node's facets
   bool opaque = false;
-  bool raw_is_key = false;  ///< `one` returns a key, which users are not shown
+  bool raw_is_key = false;  ///< `one` returns a key, which is not shown to users
   /// Adds weight × score to totals[row] for every row; false if a score is outside [0, 100].
   bool (*rows)(const void* self, const hook_context&, std::span<const row_t> rows, std::int64_t weight,
                std::int64_t* totals) = nullptr;
-  /// The same scores for a block, without the weight; false: the hook cannot rate these amounts.
+  /// The same scores for a block, without the weight; false: the hook cannot score these amounts.
   bool (*block)(const void* self, const hook_context&, scored_block& nodes) = nullptr;
   /// An upper bound of the scores of a block's nodes, by its ranges. Null: none is known.
   double (*bound)(const void* self, const hook_context&, const amount_block& nodes) = nullptr;
@@ -73,7 +73,7 @@ struct score_kernel {
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
   /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
   status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
-  /// What `finish` reads of any node, beside the groups and the pod's class. No value: it may read anything that changes.
+  /// What `finish` reads of any node, beside the groups and the pod's class. No value: it may read anything.
   std::optional<reads> finish_reads = {};
 };
 
@@ -127,13 +127,13 @@ consteval bool keyed_score_ok() {
 }
 }  // namespace detail
 
-/// `std::int64_t score(pod, [const data&,] node) const`, in [0, 100], higher is better, times the plugin's weight. With
-/// `void normalize_score(pod, [data,] span<scored_group>) const` raw scores may be any integer; it sees each raw value once, with
-/// how many candidates have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, where skip
-/// means that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads
-/// only allocatable and usage of a node can rate 64 at a time, as filters can judge: `bool score_block(pod, [const data&,] scored_block&)
-/// const`. Optional beside it: `double score_bound(pod, [const data&,] const amount_block&) const`, a bound by the ranges of 64 that none
-/// of them is rated above.
+/// `std::int64_t score(pod, [const data&,] node) const`, in [0, 100], higher is better, times the plugin's weight. With `void
+/// normalize_score(pod, [data,] span<scored_group>) const` raw scores may be any integer; it gets each raw value once, with the number of
+/// candidates that have it. Or keyed: `score_key` and `finish_score`, as for filters; finish_score may return a status, where skip means
+/// that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads only
+/// allocatable and usage of a node can score 64 nodes at a time, as filters can: `bool score_block(pod, [const data&,] scored_block&)
+/// const`. Optional beside it: `double score_bound(pod, [const data&,] const amount_block&) const`, an upper bound of their scores, from
+/// the ranges.
 template <class P>
 concept score_plugin =
     lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
