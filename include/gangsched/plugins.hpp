@@ -1,7 +1,7 @@
 #pragma once
 /// All plugins of the library, for profiles written as types: `profile{priority_sort{}, node_resources_fit{}, …}`. A program that uses few
 /// of them compiles faster with their own headers. A new plugin needs its include and its entry in `every_plugin` here: the registry and
-/// the tests go by that list.
+/// the tests iterate over that list.
 #include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/arrival_sort.hpp"
 #include "gangsched/plugins/capacity_scheduling.hpp"

@@ -5,8 +5,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Higher priority first, then the pod that was added first, however often it failed since: the QueueSort of Kubernetes' Coscheduling,
-/// whose time is that of the first attempt. With PrioritySort a pod that fails goes behind all that came meanwhile.
+/// Higher priority first, then the pod that was added first, however often it was rejected since: the QueueSort of Kubernetes'
+/// Coscheduling, which goes by the time of the first attempt. With PrioritySort a rejected pod goes behind all pods that came meanwhile.
 class arrival_sort {
  public:
   static constexpr std::string_view name = "ArrivalSort";

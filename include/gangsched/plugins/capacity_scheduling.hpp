@@ -11,18 +11,18 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' CapacityScheduling on the queues of the cluster (docs/queues/capacity-scheduling.md): who may run, and who goes for
-/// whom.
+/// scheduler-plugins' CapacityScheduling on the queues of the cluster (docs/queues/capacity-scheduling.md): which pods may run, and which
+/// pods are preempted for which.
 ///
-/// A queue without children is an elastic quota: `guaranteed` of all nodes together is its min, `limit` its max, which is none if it names
-/// nothing. Compared are cpu, memory and what Kubernetes has no field for; of more than 64 resources those come first that quotas name.
-/// Pods without a queue have no quota: nothing limits them, and they take from each other only. Queues that are not open, or not there,
-/// admit nobody.
+/// A queue without children is an elastic quota: `guaranteed` of all nodes together is its min, `limit` its max; no max if it names
+/// nothing. Compared are cpu, memory and resources that Kubernetes has no field for; of more than 64 resources those that quotas name come
+/// first. Pods without a queue have no quota: nothing limits them, and they preempt only each other. Queues that are closed or missing
+/// admit no pod.
 ///
-/// The filter refuses by max and by the sum of mins as things stand, in trials too; it counts nominated pods that go first. Victims of a
-/// pod are found node by node by `queues::capacity_scheduling::select_victims`, and nodes are compared as by DefaultPreemption, whose place
-/// in a profile it takes. Victims of a group are found by `find_group_victims`, under the same rules. What a quota uses is the cluster's
-/// own count: O(queues · resources) at each question.
+/// The filter rejects by max and by the sum of mins in the present state, in trials too; it counts nominated pods that go first. Victims of
+/// a pod are found node by node by `queues::capacity_scheduling::select_victims`, and nodes are compared as by DefaultPreemption, which it
+/// replaces in a profile. Victims of a group are found by `find_group_victims`, under the same rules. What a quota uses is the cluster's
+/// own count: O(queues · resources) per call.
 class capacity_scheduling_policy {
  public:
   static constexpr std::string_view name = "CapacityScheduling";
@@ -37,19 +37,19 @@ class capacity_scheduling_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Quotas count requests and priorities, which a class has.
+  /// Quotas count requests and priorities, which all pods of a class share.
   [[nodiscard]] bool filter_by_class(const pod_info&) const { return true; }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  // Its parts, each as things stand.
+  // The steps of post_filter, in the present state.
 
-  /// What the quotas say of a pod; `fits` without one.
+  /// The quotas' verdict on a pod; `fits` for a pod without a quota.
   [[nodiscard]] GANGSCHED_API queues::capacity_scheduling::quota_verdict check(const pod_info& pod,
                                                                                const cluster_view& cluster) const;
-  /// Finds the victims on one node. Leaves the trial as it was. Unschedulable if the node has no victims, or they do not suffice; error
-  /// where upstream has one (`victims_outcome::failed`).
+  /// Finds the victims on one node. Leaves the trial unchanged. Unschedulable if the node has no victims, or too few; error where upstream
+  /// has one (`victims_outcome::failed`).
   [[nodiscard]] GANGSCHED_API status dry_run(trial& attempt, const pod_info& pod, node_id node,
                                              node_candidate& out) const;
 
@@ -60,7 +60,7 @@ class capacity_scheduling_policy {
   class quotas_aside;
   [[nodiscard]] books& read(const cluster_view& cluster) const;
 
-  remembered<books> books_ = {};  ///< the quotas as the cluster was last
+  remembered<books> books_ = {};  ///< the quotas as of the last call
 };
 
 static_assert(admission_plugin<capacity_scheduling_policy> && filter_plugin<capacity_scheduling_policy>);

@@ -3,10 +3,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Refuses a pod for which it is too late (docs/deadlines.md): deadline − expected run time < start. Slurm's --deadline removes a job "if
-/// no ending is possible before this deadline"; here the pod waits, because its deadline may be put off.
+/// Rejects a pod that cannot end by its deadline (docs/deadlines.md): deadline − expected run time < start. Slurm's --deadline removes a
+/// job "if no ending is possible before this deadline"; here the pod waits, because its deadline may be moved.
 ///
-/// Of a group all pods that wait have to be in time: O(members).
+/// In a group all waiting pods have to be in time: O(members).
 class deadline_plugin {
  public:
   static constexpr std::string_view name = "Deadline";
@@ -19,7 +19,7 @@ class deadline_plugin {
   [[nodiscard]] status admit(const group_view& group, const cluster_view&, instant start) const {
     return in_time(group.latest_start(), start);
   }
-  /// Only a change of the pod itself can give it more time.
+  /// Only a change of the pod itself can help.
   [[nodiscard]] hint requeue(const event& e, const pod_info&) const { return e.own ? hint::queue : hint::skip; }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Which pods have to go so that a pod of higher priority fits on a node (kube's DefaultPreemption).
+/// Which pods to evict so that a pod of higher priority fits on a node (kube-scheduler's DefaultPreemption).
 ///
 /// Not for a pod that may not preempt, or whose nominated node still waits for a pod that was preempted. Per node that rejected the
 /// pod with unschedulable: take all pods of lower priority off; if it fits then, put back first those that a disruption budget has
@@ -22,9 +22,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Since 1.37 groups are respected (KEP-5710): a member's priority is that of its tree of groups; with a member of a group
 /// whose disruption is `all` the whole group goes, on whatever nodes, and counts when nodes are compared.
 ///
-/// Every node is looked at, as Kubernetes would with minCandidateNodesPercentage 100. What came out for a node is remembered for the
-/// pod's class while nothing changes there: a further preemptor costs O(nodes) comparisons and a trial per changed node, and per node with
-/// a member of a group that goes as a whole.
+/// Every node is examined, as in Kubernetes with minCandidateNodesPercentage 100. The result for a node is cached for the pod's class until
+/// something changes there: a further preemptor costs O(nodes) comparisons, a trial per changed node, and one per node with a member of a
+/// group that is evicted as a whole.
 class default_preemption {
  public:
   static constexpr std::string_view name = "DefaultPreemption";
@@ -34,31 +34,31 @@ class default_preemption {
   struct limit {
     std::int32_t percentage = 10;  ///< 0 to 100
     std::int32_t absolute = 100;   ///< 0 or more; not both 0
-    std::uint64_t seed = 0;        ///< of the node to begin with, which differs from pod to pod
+    std::uint64_t seed = 0;        ///< chooses the node to begin with, which differs from pod to pod
   };
-  /// The victims on one node, and who goes with them, most important first.
+  /// The victims on one node, with the pods that are evicted together with them, most important first.
   struct candidate {
     node_id node;
     std::vector<pod_id> victims;
-    std::int64_t violations = 0;  ///< victims, or whole groups, that some disruption budget has no room for
+    std::int64_t violations = 0;  ///< victims, or whole groups, whose eviction violates a disruption budget
   };
   /// Kubernetes' extender that supports preemption, as a callback of the host.
   struct extender {
-    /// May drop candidates, or say that fewer or others on the node have to go. False: it failed.
+    /// May drop candidates, and change the victims of a node. False: the call failed.
     std::function<bool(const pod_info&, const cluster_view&, std::vector<candidate>&)> preempt;
-    std::vector<std::string> managed_resources = {};  ///< it is asked about pods that request one; empty: about all
-    bool ignorable = false;  ///< when it fails, or leaves a candidate without victims, go on without it
+    std::vector<std::string> managed_resources = {};  ///< called for pods that request one of them; empty: for all pods
+    bool ignorable = false;  ///< when it fails, or leaves a candidate without victims, it is ignored
   };
   default_preemption() = default;
   /// @pre check(limited) finds nothing.
   explicit default_preemption(const limit& limited) : limit_(limited) { GANGSCHED_ASSERT(!check(limited)); }
-  /// The first number that is out of bounds.
+  /// The first value out of range, if any.
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const limit& limited);
-  /// Arguments: Kubernetes' DefaultPreemptionArgs. Without any there is no limit.
+  /// Arguments: Kubernetes' DefaultPreemptionArgs. Without them there is no limit.
   [[nodiscard]] GANGSCHED_API static result<default_preemption> from(const argument& args);
 
-  /// Extenders are asked one after another, each about what the ones before left. Nothing is remembered between pods then: O(nodes)
-  /// trials per preemptor.
+  /// Extenders are called one after another, each for the candidates that the ones before left. Nothing is cached between pods then:
+  /// O(nodes) trials per preemptor.
   default_preemption&& ask(extender one) && {
     extenders_.push_back(std::move(one));
     return std::move(*this);
@@ -66,11 +66,11 @@ class default_preemption {
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
 
-  // Its parts, each as things stand in the trial.
+  // The steps of post_filter, in the present state of the trial.
 
-  /// Whether the pod may preempt; if not, why.
+  /// Whether the pod may preempt; if not, the reason.
   [[nodiscard]] GANGSCHED_API static status eligible(trial& attempt, const pod_info& pod);
-  /// Finds the victims on a node that rejects the pod. Leaves the trial as it was. Unresolvable if there is nobody to take away.
+  /// Finds the victims on a node that rejects the pod. Leaves the trial unchanged. Unresolvable if no pod there may be evicted.
   [[nodiscard]] GANGSCHED_API static status dry_run(trial& attempt, const pod_info& pod, node_id node, candidate& out);
 
  private:

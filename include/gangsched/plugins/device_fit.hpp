@@ -7,16 +7,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The node's devices have what the pod asks of them: GPUs as a whole, shares, replicas and MIG instances, and other devices.
+/// The node's devices can serve the pod's requests: whole GPUs, shares, replicas and MIG instances, and other devices.
 ///
-/// Kubernetes' plugin of that name knows claims of devices; this one all that the model knows of them (docs/devices.md).
-/// Filter: `choose_devices` of devices/device_fit.hpp finds something for all requests at once. A pod that only requests resources by
-/// number ("nvidia.com/gpu: 2") also fits nodes whose devices the host did not tell of; one with requests for devices does not.
-/// A claim that pods share is looked for where no one has allocated it yet; from then on its node is the only one that will do, and until
-/// it has as many pods as it may (Kubernetes: 256).
-/// Where the host told of a node's NUMA cells the kubelet is asked, too: `numa_admit` of devices/numa_admit.hpp, with the CPUs, memory and
-/// devices that the pods there have. It says no in the kubelet's words.
-/// Choice: the closest GPUs for several, and a share goes where the least is left (or the most, or to the first with room).
+/// Kubernetes' plugin of that name handles device claims; this one handles all devices of the model (docs/devices.md).
+/// Filter: `choose_devices` of devices/device_fit.hpp finds devices for all requests at once. A pod that only requests resources by number
+/// ("nvidia.com/gpu: 2") also fits nodes whose devices the host did not report; one with requests for devices does not.
+/// A claim that pods share may be allocated on any node that fits; once allocated, only its node is feasible, until it has as many pods as
+/// it may (Kubernetes: 256).
+/// Where the host reported a node's NUMA cells, the kubelet's admission is checked, too: `numa_admit` of devices/numa_admit.hpp, with the
+/// CPUs, memory and devices of the pods there. Its reasons are the kubelet's.
+/// Choice: the closest GPUs for several; a share goes where the least is left (or the most, or to the first with room).
 class device_fit {
  public:
   static constexpr std::string_view name = "DynamicResources";

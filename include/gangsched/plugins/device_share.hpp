@@ -13,7 +13,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// koord-scheduler 1.7's DeviceShare (docs/devices.md): where GPUs are shared or whole, and which ones.
+/// koord-scheduler 1.7's DeviceShare (docs/devices.md): filters and scores nodes by shares of GPUs or whole ones, and chooses the GPUs.
 ///
 /// A GPU has 100 hundredths of koordinator.sh/gpu-core and of gpu-memory-ratio, and its bytes of gpu-memory. What names one of the latter
 /// two takes as much of the other, rounded down (⌊ratio·bytes/100⌋, and ⌊bytes/all·100⌋ in floating point); a whole GPU has all three.
@@ -73,7 +73,7 @@ class device_share {
   using amounts = std::array<std::int64_t, 3>;
   struct gpu_books {
     amounts each{};             ///< what a healthy GPU has
-    std::uint32_t healthy = 0;  ///< a bit for each, as below
+    std::uint32_t healthy = 0;  ///< a bit for each GPU, as in `in_use`
     std::uint32_t in_use = 0;   ///< of these
     std::array<amounts, max_node_gpus> used{};
   };

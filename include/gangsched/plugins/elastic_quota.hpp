@@ -18,18 +18,18 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Koordinator's ElasticQuota on the queues of the cluster (docs/queues/koordinator.md): who may run within the runtime quota, and who of
-/// the same quota goes for whom.
+/// Koordinator's ElasticQuota on the queues of the cluster (docs/queues/koordinator.md): which pods may run within the runtime quota, and
+/// which pods of the same quota are preempted.
 ///
-/// Every queue is a quota: `guaranteed` of all nodes together is its min, `limit` its max, `weights` its shared weight (if empty: as max),
-/// and with a lending limit of 0 of all that is guaranteed it does not lend. Compared are resources that some limit names, the first 64.
-/// Pods without a queue are the default quota's: nothing limits them, and what they use is not shared. Queues that are not open, or not
-/// there, admit nobody, nor do those below them.
+/// Every queue is a quota: `guaranteed` of all nodes together is its min, `limit` its max, `weights` its shared weight (if empty: as max);
+/// with a lending limit of 0 for everything guaranteed it does not lend. Compared are resources that some limit names, the first 64. Pods
+/// without a queue belong to the default quota: nothing limits them, and what they use is not shared. Queues that are closed or missing,
+/// and queues below them, admit no pod.
 ///
-/// The filter refuses by the runtime quota as things stand, in trials too. Victims are less important pods of the same quota that are
-/// preemptible, put back as far as the pod fits and its quota has room; nodes are compared as DefaultPreemption does, which it stands in a
-/// profile instead of. Requests and uses are the cluster's own counts: O(queues · resources + nodes) at each question, and O(pods) for pods
-/// that are not preemptible.
+/// The filter rejects by the runtime quota in the present state, in trials too. Victims are less important preemptible pods of the same
+/// quota, put back as long as the pod fits and its quota has room for it; nodes are compared as by DefaultPreemption, which it replaces in
+/// a profile. Requests and uses are the cluster's own counts: O(queues · resources + nodes) per call, and O(pods) for pods that are not
+/// preemptible.
 class elastic_quota_policy {
  public:
   static constexpr std::string_view name = "ElasticQuota";
@@ -54,23 +54,23 @@ class elastic_quota_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Where a preemptible pod may not run, no other pod of its class may.
+  /// If a preemptible pod may not run, no other pod of its class may.
   [[nodiscard]] bool filter_by_class(const pod_info& pod) const { return is_preemptible(pod); }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  /// What the quotas say of a pod as things stand; `fits` without one.
+  /// The quotas' verdict on a pod in the present state; `fits` for a pod without a quota.
   [[nodiscard]] GANGSCHED_API queues::koordinator::quota_verdict check(const pod_info& pod,
                                                                        const cluster_view& cluster) const;
-  /// The quotas as things stand, refreshed, numbered as `cluster_view::each_queue` goes. Valid until the next question.
+  /// The quotas in the present state, refreshed, numbered in the order of `cluster_view::each_queue`. Valid until the next call.
   [[nodiscard]] GANGSCHED_API const queues::koordinator::elastic_quotas& quotas(const cluster_view& cluster) const;
 
-  /// Overuse revocation, which upstream is off by default: returns the pods that have to go because their quota used more than its runtime
-  /// quota at each question for longer than the watch's delay; by quota, numbered as in `quotas`, most important first. They are
-  /// `queues::koordinator::pods_to_revoke` of the pods that run and belong to the quota itself; pods that leave already count as gone. The
-  /// host asks between cycles, every few seconds, and takes the pods off their nodes. If memory runs out, the watch is as it was. O(queues
-  /// · resources + nodes + pods).
+  /// Overuse revocation, which upstream is off by default: returns the pods to evict because their quota exceeded its runtime quota at each
+  /// call for longer than the watch's delay; by quota, numbered as in `quotas`, most important first. They are
+  /// `queues::koordinator::pods_to_revoke` of the running pods that belong to the quota itself; terminating pods already count as gone. The
+  /// host calls it between cycles, every few seconds, and evicts the pods. If memory runs out, the watch is unchanged. O(queues · resources
+  /// + nodes + pods).
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> to_revoke(const cluster& of, instant now, overuse_watch& watch) const;
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> to_revoke(const cluster_view& of, instant now,
                                                             overuse_watch& watch) const;
@@ -84,7 +84,7 @@ class elastic_quota_policy {
   [[nodiscard]] queues::koordinator::elastic_quotas with_non_preemptible(const cluster_view& cluster) const;
 
   options options_;
-  remembered<books> books_ = {};  ///< the quotas as the cluster was last
+  remembered<books> books_ = {};  ///< the quotas as of the last call
 };
 
 static_assert(admission_plugin<elastic_quota_policy> && filter_plugin<elastic_quota_policy>);

@@ -19,18 +19,18 @@ namespace gangsched::inline GANGSCHED_ABI {
 struct fair_share_books;
 struct fair_share_demand;
 
-/// The library's own policy on the queues of the cluster (docs/queues/fair-share.md): which pods may start, whose turn it is, and which
-/// pods have to go so that a queue gets what it is due.
+/// The library's own policy on the queues of the cluster (docs/queues/fair-share.md): which pods may start, in which order queues are
+/// served, and which pods are evicted so that a queue gets what it is due.
 ///
-/// Of a queue it reads quotas, weight, priority, state, preemption and reclaim rules, lends_running, minimum run times and max_running.
+/// It reads a queue's quotas, weight, priority, state, preemption and reclaim rules, lends_running, minimum run times and max_running.
 /// Shared are the resources that some quota names, of all nodes or of a flavor's; if none names any, all. Pods stand in queues without
-/// children. Pods without a queue are free of all of this: they go first, are no victims here, and for them others may make room
-/// (DefaultPreemption, GroupPreemption, later in the profile).
+/// children. Pods without a queue are not subject to the policy: they go first, are no victims here, and other plugins may make room for
+/// them (DefaultPreemption, GroupPreemption, later in the profile).
 ///
-/// Admission refuses pods over a limit that no victim could help with. The filter holds limits as things stand, by flavor of the node, in
-/// trials too. Victims are found like GroupPreemption's, and for a pod on the node where they cost least (broken budgets, priority, lost
-/// work, pods); `queues::fair_share::reclaim_plan` decides which may go, and in which order. What a queue is due is counted anew when
-/// requests, queues or nodes have changed: O(queues · resources), plus O(nodes) if more than pods came.
+/// Admission rejects pods over a limit that no victim could help with. The filter applies limits in the present state, by flavor of the
+/// node, in trials too. Victims are found like GroupPreemption's, and for a pod on the node where they cost least (broken budgets,
+/// priority, lost work, pods); `queues::fair_share::reclaim_plan` decides which may go, and in which order. What a queue is due is
+/// recomputed after changes of requests, queues or nodes: O(queues · resources), plus O(nodes) if more than pods were added.
 class fair_share_policy {
  public:
   static constexpr std::string_view name = "FairShare";
@@ -40,8 +40,8 @@ class fair_share_policy {
       implements<point::admission, point::filter, point::queue_order, point::post_filter, point::group_preempt>;
 
   struct options {
-    instant head_start = std::chrono::minutes{10};  ///< of waiting, for each step of a queue's priority; above 0
-    work_of_pod lost_work = {};                     ///< what would be lost with a running pod
+    instant head_start = std::chrono::minutes{10};  ///< waiting worth one step of a queue's priority; above 0
+    work_of_pod lost_work = {};                     ///< the work that evicting a running pod would lose
   };
   fair_share_policy() = default;
   /// @pre chosen.head_start > 0
@@ -52,7 +52,7 @@ class fair_share_policy {
   [[nodiscard]] GANGSCHED_API static result<fair_share_policy> from(const argument& args);
 
   [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
-  /// Asked about the least that the group needs.
+  /// Called for the least that the group needs.
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
 
   [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
@@ -61,12 +61,12 @@ class fair_share_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Of two pods that are alike the older one may be admitted where victims go that are newer than it.
+  /// Of two equal pods the older one may be admitted where it may evict victims that are newer than it.
   [[nodiscard]] bool filter_by_class(const pod_info& pod) const {
     const auto queue = pod.queue();
     return !pod.group() && (!queue || queue->spec().within_queue != queue_preemption::lower_or_newer_equal_priority);
   }
-  /// Nor where it counts how long the first of the queue has waited: one that is not tried does not stand before others.
+  /// Nor if it counts how long the head of the queue has waited: a pod that is not tried must not become the head.
   [[nodiscard]] GANGSCHED_API bool filter_by_alike_groups(const pod_info& pod, const cluster_view& cluster) const;
 
   /// The row of the pod's queue; −1 without one.
@@ -80,8 +80,8 @@ class fair_share_policy {
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  /// What quota says of the pod, or of the least that its group needs: which limit of which queue, how much is missing, who uses more than
-  /// it is due, and how much would have to end. Nothing if it may start. Flavors are not looked at.
+  /// The quota's verdict on the pod, or on the least that its group needs: which limit of which queue, how much is missing, which queues
+  /// use more than they are due, and how much would have to end. Empty if it may start. Flavors are ignored.
   [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
 
  private:
@@ -96,7 +96,7 @@ class fair_share_policy {
   [[nodiscard]] victim_plan make_room(trial& attempt, const pod_info& pod, rule& by, flavor_id flavor) const;
 
   options options_;
-  remembered<fair_share_books> books_ = {};  ///< what queues are due as the cluster was last
+  remembered<fair_share_books> books_ = {};  ///< what queues are due, as of the last call
 };
 
 static_assert(admission_plugin<fair_share_policy> && filter_plugin<fair_share_policy> &&

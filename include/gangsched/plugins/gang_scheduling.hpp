@@ -4,14 +4,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A gang starts with its minimum or not at all (KEP-4671).
+/// A gang starts with its minimum of members or not at all (KEP-4671).
 ///
-/// A gang enters the queue when it has as many members as it needs, including running ones; a tree when enough of the groups right
-/// below its root are ready in that sense; neither before the groups it starts after. In a group cycle 1.37's PlacementFeasible
-/// applies, also to minimums by role. In permit mode, as in 1.35 and 1.36, members that have a node wait until enough have one, then
-/// all are let go at once. Later members go at once, and a member that times out is taken back alone. The match policy says which
-/// members count (Koordinator's match-policy); those being deleted do not. A group that moves is not tried before all its members have
-/// left.
+/// A gang enters the queue when it has as many members as it needs, running ones included; a tree when enough of the groups right below its
+/// root are ready in that sense; neither before the groups that it starts after. In a group cycle 1.37's PlacementFeasible applies, also to
+/// minimums by role. In permit mode, as in 1.35 and 1.36, members with a node wait until enough have one, then all are allowed at once.
+/// Later members are allowed at once, and a member that times out returns to the queue alone. The match policy says which members count
+/// (Koordinator's match-policy); terminating ones do not. A group that moves is not tried before all its members have left their nodes.
 class gang_scheduling {
  public:
   static constexpr std::string_view name = "GangScheduling";
@@ -51,7 +50,7 @@ class gang_scheduling {
     }
     if (too_few()) return {status::wait("waiting for minCount pods from a gang to be scheduled"), policy->timeout};
     group->each_member([&](const pod_info& member) {
-      if (member.state() == pod_state::assumed) room.allow(member.id());  // of a pod that does not wait: nothing
+      if (member.state() == pod_state::assumed) room.allow(member.id());  // no effect on a pod that does not wait
     });
     return {};
   }
@@ -80,7 +79,7 @@ class gang_scheduling {
   static bool may_start(const group_view& group) {
     for (const group_dependency& one : group.spec().start_after) {
       const std::optional<group_view> other = group.find(one.on);
-      if (!other || other->spec().done) continue;  // gone is over
+      if (!other || other->spec().done) continue;  // a removed group counts as done
       if (one.until == dependency_state::done || !runs(*other)) return false;
     }
     const std::optional<group_view> parent = group.parent();

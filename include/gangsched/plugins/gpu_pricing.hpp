@@ -11,11 +11,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What `gpu_pricing` goes by. The host may change it between calls, and then says `scheduler::forget_cached`.
+/// What `gpu_pricing` scores by. The host may change it between calls, and then calls `scheduler::forget_cached`.
 struct gpu_price_book {
-  gpu_outlook outlook;  ///< of the pods that are expected, with stranding, and with more weight on the largest
+  gpu_outlook outlook;             ///< of the expected pods, with stranding, and with more weight on the largest
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
-  bid_values bids;  ///< what is left of a GPU is worth to shares: `bid_for_shares`; without them shares do not bid
+  bid_values bids;  ///< the value of a GPU's remainder for shares: `bid_for_shares`; without it shares do not bid
 
   /// From a list of pods that are like those to come, and the GPUs there are. @pre counts of 0 to 2³², as many lines at most as there are
   /// kinds of pods.

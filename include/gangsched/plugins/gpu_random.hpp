@@ -9,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Any GPU with room for a share, each as likely; nodes are left to the tie rule (FGD's Random: random_score.go). What is drawn
-/// depends on the seed and on what the node has in use, and on nothing else.
+/// Any GPU with room for a share, with equal probability; nodes are left to the tie rule (FGD's Random: random_score.go). The choice
+/// depends only on the seed and on what the node has in use.
 class gpu_random {
  public:
   static constexpr std::string_view name = "GpuRandom";

@@ -9,9 +9,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Heterogeneous GPUs: nodes, and placements of gangs, by what their type does for its price. ⌊100·v/v_max⌋ with v = throughput / price
-/// of the type, which the host measures for the kind of work that the profile is for; types it does not list 0. A gang is placed on one
-/// type, which those of its members that run have settled; unless mixing is allowed. For whom the types are is not its affair.
+/// Heterogeneous GPUs: scores nodes, and placements of gangs, by their type's throughput for its price. ⌊100·v/v_max⌋ with v = throughput /
+/// price, which the host measures for the kind of work of the profile; 0 for types that are not listed. A gang is placed on one type, that
+/// of its running members if there are any, unless mixing is allowed. Types are not shared out among users.
 class gpu_type_value {
  public:
   static constexpr std::string_view name = "GpuTypeValue";

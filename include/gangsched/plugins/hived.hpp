@@ -16,18 +16,17 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// HiveD's policy on the queues of the cluster (docs/queues/hived.md): a queue is a virtual cluster, which is due cells, and whoever is in
-/// it gets nodes exactly when he would in a cluster of these cells alone, as far as GPUs go.
+/// HiveD's policy on the queues of the cluster (docs/queues/hived.md): a queue is a virtual cluster with a guarantee of cells. As far as
+/// GPUs go, a pod of a queue gets nodes exactly when it would in a cluster of these cells alone.
 ///
-/// The cells are given as HiveD's configuration has them, or are made of the nodes and of what queues are guaranteed (`cells_of_nodes`).
-/// A pod's virtual cluster is the nearest queue on its way up that has cells. Pods of a gang that wait, with those that it needs first, are
-/// one group of HiveD's; so is a pod without a group. Their priority is that of their tree, at most 1000; below 0 they are opportunistic.
-/// Pods that want no GPUs, and pods in no queue, may go anywhere. What pods in no queue use, other pods may take like that of opportunistic
-/// ones.
-/// Admission says whether there are cells; the filter leaves each pod the nodes that its group was given; who has to go goes as a whole,
-/// and the group that it goes for is promised the cells. A cell that cannot be used for another reason (other filters) is looked past
-/// as long as every virtual cluster still gets its own. Decisions cost O(GPUs of the cells · log nodes), refusals of those who ask for
-/// the same O(log).
+/// The cells are given as in HiveD's configuration, or are made of the nodes and of the queues' guarantees (`cells_of_nodes`). A pod's
+/// virtual cluster is the nearest queue on its way up that has cells. The waiting pods of a gang, with those that it needs first, are one
+/// group in HiveD's sense; so is a pod without a group. Their priority is that of their tree, at most 1000; below 0 they are opportunistic.
+/// Pods that request no GPUs, and pods without a queue, may use any node. Pods without a queue can be preempted like opportunistic ones.
+/// Admission checks whether there are cells; the filter restricts each pod to the nodes that its group was given; a group is preempted as a
+/// whole, and the cells are reserved for the preemptor. A cell that cannot be used for another reason (other filters) is skipped as long as
+/// every virtual cluster still gets its own. Placing costs O(GPUs of the cells · log nodes), rejecting further groups with the same request
+/// O(log n).
 class hived_policy {
  public:
   static constexpr std::string_view name = "HiveD";
@@ -40,7 +39,7 @@ class hived_policy {
     std::string gpu = "nvidia.com/gpu";  ///< the resource that counts devices
     /// A guaranteed group in the way of a more important one of its virtual cluster becomes opportunistic first.
     bool lazy_preemption = false;
-    // Labels by which pods say which pinned cell of their virtual cluster they want, and which type of device.
+    // Labels with which pods name the pinned cell of their virtual cluster that they want, and the type of device.
     std::string pin_label = "hivedscheduler.microsoft.com/pinned-cell";
     std::string type_label = "hivedscheduler.microsoft.com/leaf-cell-type";
   };
@@ -55,7 +54,7 @@ class hived_policy {
 
   [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
-  /// Which cells are missing, and who of its virtual cluster has how many.
+  /// Which cells are missing, and which groups of the virtual cluster have how many.
   [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
 
   [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::name> node) const {
@@ -73,7 +72,7 @@ class hived_policy {
  private:
   struct memory;
   options options_;
-  remembered<memory> memory_ = {};  ///< made anew, cells may be bound otherwise
+  remembered<memory> memory_ = {};  ///< after it is made anew, cells may be bound differently
 };
 
 static_assert(admission_plugin<hived_policy> && filter_plugin<hived_policy>);

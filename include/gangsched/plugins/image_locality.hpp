@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// score = 100 · (sum clamped to [least, most] − least) / (most − least), least = 23 MiB, most = 1000 MiB per init container and
 /// container. The share of the nodes is a double, as in Kubernetes. Not skipped for pods without images: every node gets 0.
 ///
-/// Keyed by which images a node has: what a node that comes, goes or gets other images changes for all others is `finish_score`'s.
+/// Keyed by which images a node has: nodes that are added, removed or get other images change the scores of others in `finish_score` only.
 class image_locality {
  public:
   static constexpr std::string_view name = "ImageLocality";
@@ -61,7 +61,7 @@ class image_locality {
       const auto add = [&](const used_image& image) {
         const double share = static_cast<double>(cluster.image_nodes(image.name)) / nodes;
         const double part = static_cast<double>(cluster.image_size(image.name)) * share;
-        // Cut at the upper bound of the sum: the same result, and nothing overflows.
+        // Clamped to the upper bound of the sum: the same result, without overflow.
         sum += image.times * (part < static_cast<double>(most) ? static_cast<std::int64_t>(part) : most);
         if (sum > most) sum = most;
       };

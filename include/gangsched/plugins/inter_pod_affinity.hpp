@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Pods near, and far from, other pods (kube's InterPodAffinity). Terminating pods count.
+/// Places pods near, or away from, other pods (kube-scheduler's InterPodAffinity). Terminating pods count.
 /// Filter: the domains of all required affinity terms hold a pod that matches all of these terms (or no domain does and the pod
 /// matches them itself); no domain of an anti-affinity term holds a pod that matches it; no domain holds a pod whose required
 /// anti-affinity matches this one.
@@ -30,7 +30,7 @@ class inter_pod_affinity {
   /// Arguments: `hardPodAffinityWeight`, `ignorePreferredTermsOfExistingPods`.
   [[nodiscard]] GANGSCHED_API static result<inter_pod_affinity> from(const argument& args);
 
-  /// A counter, by the place of its topology among the domains of the key, or that it is local.
+  /// A counter, with the place of its topology among the domains of the key, or a mark that it is local.
   struct part {
     counter_id counter;
     topology_id topology;
@@ -43,25 +43,25 @@ class inter_pod_affinity {
     std::vector<topology_id> filter_domains, score_domains;
   };
 
-  /// Upstream's, with its gap: of several anti-affinity terms the pod that leaves has to match all.
+  /// As upstream, with its flaw: a pod that leaves must match all of several anti-affinity terms.
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
-  /// Upstream skips a pod without required terms while nobody's anti-affinity is against it, also for the rest of a cycle in which
-  /// nominated pods are thought there.
+  /// Upstream skips a pod without required terms while no pod's anti-affinity matches it, also for the rest of a cycle in which nominated
+  /// pods are assumed on nodes.
   [[nodiscard]] GANGSCHED_API bool filter_idle(const pod_view& pod, const data& d, const cluster_view& cluster) const;
   GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
 
   [[nodiscard]] GANGSCHED_API status pre_score(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t score_key(const pod_view& pod, const data& d, words node) const;
-  /// skip if no pod or term that matters is anywhere: the score is absent then, as upstream's.
+  /// skip if no pod or term is relevant: the score is then absent, as upstream.
   [[nodiscard]] GANGSCHED_API status finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
                                                   std::span<scored_group> groups) const;
 
  private:
   static constexpr std::size_t is_local = 0;                                      ///< domains have places from 1 on
-  static constexpr std::int64_t lacks_key = 1, alone = 2, minds = 4, minded = 8;  ///< what local keys say of a node
+  static constexpr std::int64_t lacks_key = 1, alone = 2, minds = 4, minded = 8;  ///< verdicts of local keys on a node
 
   [[nodiscard]] static part part_of(const pod_view& pod, counter_id counter, std::int64_t weight,
                                     std::vector<topology_id>& domains);

@@ -15,18 +15,18 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// KAI-Scheduler's policy on the queues of the cluster (docs/queues/kai.md): whose turn it is, what a queue may hold, and which jobs go or
-/// move so that another job fits.
+/// KAI-Scheduler's policy on the queues of the cluster (docs/queues/kai.md): in which order queues are served, what a queue may hold, and
+/// which jobs are evicted or moved so that another job fits.
 ///
 /// A job is a tree of groups, or a pod without a group; its pod sets are the groups of pods in it, with their minimums. It is preemptible
-/// below `non_preemptible_from`. Resources are cpu, memory and GPUs, with shares of them (`device_request::milli`) and MIG instances. Of a
-/// queue KAI reads guaranteed (deserved; `kai_snapshot::unbounded`: as much as there is), limit and weights of all nodes together,
-/// priority and minimum run times. Queues are as old as their rows. Fair shares are divided anew at each question.
+/// below `non_preemptible_from`. Resources are cpu, memory and GPUs, with shares of them (`device_request::milli`) and MIG instances. KAI
+/// reads a queue's guaranteed (deserved; `kai_snapshot::unbounded`: as much as there is), limit and weights of all nodes together, priority
+/// and minimum run times. Queues are as old as their rows. Fair shares are computed at each call.
 ///
 /// An admitted job keeps within the limits of its queue and those above, and if it is not preemptible, within what is deserved there. A job
-/// that finds no nodes tries, in this order: room that leaving pods free anyway; moving preemptible jobs closer together (`consolidate`);
-/// taking from queues above their fair share (`reclaim`); evicting lower priorities of its own queue (`preempt`). Victims are taken in
-/// reverse order of queues and jobs: surplus pods one by one, then whole jobs. Victims that find another place are moved there.
+/// that finds no nodes tries, in this order: room that terminating pods free anyway; moving preemptible jobs closer together
+/// (`consolidate`); evicting from queues above their fair share (`reclaim`); evicting lower priorities of its own queue (`preempt`).
+/// Victims are taken in reverse order of queues and jobs: surplus pods one by one, then whole jobs. Victims that fit elsewhere are moved.
 class kai_policy {
  public:
   static constexpr std::string_view name = "Kai";
@@ -34,28 +34,28 @@ class kai_policy {
   using points = implements<point::queue_sort, point::queue_order, point::admission, point::group_pre_filter,
                             point::post_filter, point::group_preempt>;
 
-  /// What a cycle may do, KAI's actions. Its stale gangs are `gang::stale_after`.
+  /// The actions of a cycle, as KAI names them. For its stale gangs see `gang::stale_after`.
   struct actions {
-    bool allocate = true;  ///< else no group gets a node that is free
+    bool allocate = true;  ///< false: no group is placed on free nodes
     bool consolidate = true;
     bool reclaim = true;
     bool preempt = true;
   };
   struct options {
     kai_policy::actions actions = {};
-    std::int32_t non_preemptible_from = 100;  ///< priority
+    std::int32_t non_preemptible_from = 100;  ///< jobs of this priority or a higher one are not preemptible
     double saturation_multiplier = 1;         ///< at least 1: `queues::kai::reclaim_plan`
-    std::int32_t most_moved_jobs = 16;        ///< that a consolidation looks at; −1: any number
-    bool reclaim_may_move = true;             ///< victims of a reclaim that find another place do not count as taken
-    instant default_preempt_min_runtime{};    ///< where no queue on the way up has one
+    std::int32_t most_moved_jobs = 16;        ///< jobs that a consolidation considers; −1: any number
+    bool reclaim_may_move = true;           ///< victims of a reclaim that find another place do not count as reclaimed
+    instant default_preempt_min_runtime{};  ///< for queues without one, also on the way up
     instant default_reclaim_min_runtime{};
     queues::kai::reclaim_protection protection = queues::kai::reclaim_protection::common_ancestor;
-    std::string gpu = "nvidia.com/gpu";  ///< the resource that counts them
+    std::string gpu = "nvidia.com/gpu";  ///< the resource that counts GPUs
   };
   kai_policy() = default;
   /// @pre check(chosen) finds nothing.
   explicit kai_policy(options chosen) : options_(std::move(chosen)) { GANGSCHED_ASSERT(!check(options_)); }
-  /// The first option that is out of bounds.
+  /// The first option out of range, if any.
   [[nodiscard]] static std::optional<error> check(const options& chosen) {
     const auto wrong = [](const char* option, const char* reason) {
       return error{errc::out_of_range, "Kai", option, reason};
@@ -110,9 +110,9 @@ class kai_policy {
                                                 const cluster_view& cluster) const;
   [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
-  /// Groups above a limit of their queue may still take the place of others in it.
+  /// Groups above a limit of their queue may still replace others in it.
   [[nodiscard]] GANGSCHED_API status group_pre_filter(const group_view& group) const;
-  /// O(pods · tasks · victims) filters at most: see the class.
+  /// O(pods · tasks · victims) filter calls at most: see the class.
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 

@@ -16,19 +16,19 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Kueue's policy on the queues of the cluster (docs/queues/kueue.md): which workload may start, on nodes of which flavors, and who has to
-/// go for it.
+/// Kueue's policy on the queues of the cluster (docs/queues/kueue.md): which workload may start, on nodes of which flavors, and which
+/// workloads are preempted for it.
 ///
-/// A workload is a tree of groups, or a pod without a group. It asks for all of its pods. If there is neither quota nor victims for them,
-/// it asks for fewer, down to the minimums of its gangs (partial admission). Once some of its pods run, others join one by one. Queues
-/// without children are Kueue's queues, the others its cohorts (`kueue_quotas`). Of a queue it reads quotas (guaranteed, limit, borrowing
-/// and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A resource of which no queue has quota
-/// is free. Pods without a queue are free of all of this and go first.
+/// A workload is a tree of groups, or a pod without a group. It requests quota for all of its pods. If there is neither quota nor victims
+/// for them, it requests it for fewer, down to the minimums of its gangs (partial admission). Once some of its pods run, others are
+/// admitted one by one. Queues without children are Kueue's queues, the others its cohorts (`kueue_quotas`). Kueue reads a queue's quotas
+/// (guaranteed, limit, borrowing and lending limits), weight, state, heads, flavors, within_queue, reclaim and reclaims_to_borrow. A
+/// resource without quota in any queue is not limited. Pods without a queue are not subject to the policy and go first.
 ///
-/// Admission refuses a workload that gets no flavors now or by preemption, and, in a queue with strict heads, one that is not the first
-/// that waits. The filter checks the flavor of the node: pods go only to nodes of flavors that are theirs as things stand, in trials
-/// too. Victims are Kueue's, whole workloads, if the workload finds nodes once they are gone; if not, they are looked for among those on
-/// fewer nodes. Where quota is there and nodes are not, other plugins may make room (DefaultPreemption, GroupPreemption, later in the
+/// Admission rejects a workload that gets no flavors now or by preemption, and, in a queue with strict heads, every workload but the first
+/// waiting one. The filter checks the flavor of the node: pods go only to nodes of flavors assigned to their workload in the present state,
+/// in trials too. Victims are chosen as by Kueue, whole workloads, if the workload finds nodes without them; if not, victims on fewer nodes
+/// are tried. Where there is quota but no room on nodes, other plugins may make room (DefaultPreemption, GroupPreemption, later in the
 /// profile).
 class kueue_policy {
  public:
@@ -39,9 +39,9 @@ class kueue_policy {
 
   struct options {
     queues::kueue::fair_sharing_options fair_sharing = {};
-    /// If false, a gang asks for its minimum, and for each pod above that separately.
+    /// If false, a gang requests quota for its minimum, and separately for each pod above that.
     bool partial_admission = true;
-    /// Queues in which namespaces that used less in the past go first (admission fair sharing), by what `kueue_local_usage` writes of them.
+    /// Queues in which namespaces that used less in the past go first (admission fair sharing), as `kueue_local_usage` records it.
     std::vector<std::string> by_local_usage = {};
   };
   kueue_policy() = default;
@@ -64,14 +64,14 @@ class kueue_policy {
     const bool by_usage = is_among(queue->name(), options_.by_local_usage);
     return std::int64_t{queue->row()} | (by_usage ? (std::int64_t{pod.spec().ns.value} + 1) << 32 : 0);
   }
-  /// Whose namespace used less, where that counts. Who borrows from nearer, is more important, came earlier; with fair sharing who borrows
-  /// nothing that it needs, then whose share is smaller: a queue's with its head, a cohort's as it is; of trees whose quota is used less.
+  /// First less past use of the namespace, where that counts; then nearer borrowing, importance, age; with fair sharing borrowing nothing
+  /// needed, then the smaller share (of a queue with its head, of a cohort as it is); between trees the lower use of quota.
   [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
                                                 const cluster_view& cluster) const;
 
   [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
-  /// What is missing of which resource in which flavor.
+  /// The missing amounts, by resource and flavor.
   [[nodiscard]] GANGSCHED_API std::string admission_words(const pod_info& pod, const cluster_view& cluster) const;
 
   [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
@@ -80,7 +80,7 @@ class kueue_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Of two alike the older one may be let in where others go that are newer than it.
+  /// Of two equal workloads the older one may be admitted where it may preempt victims that are newer than it.
   [[nodiscard]] bool filter_by_class(const pod_info& pod) const {
     const auto queue = pod.queue();
     return !pod.group() && (!queue || queue->spec().within_queue != queue_preemption::lower_or_newer_equal_priority);
@@ -98,7 +98,7 @@ class kueue_policy {
 
   options options_;
   by_host<scope_column> scores_ = {};
-  remembered<memory> memory_ = {};  ///< the quotas as the cluster was last
+  remembered<memory> memory_ = {};  ///< the quotas as of the last call
 };
 
 static_assert(queue_sort_plugin<kueue_policy> && queue_order_plugin<kueue_policy> && admission_plugin<kueue_policy>);

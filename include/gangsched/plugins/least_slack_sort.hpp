@@ -8,15 +8,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Higher priority first, then whoever has the least slack left, which is whoever has to start first (docs/deadlines.md):
-/// min(deadline − expected run time, entered + max_wait), with the plugin's own longest wait for whoever said neither. Of equals who was
-/// told of first. (A. K. Mok, Fundamental design problems of distributed systems for the hard real-time environment, 1983: least laxity.)
+/// Higher priority first, then the entity with the least slack, which is the one that has to start first (docs/deadlines.md): min(deadline
+/// − expected run time, entered + max_wait), with the plugin's own longest wait for entities that have neither. Ties go by arrival. (A. K.
+/// Mok, Fundamental design problems of distributed systems for the hard real-time environment, 1983: least laxity.)
 class least_slack_sort {
  public:
   static constexpr std::string_view name = "LeastSlackSort";
   using points = implements<point::queue_sort>;
 
-  /// @p longest: the longest wait of whoever said nothing; without it they go last.
+  /// @p longest: the longest wait of entities without a deadline or a longest wait; without it they go last.
   explicit least_slack_sort(instant longest = instant::max()) noexcept : longest_(longest) {}
   /// Argument: `maxWait: SECONDS`.
   [[nodiscard]] static result<least_slack_sort> from(const argument& args) {

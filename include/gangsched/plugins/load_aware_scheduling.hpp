@@ -10,12 +10,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Koordinator's LoadAwareScheduling: no pods for nodes that are really used beyond a threshold, and the least used first.
+/// Koordinator's LoadAwareScheduling: rejects nodes whose measured use is beyond a threshold, and prefers the least used ones.
 ///
-/// What a pod will use is estimated, for CPU and memory: q = max(limit, request) of the resource of its priority class (prod: cpu,
-/// memory; batch, mid: kubernetes.io/batch-cpu, …), times a factor in percent, rounded, at most the limit; of no q 250m and 200 MiB, 0
-/// for mid. Pods of free are thought to use nothing. Where pods may say so (`customized`) the factor, and for how long a pod settles down,
-/// are its own as far as it says them (`pod_spec::load`).
+/// The use of a pod is estimated, for CPU and memory: q = max(limit, request) of the resource of its priority class (prod: cpu, memory;
+/// batch, mid: kubernetes.io/batch-cpu, …), times a factor in percent, rounded, at most the limit; without a q 250m and 200 MiB, 0 for mid.
+/// Pods of class free are estimated at 0. If pods may override it (`customized`), the factor, and for how long a pod settles down, are the
+/// pod's own where it names them (`pod_spec::load`).
 ///
 /// What a node uses is what was measured there, or a percentile, with max(0, estimate − measured) of those pods that were not measured,
 /// that were scheduled after the measurement before, or that are still settling down: until a while after they were initialized, if that
@@ -55,12 +55,12 @@ class load_aware_scheduling {
     pair weights{1, 1};          ///< 0 to 100
     std::int64_t dominant_weight = 0;       ///< 0 to 100
     std::int64_t expiration_seconds = 180;  ///< 0: measurements do not get too old
-    bool filter_expired = true;             ///< the filter minds that; else it takes them as they are
+    bool filter_expired = true;  ///< the filter rejects nodes with expired measurements; else it takes them as they are
     bool allow_expired = false;
     bool score_prod = false;        ///< pods of production are scored by what those use
     bool prod_with_system = false;  ///< what is no pod's is used for production
     std::int64_t settling_after_scheduled = 0, settling_after_initialized = 0;  ///< seconds, 0: no time
-    bool customized = false;                                                    ///< pods may say how they are estimated
+    bool customized = false;  ///< pods may override how they are estimated
   };
 
   load_aware_scheduling() = default;
@@ -76,7 +76,7 @@ class load_aware_scheduling {
   /// O(pods on the node · containers), when something of that changed; so is the score.
   [[nodiscard]] GANGSCHED_API status filter(const pod_view& pod, room node) const;
   [[nodiscard]] GANGSCHED_API std::int64_t score(const pod_view& pod, room node) const;
-  /// Thousandths of a CPU and bytes that a pod is thought to use.
+  /// Thousandths of a CPU and bytes: the pod's estimated use.
   [[nodiscard]] GANGSCHED_API pair estimate(const pod_view& pod) const;
 
  private:
@@ -90,7 +90,7 @@ class load_aware_scheduling {
   [[nodiscard]] pair used(room node, by what, const percentile_columns& percentile, bool of_period) const;
   [[nodiscard]] pair there(room node) const;
   [[nodiscard]] bool expired(room node) const;
-  /// Which thresholds count for the pod, and for what is used; all 0: none.
+  /// Which thresholds apply to the pod, and to what is used; all 0: none.
   [[nodiscard]] pair thresholds(const pod_view& pod, room node, by& what, bool& own) const;
   [[nodiscard]] bool settling(const pod_info& pod, room node) const;
 

@@ -32,7 +32,7 @@ class load_variation_risk_balancing {
   /// The first number that is not what `options` says it may be. O(1).
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: scheduler-plugins' LoadVariationRiskBalancingArgs, `safeVarianceMargin`, `safeVarianceSensitivity`. `metricProvider` and
-  /// `watcherAddress` are passed over: the host feeds what is measured.
+  /// `watcherAddress` are ignored: the host supplies the measurements.
   [[nodiscard]] GANGSCHED_API static result<load_variation_risk_balancing> from(const argument& args);
 
   void attach(column_maker& columns) { used_.attach(columns); }

@@ -38,7 +38,7 @@ class low_risk_over_commitment {
   /// The first number that is not what `options` says it may be. O(1).
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: scheduler-plugins' LowRiskOverCommitmentArgs, `smoothingWindowSize`, `riskLimitWeights: {cpu, memory}`. `metricProvider`
-  /// and `watcherAddress` are passed over: the host feeds what is measured.
+  /// and `watcherAddress` are ignored: the host supplies the measurements.
   [[nodiscard]] GANGSCHED_API static result<low_risk_over_commitment> from(const argument& args);
 
   void attach(column_maker& columns) { used_.attach(columns); }

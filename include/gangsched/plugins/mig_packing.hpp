@@ -8,10 +8,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Where a MIG instance leaves the most for those to come: the least growth of what requests of all sizes could not use of the free slices
-/// (devices/mig.hpp), then the GPU that most pods share, which will be empty last. As baselines: the fullest GPU
-/// alone, or the first node. Of the worst candidate 0, of the best 100. Pods without a MIG profile are none of its business: for them it
-/// is as if it were not there. For those that have one it outweighs what the other scores of the default profile say. O(GPUs · starts).
+/// Places MIG instances so that the most is left for future ones: the least growth of the free slices that requests of all sizes could not
+/// use (devices/mig.hpp), then the GPU that most pods share, because it will be empty last. Baselines: the fullest GPU alone, or the first
+/// node. The worst candidate scores 0, the best 100. Pods without a MIG profile get no score from it. For those that have one it outweighs
+/// the other scores of the default profile. O(GPUs · starts).
 class mig_packing {
  public:
   static constexpr std::string_view name = "MigPacking";

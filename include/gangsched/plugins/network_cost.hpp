@@ -9,9 +9,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The placement in which a group's traffic is cheapest. Two members cost what the innermost level costs whose domain they share (leaf
-/// switch, spine, rail), nothing on one node, and `beyond` if they share none; costs count as often as the members' roles demand.
-/// Score = 100·(1 − total / (beyond · pairs)), or with objective::maximum 100·(1 − dearest pair / beyond).
+/// The placement in which a group's traffic is cheapest. Two members cost what the innermost level whose domain they share costs (leaf
+/// switch, spine, rail), nothing on one node, and `beyond` if they share none; costs are multiplied by the demand between the members'
+/// roles. Score = 100·(1 − total / (beyond · pairs)), or with objective::maximum 100·(1 − dearest pair / beyond).
 class network_cost {
  public:
   static constexpr std::string_view name = "NetworkCost";
@@ -23,14 +23,14 @@ class network_cost {
     std::string key;  ///< node label
     std::int64_t cost = 0;
   };
-  /// Between each two members of these roles; within one role if both are the same.
+  /// Between any two members of these roles; within one role if both are the same.
   struct demand {
     std::string from, to;
     std::int64_t weight = 1;
   };
-  /// What members in different domains of one label cost each other, whatever levels they share; row and column of each value. Two in
-  /// one domain cost its diagonal, or a level that they share if that is less; where the key is a level too, that level counts, and the
-  /// diagonal is 0 or its cost. For nodes that have none of the values there are only the levels.
+  /// The cost between members in different domains of one label, whatever levels they share; row and column of each value. Two members in
+  /// one domain cost its diagonal, or a level that they share if that is less; if the key is a level too, that level counts, and the
+  /// diagonal is 0 or its cost. Nodes with none of the values have only the levels.
   struct cost_matrix {
     std::string key;  ///< node label
     std::vector<std::string> values;
@@ -47,7 +47,7 @@ class network_cost {
   network_cost() = default;
   /// @pre check(chosen) finds nothing.
   explicit network_cost(options chosen) : options_(std::move(chosen)) { GANGSCHED_ASSERT(!check(options_)); }
-  /// The first option that is out of bounds.
+  /// The first option out of range, if any.
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: `levels: [{key, cost}]`, `beyond`, `demands: [{from, to, weight}]`, `objective: Total | Maximum`,
   /// `matrix: {key, values: [name], costs: [[cost]]}`.

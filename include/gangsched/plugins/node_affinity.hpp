@@ -22,12 +22,12 @@ class node_affinity_plugin {
   using words = node_view<reads::labels | reads::name>;
 
   node_affinity_plugin() = default;
-  /// With an affinity that every pod has in addition. Terms are as `check` wants them in a pod's.
+  /// With an affinity that applies to every pod in addition. Its terms must satisfy `check`, like a pod's.
   explicit node_affinity_plugin(node_affinity added) : added_(std::move(added)) {}
   /// Arguments: `addedAffinity`, with Kubernetes' names.
   [[nodiscard]] GANGSCHED_API static result<node_affinity_plugin> from(const argument& args);
 
-  /// A node that matches now, and did not before. Upstream takes a term that does not parse for a reason to try again.
+  /// Woken by a node that matches now, and did not before. As upstream, a term that does not parse wakes the pod, too.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     if (added_.required && !any_matches(*added_.required, *e.new_node)) return hint::skip;
     if (!matches_required(pod.spec(), *e.new_node)) return broken(pod.spec(), *e.new_node) ? hint::queue : hint::skip;
@@ -75,7 +75,7 @@ class node_affinity_plugin {
   void normalize_score(const pod_view&, std::span<scored_group> groups) const { normalize(groups, better::higher); }
 
  private:
-  /// A node that has what nodeSelector wants meets a term that nothing can meet.
+  /// Whether the node meets nodeSelector, and a required term of the pod does not parse.
   static bool broken(const pod_class& pod, const past_node& node) {
     for (const label_symbols& pair : pod.node_selector)
       if (node.label(pair.key) != pair.value) return false;

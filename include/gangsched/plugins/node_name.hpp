@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A pod that names its node can go nowhere else (kube's NodeName).
+/// A pod that names its node fits only that node (kube-scheduler's NodeName).
 class node_name {
  public:
   static constexpr std::string_view name = "NodeName";

@@ -16,13 +16,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Koordinator's NodeNUMAResource, for pods that get CPUs of their own from the scheduler (`pod_spec::bind_cpus`, `node_numa::cpu_bind`).
+/// Koordinator's NodeNUMAResource, for pods that get exclusive CPUs from the scheduler (`pod_spec::bind_cpus`, `node_numa::cpu_bind`).
 ///
-/// Which CPUs is DynamicResources' affair, as with all that is inside a node. This plugin says the rest: a pod that binds CPUs asks for
-/// whole ones and needs a node whose CPUs are known, and where a node's CPU is amplified a bound CPU counts for as much as the ratio
-/// says, of the pod and of those there ("Insufficient amplified cpu"). Score: Σ weight·s / Σ weight over the configured resources,
-/// rounded down, with most s = 100·used/allocatable and least s = 100·(allocatable − used)/allocatable, used with the pod and at most
-/// what is allocatable; bound CPUs count as above, but those there not for a pod that asks for no CPU.
+/// The CPUs are chosen by DynamicResources, as everything inside a node. This plugin checks the rest: a pod that binds CPUs must request
+/// whole ones and needs a node whose CPUs are known, and where a node's CPU is amplified a bound CPU counts for as much as the ratio says,
+/// for the pod and for those there ("Insufficient amplified cpu"). Score: Σ weight·s / Σ weight over the configured resources, rounded
+/// down, with most s = 100·used/allocatable and least s = 100·(allocatable − used)/allocatable, used with the pod and at most what is
+/// allocatable; bound CPUs count as above, but those there do not for a pod that requests no CPU.
 class node_numa_resource {
  public:
   static constexpr std::string_view name = "NodeNUMAResource";

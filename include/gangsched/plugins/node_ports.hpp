@@ -4,15 +4,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The host ports a pod wants are free: per protocol and port, the wildcard address conflicts with every address
-/// (kube's NodePorts). Ports that a pod wants twice are not compared with each other.
+/// The pod's host ports are free: per protocol and port, the wildcard address conflicts with every address (kube-scheduler's NodePorts).
+/// Ports that a pod names twice are not compared with each other.
 class node_ports {
  public:
   static constexpr std::string_view name = "NodePorts";
   using points = implements<point::requeue, point::pre_filter, point::filter>;
   static constexpr events wakes_on = events::node_added | events::pod_removed;
 
-  /// Woken by any new node, and by a pod that leaves and frees a port that this pod wants.
+  /// Woken by any new node, and by a pod that leaves and frees a port that this pod needs.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     return e.what == events::node_added || conflict(pod, e.old_pod->spec().ports) ? hint::queue : hint::skip;
   }

@@ -13,14 +13,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' NodeResourceTopologyMatch (pkg/noderesourcetopology), on the NUMA cells that the host told of; each is a zone
-/// with what is left of it: CPUs that nobody has to himself, memory, huge pages, and devices.
+/// scheduler-plugins' NodeResourceTopologyMatch (pkg/noderesourcetopology), on the NUMA cells that the host reported; each is a zone with
+/// what is free in it: CPUs that no container has exclusively, memory, huge pages, and devices.
 ///
 /// Filter: on nodes with the policy single-numa-node, each container, or under the scope pod the pod, fits into one zone. DynamicResources
-/// asks the kubelet's own algorithm; this is what a scheduler can say that leaves the choice to the kubelet.
-/// Score: a pod that is not Guaranteed has 100. LeastNUMANodes goes by how many zones are needed, whatever the policy. The others rate the
-/// zones, under single-numa-node only, by least, most or balanced allocation. A node without cells has 0.
-/// Not as upstream: overhead, which the kubelet does not align, does not count.
+/// runs the kubelet's own algorithm; this filter is for a scheduler that leaves the choice to the kubelet. Score: 100 for a pod that is not
+/// Guaranteed. LeastNUMANodes scores the number of zones needed, whatever the policy. The others score the zones, under single-numa-node
+/// only, by least, most or balanced allocation. A node without cells scores 0. Unlike upstream, overhead, which the kubelet does not align,
+/// does not count.
 class node_resource_topology_match {
  public:
   static constexpr std::string_view name = "NodeResourceTopologyMatch";

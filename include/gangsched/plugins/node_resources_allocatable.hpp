@@ -12,9 +12,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' NodeResourcesAllocatable: small nodes first, or large ones, whatever runs there and whatever the pod asks for. Of a
-/// node: a = Σ weight·allocatable / Σ weight over the configured resources (cpu in milli), rounded down; score = 100·(a − min)/(max − min)
-/// over the feasible nodes for large ones first, 100·(max − a)/(max − min) for small ones, rounded down; 0 if all are equal.
+/// scheduler-plugins' NodeResourcesAllocatable: small nodes first, or large ones, independent of running pods and of the pod's requests.
+/// Per node: a = Σ weight·allocatable / Σ weight over the configured resources (cpu in milli), rounded down; score = 100·(a − min)/(max −
+/// min) over the feasible nodes for large ones first, 100·(max − a)/(max − min) for small ones, rounded down; 0 if all are equal.
 class node_resources_allocatable {
  public:
   static constexpr std::string_view name = "NodeResourcesAllocatable";

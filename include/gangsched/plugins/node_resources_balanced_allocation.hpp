@@ -48,11 +48,11 @@ class node_resources_balanced_allocation {
     return score_of(d, gains(pod), node);
   }
   [[nodiscard]] GANGSCHED_API bool score_block(const pod_view& pod, const data& d, scored_block& nodes) const;
-  /// What no node of the block is rated above, by its ranges; 100 unless it goes by two resources. O(1).
+  /// An upper bound of the scores of the block's nodes, from its ranges; 100 unless two resources are configured. O(1).
   [[nodiscard]] GANGSCHED_API double score_bound(const pod_view& pod, const data& d, const amount_block& nodes) const;
 
  private:
-  /// Whether what counts is how much more even the node becomes; before 1.36 it is how even.
+  /// True: the score is the gain in evenness; before 1.36 it is the evenness.
   [[nodiscard]] static bool gains(const pod_view& pod) { return pod.semantics().release() >= kube_release::v1_36; }
   // A node is anything with allocatable(kind) and used(kind).
   template <class Node>

@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Room for a pod's requests, and how much of it is left (kube's NodeResourcesFit).
+/// Whether a node has room for a pod's requests, and how much of it is left (kube-scheduler's NodeResourcesFit).
 ///
 /// Filter: a slot for the pod, and request ≤ allocatable − used for each resource; unresolvable if one request is larger than the
 /// whole allocatable. Score: Σ s·w / Σ w over the configured resources, without those of capacity 0 and scalars that the pod does
@@ -41,8 +41,8 @@ class node_resources_fit {
     node_resources_fit::strategy strategy = strategy::least_allocated;
     std::vector<weighted_resource> resources = {{"cpu", 1}, {"memory", 1}};
     std::vector<shape_point> shape = {};              ///< for requested_to_capacity_ratio: at least one
-    std::vector<std::string> ignored_resources = {};  ///< extended resources that the filter passes over
-    std::vector<std::string> ignored_groups = {};     ///< the same by what stands before the '/'
+    std::vector<std::string> ignored_resources = {};  ///< extended resources that the filter ignores
+    std::vector<std::string> ignored_groups = {};     ///< likewise, by the prefix before the '/'
   };
 
   node_resources_fit() : node_resources_fit(options{}) {}
@@ -51,14 +51,14 @@ class node_resources_fit {
     GANGSCHED_ASSERT(!check(options_));
     for (shape_point& corner : options_.shape) corner.score *= max_node_score / 10;
   }
-  /// The first option that is out of bounds.
+  /// The first option out of range, if any.
   [[nodiscard]] GANGSCHED_API static std::optional<error> check(const options& chosen);
   /// Arguments: Kubernetes' NodeResourcesFitArgs.
   [[nodiscard]] GANGSCHED_API static result<node_resources_fit> from(const argument& args);
 
   struct scored_resource {
     resource_kind kind;
-    resource_kind used;  ///< what counts as used: for cpu and memory with defaults
+    resource_kind used;  ///< the amount that counts as used: for cpu and memory with defaults
     std::int64_t request;
     std::int64_t weight;
   };
@@ -68,7 +68,7 @@ class node_resources_fit {
   };
   using room = node_view<reads::allocatable | reads::usage>;
 
-  /// Woken by a pod that leaves or requests less of what this one wants; by a new or grown node that would fit this pod if it were empty.
+  /// Woken by a pod that leaves or requests less of what this pod needs; by a new or grown node that would fit this pod if empty.
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] status pre_filter(const pod_view& pod, data& d) const {
     for (const amount& wanted : pod.requests()) {
@@ -89,16 +89,16 @@ class node_resources_fit {
   [[nodiscard]] GANGSCHED_API bool filter_block(const pod_view& pod, const data& d, filtered_block& nodes) const;
   [[nodiscard]] GANGSCHED_API block_verdict filter_bound(const pod_view& pod, const data& d,
                                                          const amount_block& nodes) const;
-  /// Whole pods that still fit by the scarcest resource.
+  /// How many such pods still fit, by the scarcest resource.
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, const data& d, room node) const {
     std::int64_t most = node.free(kinds::pods);
     for (const auto& [kind, wanted] : pod.requests())
       if (wanted > 0 && node.free(kind) / wanted < most && !is_among(kind, d.ignored)) most = node.free(kind) / wanted;
     return most;
   }
-  /// A slot, and what it requests of all that is not ignored.
+  /// A pod slot, and the pod's requests that are not ignored.
   [[nodiscard]] GANGSCHED_API std::vector<amount> least_free(const pod_view& pod, const data& d) const;
-  /// Every resource that lacks, all with the code of the verdict.
+  /// Every lacking resource, each with the code of the verdict.
   void filter_reasons(const pod_view& pod, const data& d, room node, std::vector<status>& out) const {
     const std::size_t start = out.size();
     code verdict = code::unschedulable;
@@ -130,17 +130,17 @@ class node_resources_fit {
         [&](resource_kind kind) { return node.used(kind); });
   }
   [[nodiscard]] GANGSCHED_API bool score_block(const pod_view&, const data& d, scored_block& nodes) const;
-  /// What no node of the block is rated above, by its ranges; 100 for RequestedToCapacityRatio. O(resources).
+  /// An upper bound of the scores of the block's nodes, from its ranges; 100 for RequestedToCapacityRatio. O(resources).
   [[nodiscard]] GANGSCHED_API double score_bound(const pod_view&, const data& d, const amount_block& nodes) const;
 
-  /// O(resources) for the domains of a label, else O(nodes · resources). Everybody in it is as full as it gets.
+  /// O(resources) for the domains of a label, else O(nodes · resources). The bound is the score with all members placed.
   [[nodiscard]] GANGSCHED_API std::int64_t score_placement(const group_view& group, const placement_view& where,
                                                            std::span<const assignment> members) const;
   [[nodiscard]] GANGSCHED_API std::int64_t placement_bound(const placement_view& where,
                                                            const placement_demand& demand) const;
 
  private:
-  /// Calls found(status) for each resource without room, until it says false.
+  /// Calls found(status) for each lacking resource, until it returns false.
   template <class Found>
   static void each_shortage(const pod_view& pod, const data& d, const room& node, const Found& found) {
     if (node.free(kinds::pods) < 1 && !found(status::unschedulable("Too many pods"))) return;
@@ -175,7 +175,7 @@ class node_resources_fit {
     return by_shape ? (2 * sum + weights) / (2 * weights) : sum / weights;
   }
   [[nodiscard]] std::int64_t rate(std::int64_t capacity, std::int64_t free, std::int64_t request) const noexcept {
-    // More than fits counts as full; no sum is formed that could overflow.
+    // More than fits counts as full, so that no sum can overflow.
     const std::int64_t left = request > free ? 0 : free - request;
     if (options_.strategy == strategy::least_allocated) return percent(left, capacity);
     const std::int64_t utilization = percent(capacity - left, capacity);

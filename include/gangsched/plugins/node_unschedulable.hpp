@@ -29,7 +29,7 @@ class node_unschedulable {
  private:
   static bool tolerates_cordon(const tolerating& pod) {
     if (pod.tolerations().empty()) return false;
-    // A key that nobody has ever named is in no toleration: any symbol that is not the empty one stands for it.
+    // A key that was never named is in no toleration: any symbol but the empty one can stand for it.
     constexpr symbol nobodys{0xffffffffu};
     const symbol key = pod.find("node.kubernetes.io/unschedulable").value_or(nobodys);
     return pod.tolerates({.key = key, .value = {}, .effect = taint_effect::no_schedule});

@@ -13,7 +13,7 @@ class node_volume_limits {
  public:
   static constexpr std::string_view name = "NodeVolumeLimits";
   using points = implements<point::requeue, point::pre_filter, point::filter>;
-  // Limits are of another object upstream (CSINode), so taints of nodes are no news; the hook skips them.
+  // Limits are in another object upstream (CSINode), so changes of a node's taints are skipped.
   static constexpr events wakes_on =
       events::node_added | events::node_volume_limits | events::node_taints | events::pod_removed;
 

@@ -10,12 +10,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' Peaks (power-efficient scheduling): nodes that would draw the least more power.
+/// scheduler-plugins' Peaks (power-efficient scheduling): prefers the nodes whose power draw would grow least.
 ///
-/// A node whose CPU is used to u percent draws K0 + K1·e^(K2·u). With the pod's request, p = u + 100·request/capacity: cost =
-/// K1·(e^(K2·p) − e^(K2·u))·10^15, truncated; 0 where p > 100, no share of CPU was measured or no model is known. Score: 100 − 100·(cost −
-/// least)/(most − least), truncated before it is taken from 100; if all cost the same 100, or 0 where that is 0. So a node that the pod
-/// would overload, or of which nothing is known, is as good as one where it costs nothing, as upstream. Columns: docs/load.md.
+/// A node whose CPU is used to u percent draws K0 + K1·e^(K2·u). With the pod's request, p = u + 100·request/capacity: cost = K1·(e^(K2·p)
+/// − e^(K2·u))·10^15, truncated; 0 where p > 100, no CPU use was measured or no model is known. Score: 100 − 100·(cost − least)/(most −
+/// least), truncated before the subtraction; if all costs are equal 100, or 0 where they are 0. So, as upstream, a node that the pod would
+/// overload, or without data, scores as one where it costs nothing. Columns: docs/load.md.
 class peaks {
  public:
   static constexpr std::string_view name = "Peaks";
@@ -30,10 +30,10 @@ class peaks {
   };
 
   peaks() = default;
-  /// With the models of nodes, each once.
+  /// With the models of nodes, at most one for each.
   GANGSCHED_API explicit peaks(std::vector<power_model> models);
-  /// Arguments: scheduler-plugins' PeaksArgs, `nodePowerModel: {<node>: {k0, k1, k2}}`. `metricProvider` and `watcherAddress` are passed
-  /// over: the host feeds what is measured.
+  /// Arguments: scheduler-plugins' PeaksArgs, `nodePowerModel: {<node>: {k0, k1, k2}}`. `metricProvider` and `watcherAddress` are ignored:
+  /// the host supplies the measurements.
   [[nodiscard]] GANGSCHED_API static result<peaks> from(const argument& args);
 
   void attach(column_maker& columns) { used_.attach(columns); }

@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The placement that takes most members of the group (KEP-5732, PodGroupPodsCount).
+/// Prefers the placement that takes most members of the group (KEP-5732, PodGroupPodsCount).
 ///
 /// 100·n/max over the feasible placements, where n counts the members that have a node, also those that had one before. The gang's
 /// minimum does not matter.

@@ -25,7 +25,7 @@ class pod_topology_spread {
 
   /// defaultingType System: hostname with skew 3 and zone with skew 5, soft, for pods of a service or controller.
   GANGSCHED_API pod_topology_spread();
-  /// defaultingType List: these, which have no selectors, instead.
+  /// defaultingType List: these constraints, which have no selectors, instead.
   explicit pod_topology_spread(std::vector<topology_spread> defaults) : defaults_{std::move(defaults), false} {}
   /// Arguments: `defaultingType`, `defaultConstraints`, with Kubernetes' names.
   [[nodiscard]] GANGSCHED_API static result<pod_topology_spread> from(const argument& args);
@@ -34,11 +34,11 @@ class pod_topology_spread {
     if (!defaults_.constraints.empty()) set_ = maker.add_default_spread(defaults_);
   }
 
-  /// How a constraint looks at a node.
+  /// What a constraint reads of a node.
   enum class look : std::uint8_t {
-    domain,   ///< by its domain
-    lenient,  ///< by its domain and whether it has the label: nodes without it are in the domain of the empty value
-    count,    ///< by the count there
+    domain,   ///< its domain
+    lenient,  ///< its domain and whether it has the label: nodes without it are in the domain of the empty value
+    count,    ///< the count there
   };
   struct part {
     spread_rule rule;
@@ -51,8 +51,8 @@ class pod_topology_spread {
     bool require_all = true;  ///< nodes that lack a key of a soft constraint are left out
   };
 
-  /// A node with all keys of the hard constraints that comes, goes, or changes in what these look at; a pod of the namespace that a
-  /// selector matches, or matched; its own labels, and its tolerations if a constraint honours taints.
+  /// Woken by a node with all keys of the hard constraints that is added, removed, or changes in what these read; by a pod of the namespace
+  /// that a selector matches, or matched; by the pod's own labels, and its tolerations if a constraint honours taints.
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;

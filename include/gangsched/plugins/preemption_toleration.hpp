@@ -4,23 +4,23 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// scheduler-plugins' PreemptionToleration: DefaultPreemption, but pods of some priority classes need not go for every preemptor, nor at
-/// once (`priority_class_spec::minimum_preemptable`, `toleration_seconds`). Its place in a profile is that of DefaultPreemption.
+/// scheduler-plugins' PreemptionToleration: DefaultPreemption, except that pods of some priority classes are exempt from some preemptors,
+/// or for some time (`priority_class_spec::minimum_preemptable`, `toleration_seconds`). In a profile it replaces DefaultPreemption.
 ///
-/// A pod without a priority class is a victim as usual. A pod with one is exempt from preemptors that may not preempt; and from those below
-/// the class's minimum for so many seconds from its start: for ever if negative, and until it has started. If its class does not exist any
-/// more, the pod is no victim at all (upstream: an error, which ends the search on that node).
+/// A pod without a priority class is a victim as usual. A pod with one is exempt from preemptors that may not preempt; and from preemptors
+/// below the class's minimum for so many seconds from its start: for ever if negative, and until it has started. If its class no longer
+/// exists, the pod is no victim (upstream: an error, which ends the search on that node).
 ///
-/// Victims are found node by node as by DefaultPreemption and compared as there, also groups that go as a whole; such
-/// a unit goes only if none of its pods is exempt. Nothing is remembered, because time passes: O(nodes) trials. The end of an exemption
-/// wakes no pod; waiting pods are tried again after five minutes, or when something else helps.
+/// Victims are found node by node and compared as by DefaultPreemption, groups that are evicted as a whole included; such a unit is evicted
+/// only if none of its pods is exempt. Nothing is cached, because time passes: O(nodes) trials. The end of an exemption wakes no pod;
+/// waiting pods are tried again after five minutes, or when something else helps.
 class preemption_toleration {
  public:
   static constexpr std::string_view name = "PreemptionToleration";
   using points = implements<point::post_filter>;
 
   enum class exemption : std::uint8_t { none, exempt, unknown_class };
-  /// Whether @p victim, which runs, need not go for @p preemptor, whatever their priorities are.
+  /// Whether @p victim, a running pod, is exempt from @p preemptor, whatever their priorities are.
   [[nodiscard]] GANGSCHED_API static exemption exempted(const pod_info& victim, const pod_info& preemptor,
                                                         const cluster_view& cluster, instant now);
 

@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Higher priority first, then whoever waits longer (kube's PrioritySort).
+/// Higher priority first, then the entity that has waited longer (kube-scheduler's PrioritySort).
 class priority_sort {
  public:
   static constexpr std::string_view name = "PrioritySort";

@@ -3,7 +3,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A pod with scheduling gates stays out of the queue (kube's SchedulingGates). kube's text goes on with their names.
+/// A pod with scheduling gates stays out of the queue (kube-scheduler's SchedulingGates). kube-scheduler's reason also lists the gates.
 class scheduling_gates {
  public:
   static constexpr std::string_view name = "SchedulingGates";

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate. Score: the fewer untolerated PreferNoSchedule taints
-/// the better: 100 − 100·count/max (kube's TaintToleration). Scored always: without any such taints every node gets 100.
+/// Rejects nodes with an untolerated NoSchedule or NoExecute taint. Score: 100 − 100·count/max, with the count of untolerated
+/// PreferNoSchedule taints (kube-scheduler's TaintToleration). Never skipped: without any such taints every node gets 100.
 class taint_toleration {
  public:
   static constexpr std::string_view name = "TaintToleration";
@@ -17,7 +17,7 @@ class taint_toleration {
 
   using tolerating = pod_part<pod_reads::tolerations>;
 
-  /// A node whose taints it tolerates now, and did not before; any toleration of its own.
+  /// Woken by a node whose taints it tolerates now, and did not before; by any toleration of its own.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     if (e.new_node == nullptr) return e.own ? hint::queue : hint::skip;
     const bool was = e.old_node == nullptr || repelled(pod, e.old_node->taints());
@@ -27,7 +27,7 @@ class taint_toleration {
     return repelled(pod, node.taints()) ? status::unresolvable("node(s) had untolerated taint(s)") : status::success();
   }
 
-  /// How many taints would rather not have the pod.
+  /// The number of PreferNoSchedule taints that the pod does not tolerate.
   [[nodiscard]] std::int64_t score(const tolerating& pod, node_view<reads::taints> node) const {
     std::int64_t untolerated = 0;
     for (const taint_symbols& taint : node.taints())

@@ -5,13 +5,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// All members of a group in one domain of a node label (KEP-5732, TopologyPlacementGenerator).
+/// Places all members of a group in one domain of a node label (KEP-5732, TopologyPlacementGenerator).
 ///
-/// One placement per value of the first key of `group_spec::topology.within`, in order of the value; nodes without the label are in
-/// none. Further keys are fallbacks: the placements of each are considered when those of the keys before are not feasible; after the
-/// last one, `or_anywhere`, all nodes. Members of the group, or of groups below it, that have a node already make their domain the
-/// only one; of the first key that they share a domain of. If there is none, that is an error, unless it may be anywhere. A group
-/// without a key is skipped.
+/// One placement per value of the first key of `group_spec::topology.within`, in order of the value; nodes without the label are in none.
+/// Further keys are fallbacks: the placements of each are considered when those of the keys before are not feasible; after the last one,
+/// `or_anywhere`, all nodes. If members of the group, or of groups below it, already have a node, only their domain is a placement, of the
+/// first key of which they share a domain. If they share none, that is an error, unless the group may be anywhere. A group without a key is
+/// skipped.
 class topology_placement {
  public:
   static constexpr std::string_view name = "TopologyPlacementGenerator";

@@ -18,15 +18,15 @@ class volcano_books;
 /// Volcano's policy on the queues of the cluster (docs/queues/volcano.md): its actions, and its plugins priority, gang, drf, proportion,
 /// capacity, overcommit and conformance in tiers, as its configuration has them.
 ///
-/// A queue of Volcano's is one without children: `guaranteed` of all nodes together is deserved, of which what is not lent
-/// (`lending_limit`) is its guarantee, `limit` its capability; weight, priority and `lends_running` (reclaimable) are the queue's; limits
-/// of those above hold, too. A job is a tree of groups, or a pod without a group. Of more than 13 kinds of devices those count that quotas
-/// name first. Pods without a queue are free of all of this, go first, and are no victims.
+/// A queue without children is a queue of Volcano's: `guaranteed` of all nodes together is deserved, the part of it that is not lent
+/// (`lending_limit`) its guarantee, `limit` its capability; weight, priority and `lends_running` (reclaimable) are the queue's; limits of
+/// queues above it apply, too. A job is a tree of groups, or a pod without a group. Of more than 13 kinds of devices those that quotas name
+/// count first. Pods without a queue are not subject to the policy, go first, and are no victims.
 ///
-/// Admission asks whether a job may start (enqueue). The filter holds what its queue deserves, or the queue's limit, as things stand, in
-/// trials too; nominated pods are counted. For a job that finds no nodes other pods of its queue go (preempt), or pods of other queues
-/// (reclaim), as far as the plugins of the tiers let them: node by node, task by task, until it fits, and only if enough of it does. Queues
-/// are counted as in `volcano_books`; a search for victims costs O(pods on nodes), and O(tasks · nodes) filters.
+/// Admission checks whether a job may start (enqueue). The filter checks what its queue deserves, or the queue's limit, in the present
+/// state, in trials too; nominated pods are counted. For a job that finds no nodes other pods of its queue are evicted (preempt), or pods
+/// of other queues (reclaim), as far as the plugins of the tiers allow it: node by node, task by task, until it fits, and only if enough of
+/// it does. Queues are counted as in `volcano_books`; a search for victims costs O(pods on nodes), and O(tasks · nodes) filter calls.
 class volcano_policy {
  public:
   static constexpr std::string_view name = "Volcano";
@@ -35,10 +35,10 @@ class volcano_policy {
                             point::group_preempt>;
 
   struct options {
-    /// Volcano's own: enqueue, allocate and backfill, with priority and gang before overcommit, drf and proportion.
+    /// Volcano's defaults: enqueue, allocate and backfill, with priority and gang before overcommit, drf and proportion.
     queues::volcano::session_options session = defaults();
-    bool spares_critical = true;  ///< the plugin conformance: nobody of kube-system, or critical, goes
-    std::string preemptable_label = "volcano.sh/preemptable";  ///< pods with this label and the value "false" stay
+    bool spares_critical = true;  ///< the plugin conformance: pods of kube-system, and critical ones, are not evicted
+    std::string preemptable_label = "volcano.sh/preemptable";  ///< pods whose label is "false" are not evicted
     [[nodiscard]] GANGSCHED_API static queues::volcano::session_options defaults();
   };
   volcano_policy() : volcano_policy(options{}) {}
@@ -71,7 +71,7 @@ class volcano_policy {
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  /// What a queue deserves, has and may have as things stand; an account of nothing where no plugin of the tiers divides, or there is no
+  /// What a queue deserves, has and may have in the present state; an empty account where no plugin of the tiers divides, or there is no
   /// such queue.
   [[nodiscard]] GANGSCHED_API queues::volcano::queue_account account(const queue_view& queue,
                                                                      const cluster_view& cluster) const;

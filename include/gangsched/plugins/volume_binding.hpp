@@ -7,8 +7,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The pod's claims are bound, or can be bound, on the node: the host's word (pod_volumes::nodes, bindable_nodes, unbound_claims,
-/// claim_problem), Kubernetes' reasons.
+/// The pod's claims are bound, or can be bound, on the node, as the host reports it (pod_volumes::nodes, bindable_nodes, unbound_claims,
+/// claim_problem); with Kubernetes' reasons.
 class volume_binding {
  public:
   static constexpr std::string_view name = "VolumeBinding";
@@ -37,7 +37,7 @@ class volume_binding {
   static constexpr const char* out_of_reach = "node(s) didn't match PersistentVolume's node affinity";
   static constexpr const char* nothing_to_bind = "node(s) didn't find available persistent volumes to bind";
 
-  /// @p allowed: ascending; absent: everywhere.
+  /// @p allowed: ascending; absent: all nodes.
   static bool will_do(const std::optional<std::vector<symbol>>& allowed, node_view<reads::name> node) {
     return !allowed || std::binary_search(allowed->begin(), allowed->end(), node.name_symbol());
   }

@@ -5,16 +5,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// No disk that another pod on the node uses, unless both only read it; and no ReadWriteOncePod claim that a pod anywhere uses
-/// (Kubernetes' VolumeRestrictions). Disks are the pod's own, so that pods which differ in them share a class; a pod with any is
-/// looked at node by node, O(pods on the node), others are skipped.
+/// No disk is used by another pod on the node, unless both only read it; and no ReadWriteOncePod claim by any pod (Kubernetes'
+/// VolumeRestrictions). Disks are stored per pod, so that pods with different disks share a class; a pod with any is checked node by node,
+/// O(pods on the node), others are skipped.
 class volume_restrictions {
  public:
   static constexpr std::string_view name = "VolumeRestrictions";
   using points = implements<point::requeue, point::pre_filter, point::filter>;
   static constexpr events wakes_on = events::node_added | events::pod_removed;
 
-  /// Any new node; a pod of its namespace that leaves a disk or claim which this one wants.
+  /// Woken by any new node; by a pod of its namespace that leaves a disk or claim that this pod needs.
   [[nodiscard]] hint requeue(const event& e, const pod_info& pod) const {
     if (e.what == events::node_added) return hint::queue;
     const pod_disks* own = pod.disks();

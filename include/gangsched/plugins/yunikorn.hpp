@@ -16,19 +16,19 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Apache YuniKorn's policy on the queues of the cluster (docs/queues/yunikorn.md): whose turn it is, what queues, users and groups may
-/// have, and who goes for a queue that has less than it is guaranteed.
+/// Apache YuniKorn's policy on the queues of the cluster (docs/queues/yunikorn.md): in which order applications are served, what queues,
+/// users and groups may have, and which pods are preempted for a queue that has less than its guarantee.
 ///
-/// Of a queue it reads `guaranteed` and `limit` (maximum) of all nodes together, `max_running` (maximum of applications), priority
-/// (offset), `lends_running` (false: preemption is disabled) and `reclaim` (never: its pods do not preempt); what else YuniKorn's
-/// configuration says, `options` do. An application is a tree of groups, or a pod without one; its user is the value of a label. Pods
-/// stand in queues without children; those without a queue are free of all of this, and go first. Of more than 32 resources those count
-/// that quotas name first.
+/// It reads a queue's `guaranteed` and `limit` (maximum) of all nodes together, `max_running` (maximum of applications), priority (offset),
+/// `lends_running` (false: preemption is disabled) and `reclaim` (never: its pods do not preempt); the rest of YuniKorn's configuration is
+/// in `options`. An application is a tree of groups, or a pod without one; its user is the value of a label. Pods stand in queues without
+/// children; those without a queue are not subject to the policy, and go first. Of more than 32 resources those that quotas name count
+/// first.
 ///
-/// Applications are counted at admission; the filter holds maxima and limits of users as things stand, in trials too. Victims are chosen by
-/// `queues::yunikorn::preemptor`, ask by ask. They go only if filters then let the pod onto the node, and for a group only if its whole
-/// minimum fits. Books follow changes (`yunikorn_books`); a search for victims of a group copies them. If a maximum is lowered no pod goes
-/// by itself: the host asks `over_quota`. A pod that must be on one node by its name, as those of DaemonSets, has pods that may go evicted
+/// Applications are counted at admission; the filter applies maxima and limits of users in the present state, in trials too. Victims are
+/// chosen by `queues::yunikorn::preemptor`, ask by ask. They are evicted only if filters then accept the pod on the node, and for a group
+/// only if its whole minimum fits. Books follow changes (`yunikorn_books`); a search for victims of a group copies them. Lowering a maximum
+/// evicts no pod: the host calls `over_quota`. For a pod that must run on one node by its name, as those of DaemonSets, pods are evicted
 /// there (`required_node_victims`).
 class yunikorn_policy {
  public:
@@ -50,7 +50,7 @@ class yunikorn_policy {
     if (options_.priority_first && a.priority != b.priority) return a.priority > b.priority;
     return a.arrival < b.arrival;
   }
-  /// Its queue's; of fair queues its application's, if somebody of it is on a node; −1 without a queue.
+  /// That of its queue; in fair queues that of its application, if the application has a pod on a node; −1 without a queue.
   [[nodiscard]] GANGSCHED_API std::int64_t queue_of(const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API bool queue_before(const queue_head& a, const queue_head& b,
                                                 const cluster_view& cluster) const;
@@ -62,16 +62,16 @@ class yunikorn_policy {
   GANGSCHED_API void finish_filter(const pod_info& pod, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
   [[nodiscard]] bool filter_idle(const pod_view& pod) const { return !pod.in_queue(); }
-  /// Users, whose limits are held, are told apart by a label.
+  /// Users, whose limits apply, are distinguished by a label.
   [[nodiscard]] bool filter_by_class(const pod_info& pod) const { return options_.limits.empty() && !pod.group(); }
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API victim_plan group_preempt(trial& attempt, const group_view& group) const;
 
-  /// The pods that have to go because their queue has been above its lowered maximum for as long as `quota_preemption` says
-  /// (`queues::yunikorn::over_quota_victims`; the hour in which pods came is not looked at). The host asks between cycles, every few
-  /// seconds, and takes the pods off their nodes; pods that leave already count as gone, and members of a group that goes as a whole stay.
-  /// If memory runs out, the watch is as it was. O(queues), and where a queue is due O(pods in it · log pods).
+  /// The pods to evict because their queue has been above its lowered maximum for as long as `quota_preemption` says
+  /// (`queues::yunikorn::over_quota_victims`; the hour in which pods started is ignored). The host calls it between cycles, every few
+  /// seconds, and evicts the pods; terminating pods already count as gone, and members of a group that is disrupted as a whole stay. If
+  /// memory runs out, the watch is unchanged. O(queues), and where a queue is due O(pods in it · log pods).
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> over_quota(const cluster& of, instant now,
                                                              queues::yunikorn::quota_watch& watch) const;
   [[nodiscard]] GANGSCHED_API std::vector<pod_id> over_quota(const cluster_view& of, instant now,
