@@ -6,8 +6,8 @@
 
 #include "gangsched/core/config.hpp"
 
-/// Binary heaps of numbers that know where each number is, so that one of them can move or leave in O(log n). before(a, b): whether a comes
-/// first; place(one): a reference to where it is kept that `one` is at. No call needs memory.
+/// Binary heaps of numbers with the position of each number, so that one of them can be moved or removed in O(log n). before(a, b): whether
+/// a comes first; place(one): a reference to where the position of `one` is stored. No call allocates.
 namespace gangsched::inline GANGSCHED_ABI::queues::detail {
 
 /// Moves the element at @p at down to where it belongs.
@@ -39,7 +39,7 @@ void settle(std::vector<std::uint32_t>& heap, std::size_t at, const Before& befo
   sink(heap, at, before, place);
 }
 
-/// Takes the element at @p at out.
+/// Removes the element at @p at.
 template <class Before, class Place>
 void take_out(std::vector<std::uint32_t>& heap, std::size_t at, const Before& before, const Place& place) noexcept {
   heap[at] = heap.back();
@@ -47,7 +47,7 @@ void take_out(std::vector<std::uint32_t>& heap, std::size_t at, const Before& be
   if (at < heap.size()) settle(heap, at, before, place);
 }
 
-/// Makes a heap of what is in any order. O(n).
+/// Makes a heap of numbers in any order. O(n).
 template <class Before, class Place>
 void make_heap(std::vector<std::uint32_t>& heap, const Before& before, const Place& place) noexcept {
   for (std::size_t at = 0; at < heap.size(); ++at) place(heap[at]) = static_cast<std::uint32_t>(at);

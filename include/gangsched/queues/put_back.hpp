@@ -13,12 +13,12 @@ namespace gangsched::inline GANGSCHED_ABI::queues {
 class trial_node {
  public:
   virtual ~trial_node() = default;
-  /// The pod leaves the node, or comes back: what fits() goes by from now on.
+  /// The pod leaves the node, or comes back; fits() reflects it from then on.
   virtual void remove(std::uint32_t pod) = 0;
   virtual void put_back(std::uint32_t pod) = 0;
-  /// Whether the preemptor fits on the node with who is there now, and with pods of its priority or a higher one that are nominated to it.
+  /// Whether the preemptor fits on the node with the pods there now, and with nominated pods of its priority or a higher one.
   virtual bool fits() = 0;
-  /// Whether evicting the pod would violate a disruption budget. Asked once for each pod that may be evicted, the most important first:
+  /// Whether evicting the pod would violate a disruption budget. Called once for each pod that may be evicted, the most important first:
   /// budgets are used up in that order.
   virtual bool violates_budget(std::uint32_t /*pod*/) { return false; }
 };
@@ -40,11 +40,10 @@ void in_order_of_put_back(std::size_t count, const Violates& violates, const Vis
       if (violates(i) == violating) visit(i);
 }
 
-/// Puts pods back one by one, in the order of in_order_of_put_back, as long as the preemptor fits the node and is not over its quota.
-/// A pod that cannot be put back is a victim. If the preemptor is over its quota even without a pod that did not fit, which pods that
-/// are nominated elsewhere can bring about, upstream removes that pod a second time, which is an error there: the search ends, failed.
-/// @p trial: a trial_node, and whatever else has to know which pods are there. @p over_quota: whether the preemptor is over its quota
-/// now.
+/// Puts pods back one by one, in the order of in_order_of_put_back, as long as the preemptor fits the node and is not over its quota. A pod
+/// that cannot be put back is a victim. If the preemptor is over its quota even without a pod that did not fit, which is possible because
+/// of pods that are nominated elsewhere, upstream removes that pod a second time, which is an error there: the search ends, failed.
+/// @p trial: a trial_node, and whatever else has to track which pods are there. @p over_quota: whether the preemptor is over its quota now.
 /// Source: `reprievePod` of SelectVictimsOnNode, the same in CapacityScheduling and in Koordinator's ElasticQuota.
 template <class Trial, class OverQuota>
 victim_list put_back(std::span<const std::uint32_t> most_important_first, Trial& trial, OverQuota over_quota) {

@@ -11,14 +11,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues {
 
-/// Stands for an amount that is not given, where that differs from 0. Amounts are in vectors by resource, in whatever units the host
-/// counts each.
+/// Stands for an amount that is not given, where that differs from 0. Amounts are vectors by resource, each resource in the host's units.
 inline constexpr std::int64_t unnamed = std::numeric_limits<std::int64_t>::min();
 
-/// No amount is larger, nor the sum of all that is guaranteed, requested and used of a resource: two such sums fit into 64 bits.
+/// The largest allowed amount, also of the sum of everything guaranteed, requested and used of a resource: two such sums fit into 64 bits.
 inline constexpr std::int64_t largest_amount = std::int64_t{1} << 61;
 
-/// Resources that a verdict can name one by one: a bit each.
+/// The number of resources that a verdict can name: a bit each.
 inline constexpr std::size_t most_resources = 64;
 
 [[nodiscard]] constexpr bool is_named(std::int64_t amount) noexcept { return amount != unnamed; }
@@ -27,13 +26,13 @@ inline constexpr std::size_t most_resources = 64;
   return is_named(amount) ? amount : 0;
 }
 
-/// Whether @p amounts can be a vector of @p resources amounts; an empty one names none. Errors carry @p object and @p field: `malformed`
+/// Whether @p amounts is a valid vector of @p resources amounts; an empty one names none. Errors carry @p object and @p field: `malformed`
 /// (another length), `out_of_range` (negative, or above @p largest).
 GANGSCHED_API result<void> check_amounts(std::span<const std::int64_t> amounts, std::size_t resources,
                                          std::string_view object, std::string_view field,
                                          std::int64_t largest = largest_amount);
 
-/// The same for what a pod requests, which has to be given. @p name makes the text for the object, if it comes to that.
+/// The same for a pod's request, which has to be given. @p name makes the text for the object, if there is an error.
 template <class Name>
 result<void> check_request(std::span<const std::int64_t> request, std::size_t resources, Name name) {
   bool right = request.size() == resources;

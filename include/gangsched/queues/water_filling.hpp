@@ -12,39 +12,39 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues {
 
-/// What one of several asks for of what they share.
+/// The claim of one party on what is shared.
 struct fill_claim {
   std::int64_t request = 0;
   std::int64_t guarantee =
-      0;  ///< it gets that much before anybody gets more, as far as it asks for it or does not lend
+      0;  ///< it gets that much before any claim gets more, as far as it requests it or does not lend
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< it never gets more
   std::int64_t weight = 1;                                        ///< 0: the guarantee alone
   bool lends = true;                                              ///< false: it gets its guarantee whatever it requests
 };
 
-/// How high the water stands: whoever has more than a guarantee and less than it asks for has its weight times this, before rounding. A
-/// fraction, not reduced; 0 / 1 if there is nobody like that. Where guarantees shrink: what is left of each.
+/// The water level: a claim with more than its guarantee and less than its request gets its weight times this, before rounding. A fraction,
+/// not reduced; 0 / 1 if there is no such claim. Where guarantees shrink: the fraction of each that is left.
 struct water_level {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;
 };
 
-/// Weighted max-min fairness with guarantees and limits, without a rounding error: the exact shares are fractions, and each whole share
-/// is one of the two whole numbers beside its fraction. What is handed out is the total, or all that is asked for; nobody's share can
-/// grow but by taking from somebody who has no more for its weight. If the guarantees are more than there is, they shrink in
-/// proportion. An object keeps the room that it needs: dividing for no more queues than before does not allocate.
+/// Weighted max-min fairness with guarantees and limits, without a rounding error: the exact shares are fractions, and each whole share is
+/// one of the two whole numbers beside its fraction. What is handed out is the total, or all that is requested; a share can only grow by
+/// taking from a claim that has no more for its weight. If the guarantees exceed the total, they shrink in proportion. An object keeps its
+/// memory: dividing for no more queues than before does not allocate.
 class GANGSCHED_API water_filling {
  public:
-  /// Divides @p total among @p claims, as `shares`. The one whose fraction lost most gets a unit first, in a tie who comes first.
-  /// Errors: `malformed` (as many shares as claims), `out_of_range` (a negative amount or weight, a total above largest_amount),
-  /// `overflow` (the sums of requests, guarantees or weights above it). O(n) a round and O(n log n) once; each round settles somebody,
-  /// of equally distributed claims a constant part.
+  /// Divides @p total among @p claims, as `shares`. Leftover units go to the claims whose fractions lost most, ties to the first. Errors:
+  /// `malformed` (as many shares as claims), `out_of_range` (a negative amount or weight, a total above largest_amount), `overflow` (the
+  /// sums of requests, guarantees or weights above it). O(n) a round and O(n log n) once; each round settles at least one claim, of equally
+  /// distributed claims a constant part.
   result<water_level> divide(std::int64_t total, std::span<const fill_claim> claims, std::span<std::int64_t> shares);
 
-  /// Divides @p total among the queues of a tree, from the roots down, each queue's whole share among its children. What a queue asks
-  /// for is what those below it ask for together, within its limit; its guarantee is at least what they are guaranteed together, as far
-  /// as that goes. Claims and shares by queue. Errors also: `malformed` (a queue with children has a request). O(queues · log
-  /// siblings), with divide's rounds.
+  /// Divides @p total among the queues of a tree, from the roots down, each queue's whole share among its children. A queue requests what
+  /// those below it request together, within its limit; its guarantee is at least what they are guaranteed together, as far as that goes.
+  /// Claims and shares by queue. Errors also: `malformed` (a queue with children has a request). O(queues · log siblings), with divide's
+  /// rounds.
   result<void> divide(const queue_tree& tree, std::int64_t total, std::span<const fill_claim> claims,
                       std::span<std::int64_t> shares);
 
@@ -58,8 +58,8 @@ class GANGSCHED_API water_filling {
   water_level divide_checked(std::int64_t total, std::span<const fill_claim> claims, std::span<std::int64_t> shares);
   water_level fill(std::int64_t total, std::span<std::int64_t> shares);
 
-  std::vector<bounds> open_;                 ///< those whose share is not settled
-  std::vector<fill_claim> up_;               ///< of a tree, with what those below ask for
+  std::vector<bounds> open_;                 ///< claims whose share is not settled
+  std::vector<fill_claim> up_;               ///< of a tree, with the requests of those below
   std::vector<fill_claim> members_;          ///< of one level of it
   std::vector<std::int64_t> member_shares_;  ///< likewise
 };

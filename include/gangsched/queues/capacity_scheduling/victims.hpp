@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::queues::capacity_scheduling {
 
 enum class victims_outcome : std::uint8_t {
   found,
-  none,    ///< nobody may be evicted, or evicting all of them would not do, or nobody has to go
+  none,    ///< no pod may be evicted, or evicting all of them would not help, or none has to be evicted
   failed,  ///< upstream's error: see put_back
 };
 
@@ -23,12 +23,11 @@ struct victims {
   std::size_t violating = 0;             ///< how many evictions violate a disruption budget
 };
 
-/// Whom to evict from one node for @p pod. Of @p running, the pods on the node, those that may be evicted are removed, the least
-/// important first (lower priority, then later start, then later in the list); each counts as gone at once, so that a quota that is
-/// over its min loses no more than that. If the pod then fits, and its quota and all quotas have room for it, they are put back as far
-/// as it goes.
-/// @p quotas has to count @p running and is as before afterwards; @p node is as with the victims gone if some were found, else as it
-/// comes. Errors: those of a pod. O(pods · (log pods + resources)), and two questions to the node for each candidate.
+/// Selects the pods to evict from one node for @p pod. Of @p running, the pods on the node, those that may be evicted are removed, the
+/// least important first (lower priority, then later start, then later in the list); each counts as gone at once, so that a quota over its
+/// min loses no more than that. If the pod then fits, and its quota and all quotas have room for it, they are put back as far as possible.
+/// @p quotas has to count @p running and is unchanged afterwards; @p node is left with the victims removed if some were found, else in any
+/// state. Errors: those of a pod. O(pods · (log pods + resources)), and two calls of the node for each candidate.
 GANGSCHED_API result<victims> select_victims(elastic_quotas& quotas, const quota_pod& pod, const quota_demand& demand,
                                              std::span<const quota_pod> running, trial_node& node);
 

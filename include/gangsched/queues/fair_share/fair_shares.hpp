@@ -12,23 +12,23 @@
 #include "gangsched/queues/resource_amounts.hpp"
 #include "gangsched/queues/water_filling.hpp"
 
-/// The library's own policy: guarantees, and of what is left weighted parts up to what is asked for. docs/queues/fair-share.md.
+/// The library's own policy: guarantees, and the rest divided by weight up to the requests. docs/queues/fair-share.md.
 namespace gangsched::inline GANGSCHED_ABI::queues::fair_share {
 
-/// A weight of 1: a hundredth can be said, too.
+/// A weight of 1; weights are multiples of 2^-20.
 inline constexpr std::int64_t weight_unit = std::int64_t{1} << 20;
 
-/// What a queue, with those below it, is promised. Amounts by resource; an empty vector names none.
+/// The terms of a queue, with those below it. Amounts by resource; an empty vector names none.
 struct queue_terms {
   std::vector<std::int64_t> guaranteed = {};       ///< not named: nothing
   std::vector<std::int64_t> limit = {};            ///< the most in use at once; not named: no limit
   std::vector<std::int64_t> borrowing_limit = {};  ///< the most above `guaranteed`; not named: no limit
   std::vector<std::int64_t> lending_limit =
       {};  ///< the most of `guaranteed` that others may use meanwhile; not named: all of it
-  std::vector<std::int64_t> weights = {};  ///< its part of what is left, in weight_unit; not named: `weight`
+  std::vector<std::int64_t> weights = {};  ///< its part of the rest, in weight_unit; not named: `weight`
   std::int64_t weight = weight_unit;       ///< 0: the guarantee alone
-  std::int32_t priority = 0;               ///< a sibling of a higher one goes first
-  bool admits = true;                      ///< false: nobody below it starts
+  std::int32_t priority = 0;               ///< among siblings the higher one goes first
+  bool admits = true;                      ///< false: no job below it starts
   std::int64_t most_running = std::numeric_limits<std::int64_t>::max();  ///< jobs at once
 };
 
@@ -50,14 +50,14 @@ class GANGSCHED_API fair_shares {
   [[nodiscard]] const queue_tree& tree() const noexcept { return tree_; }
   [[nodiscard]] std::size_t resources() const noexcept { return resources_; }
 
-  /// What there is of a resource. Errors: `unknown` (no such resource), `out_of_range`.
+  /// The total of a resource. Errors: `unknown` (no such resource), `out_of_range`.
   result<void> set_capacity(std::size_t resource, std::int64_t amount);
   [[nodiscard]] std::int64_t capacity(std::size_t resource) const { return capacity_[resource]; }
 
-  /// What the pods of a leaf request together, those that run and those that wait. Errors name the queue: `unknown` (no such queue
-  /// or resource), `malformed` (it has children), `out_of_range`, `overflow` (all requests of the resource above largest_amount). O(depth).
+  /// What the pods of a leaf request together, running and waiting ones. Errors name the queue: `unknown` (no such queue or resource),
+  /// `malformed` (it has children), `out_of_range`, `overflow` (all requests of the resource above largest_amount). O(depth).
   result<void> set_requested(queue_index queue, std::size_t resource, std::int64_t amount);
-  /// For a queue with children: the sum, over them, of what each requests within its limit, or of what is kept for it if that is more.
+  /// For a queue with children: the sum, over them, of each one's request within its limit, or of what is kept for it if that is more.
   [[nodiscard]] std::int64_t requested(queue_index queue, std::size_t resource) const {
     return all_[at(queue, resource)].requested;
   }
@@ -68,21 +68,21 @@ class GANGSCHED_API fair_shares {
   [[nodiscard]] std::int64_t due(queue_index queue, std::size_t resource) const {
     return all_[at(queue, resource)].due;
   }
-  /// Whether it is due less than it asks for.
+  /// Whether it is due less than it requests.
   [[nodiscard]] bool is_short(queue_index queue, std::size_t resource) const {
     const part& one = all_[at(queue, resource)];
     return one.due < one.requested;
   }
 
-  /// Its own guarantee, or what those below it are guaranteed together if that is more.
+  /// Its own guarantee, or the sum of the guarantees below it if that is more.
   [[nodiscard]] std::int64_t guaranteed(queue_index queue, std::size_t resource) const {
     return all_[at(queue, resource)].guaranteed;
   }
-  /// The most that it may use: its limit, or its guarantee with what it may borrow. The largest number if there is no such limit.
+  /// The most that it may use: its limit, or its guarantee with what it may borrow. The largest number if there is no limit.
   [[nodiscard]] std::int64_t most(queue_index queue, std::size_t resource) const {
     return all_[at(queue, resource)].most;
   }
-  /// What is kept for it, or for those below it, whether it is used or not.
+  /// What is kept for it, or for those below it, whether used or not.
   [[nodiscard]] std::int64_t kept(queue_index queue, std::size_t resource) const {
     return all_[at(queue, resource)].kept;
   }
@@ -104,7 +104,7 @@ class GANGSCHED_API fair_shares {
   struct part {
     std::int64_t guaranteed = 0, most = 0, own_kept = 0, kept = 0, weight = 0;
     std::int64_t requested = 0;
-    std::int64_t low = 0, high = 0;  ///< it is due at least and at most that much, if there is enough
+    std::int64_t low = 0, high = 0;  ///< bounds of what it is due, if there is enough
     std::int64_t lows_below = 0;     ///< of its children
     std::int64_t due = 0;
   };
@@ -131,7 +131,7 @@ class GANGSCHED_API fair_shares {
   std::vector<std::int32_t> priority_, highest_below_;  ///< by queue; by level
   std::vector<std::int64_t> capacity_, requested_in_all_;
   std::vector<unsigned char> stale_;    ///< by resource: something changed
-  std::vector<unsigned char> changed_;  ///< by resource, then level: what is divided there, or among whom
+  std::vector<unsigned char> changed_;  ///< by resource, then level: what is divided there, or among which claims
   water_filling fill_;
   std::vector<fill_claim> claims_;
   std::vector<std::int64_t> filled_;

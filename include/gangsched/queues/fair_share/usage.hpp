@@ -9,16 +9,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::fair_share {
 
-/// What queues use, as the caller counts it: of a queue with what those below it use. Reads of it cost what a call costs.
+/// The use of queues, as the caller counts it: for a queue including those below it. Complexities of readers assume O(1) per call.
 class usage {
  public:
   virtual ~usage() = default;
   [[nodiscard]] virtual std::int64_t used(queue_index queue, std::size_t resource) const = 0;
-  /// How many jobs run.
+  /// The number of running jobs.
   [[nodiscard]] virtual std::int64_t running(queue_index queue) const = 0;
 };
 
-/// One that counts by itself. The tree has to outlive it.
+/// Counts by itself. The tree has to outlive it.
 class usage_counts final : public usage {
  public:
   usage_counts(const queue_tree& tree, std::size_t resources)

@@ -16,15 +16,15 @@ namespace gangsched::inline GANGSCHED_ABI::queues::hived {
 /// By node: whether it may be used. Null: every one.
 using node_choice = const std::vector<bool>*;
 
-/// Virtual cells that no physical cell was found for.
+/// Virtual cells for which no physical cell was found.
 struct unmapped_cells {
   std::uint32_t level = 0;
   std::uint32_t count = 0;
 };
 
 /// Which physical cell each virtual cell is bound to. A root cell is bound while a group uses a device in it, or while it is pinned or
-/// doomed. A cell below is bound while a group uses a device in it, or while it is bad, so that its virtual cluster sees what to avoid. At
-/// any moment all cells that virtual clusters are due can be had together (VC safety). All changes go through a journal.
+/// doomed. A cell below is bound while a group uses a device in it, or while it is bad, so that its virtual cluster can avoid it. At any
+/// moment all cells that virtual clusters are due are available together (VC safety). All changes go through a journal.
 class GANGSCHED_API cell_binding {
  public:
   /// Binds the pinned cells. Errors: `out_of_range` for the first virtual cluster whose cells cannot be had besides those of the ones
@@ -35,7 +35,7 @@ class GANGSCHED_API cell_binding {
   [[nodiscard]] const buddy_cells& physical() const noexcept { return physical_; }
   [[nodiscard]] const virtual_cluster& cluster(std::uint32_t index) const { return clusters_[index]; }
   [[nodiscard]] cell_index bound(cell_index virtual_one) const { return cluster_of(virtual_one).bound(virtual_one); }
-  /// By level: free cells that nobody is due. No number is negative. O(levels · virtual clusters).
+  /// By level: free cells that no virtual cluster is due. No number is negative. O(levels · virtual clusters).
   void spare(std::uint32_t chain, std::vector<std::int32_t>& out) const;
 
   /// Finds physical devices for virtual devices of one chain. Bound devices keep theirs. Below a bound root, the cells with the fewest
@@ -47,14 +47,14 @@ class GANGSCHED_API cell_binding {
 
   /// Gives an unused device to @p priority: as the virtual device @p as, binding cells as needed, or opportunistically if that is `none`.
   void allocate(cell_index device, cell_index as, std::int32_t priority, journal& log);
-  /// Takes it back, and what is not used any more is unbound.
+  /// Releases it; what is not used any more is unbound.
   void release(cell_index device, journal& log);
   void set_user(cell_index device, std::int32_t to, journal& log) { physical_.set_user(device, to, log); }
   void set_heir(cell_index device, std::int32_t to, journal& log) { physical_.set_heir(device, to, log); }
   void set_bad(cell_index device, bool to, journal& log);
 
-  /// Call at the end of a change, for each chain that it touched. Shows bad cells to the virtual clusters that have them; dooms cells of a
-  /// virtual cluster that is due more than is healthy (if the others keep their due); frees those that need not be doomed any more.
+  /// To be called after a change, for each chain that it touched. Binds bad cells to the virtual clusters that have them; dooms cells of a
+  /// virtual cluster that is due more than is healthy (if the others keep their due); frees those that need not be doomed.
   void settle(std::uint32_t chain, journal& log);
 
  private:
@@ -98,7 +98,7 @@ class GANGSCHED_API cell_binding {
   std::shared_ptr<const cell_layout> layout_;
   buddy_cells physical_;
   std::vector<virtual_cluster> clusters_;
-  std::vector<cell_index> new_roots_;      ///< bound since the last `settle`, or no more
+  std::vector<cell_index> new_roots_;      ///< bound, or unbound, since the last `settle`
   std::vector<vertex> tree_;               ///< of the last `map`
   std::vector<std::int32_t> vertex_of_;    ///< by virtual cell
   std::vector<std::int32_t> due_, spare_;  ///< by level, while asked for

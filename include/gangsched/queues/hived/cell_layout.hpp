@@ -15,11 +15,11 @@
 /// github.com/microsoft/hivedscheduler.
 namespace gangsched::inline GANGSCHED_ABI::queues::hived {
 
-/// A cell, physical or virtual (each kind is numbered for itself), or another thing of which there is none.
+/// A cell, physical or virtual (each kind has its own numbers); `none` if there is no cell.
 using cell_index = std::int32_t;
 inline constexpr cell_index none = -1;
 
-/// What a cell is made of. A type that no record describes is a device.
+/// What a cell consists of. A type without a record is a device.
 struct cell_type {
   std::string name;
   std::string child;
@@ -29,18 +29,18 @@ struct cell_type {
   friend bool operator==(const cell_type&, const cell_type&) = default;
 };
 
-/// A cell that is there, with what is in it.
+/// A physical cell, with its children.
 struct physical_cell {
-  std::string type = {};                     ///< only of a top cell; others are what their parent is made of
+  std::string type = {};                     ///< only of a top cell; the type of others follows from their parent
   std::string node = {};                     ///< at the level of a node: its name
-  std::optional<std::int32_t> device = {};   ///< a device's number in its node; unless set, its place among the cell's
-  std::string pin = {};                      ///< a name by which a virtual cluster may have this very cell
-  std::vector<physical_cell> children = {};  ///< empty at a node or below: all that its type says
+  std::optional<std::int32_t> device = {};   ///< a device's number in its node; unless set, its index in the cell
+  std::string pin = {};                      ///< a name by which a virtual cluster may request this cell
+  std::vector<physical_cell> children = {};  ///< empty at a node or below: everything that its type has
 
   friend bool operator==(const physical_cell&, const physical_cell&) = default;
 };
 
-/// So many cells of a type for a virtual cluster.
+/// The number of cells of a type for a virtual cluster.
 struct cell_quota {
   std::string chain = {};  ///< the type of the top cell that they are part of; empty: they are top cells themselves
   std::string type = {};
@@ -74,7 +74,7 @@ struct cell_level {
   cell_index count = 0;
 };
 
-/// Top cells of one type, and all that is in them. Level 0 are devices.
+/// Top cells of one type, and everything in them. Level 0 are devices.
 struct cell_chain {
   std::vector<cell_level> levels;
   std::uint32_t node_level = 0;
@@ -84,7 +84,7 @@ struct cell_chain {
 struct virtual_cell {
   cell_index parent = none, first_child = none, root = none;
   std::uint32_t chain = 0, level = 0, cluster = 0;
-  cell_index pin = none;  ///< of a root: the physical cell that it is, always
+  cell_index pin = none;  ///< of a pinned root: its physical cell
 };
 
 /// The cells among which a virtual cluster places the groups of one chain, or of one pinned cell: each in one node, the largest first.
@@ -100,7 +100,7 @@ struct virtual_layout {
   std::vector<virtual_view> views;
 };
 
-/// What a configuration has, in numbers. It does not change.
+/// A configuration in numbers. Immutable.
 class GANGSCHED_API cell_layout {
  public:
   cell_layout() = default;

@@ -16,7 +16,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::hived {
 
-/// Pods of a group that want as many devices each, of one node.
+/// Pods of a group that need equally many devices, each on one node.
 struct member {
   std::uint32_t pods = 1;
   std::uint32_t devices = 1;
@@ -30,7 +30,7 @@ struct group_request {
   std::vector<member> members = {};
   std::string device_type = {};  ///< empty: any, in the order of the configuration
   std::string pin = {};          ///< of the virtual cluster, or empty
-  bool lazy_preemption = true;   ///< a group that takes its cells makes it opportunistic first
+  bool lazy_preemption = true;   ///< a preemptor makes it opportunistic first, before it is evicted
   std::optional<std::vector<std::string>> nodes = std::nullopt;  ///< the only ones that may be used, if set
 };
 
@@ -53,17 +53,17 @@ struct shortage {
 };
 
 enum class group_state : unsigned char {
-  allocated,   ///< its devices are its own
+  allocated,   ///< it has its devices
   preempting,  ///< its devices are held for it until the groups on them are removed
-  waiting      ///< it has none, and is not known
+  waiting      ///< it has none, and is not stored
 };
 
 struct decision {
   group_state state = group_state::waiting;
   std::vector<pod_place> pods = {};                ///< unless it waits: by member
-  std::vector<std::string> victims = {};           ///< groups that have to go, all of them
-  std::vector<std::string> cancelled = {};         ///< groups that were preempting, and wait again now
-  std::vector<std::string> downgraded = {};        ///< groups that are opportunistic now where they are
+  std::vector<std::string> victims = {};           ///< groups to evict, all of them
+  std::vector<std::string> cancelled = {};         ///< groups whose preemption is cancelled, and that wait again
+  std::vector<std::string> downgraded = {};        ///< groups that become opportunistic where they are
   std::optional<shortage> missing = std::nullopt;  ///< if it waits: in the last chain that was searched
 };
 
@@ -83,34 +83,34 @@ struct group_status {
 
 enum class start_outcome : unsigned char { started, must_wait, cancelled };
 
-/// Virtual clusters on physical cells, for a host that says which groups come and go and which nodes are bad. A group of one virtual
-/// cluster is placed exactly when it would be in a cluster of that virtual cluster's cells alone, as long as no node is bad;
-/// opportunistic groups use what is free until somebody guaranteed needs it. A call that fails changes nothing, also if memory runs out.
+/// Virtual clusters on physical cells, for a host that reports which groups come and go and which nodes are bad. A group of one virtual
+/// cluster is placed exactly when it would be in a cluster of that virtual cluster's cells alone, as long as no node is bad; opportunistic
+/// groups use what is free until a guaranteed group needs it. A call that fails changes nothing, also if memory runs out.
 class GANGSCHED_API cell_scheduler {
  public:
   /// All nodes are healthy at first. Errors: those of `cell_layout::make` and `cell_binding::make`.
   static result<cell_scheduler> make(const configuration& from);
 
-  /// Places a group, or says what is missing. Errors name the group: `duplicate` (it is there), `unknown` (virtual cluster, pin, device
+  /// Places a group, or returns what is missing. Errors name the group: `duplicate` (it is there), `unknown` (virtual cluster, pin, device
   /// type, also one that the virtual cluster has no cells of), `malformed` (no name or members, an opportunistic group with a pin),
   /// `out_of_range` (priority, a member without pods or devices, a pod larger than any cell of one node that it may be in).
   result<decision> place(const group_request& group);
-  /// What `place` would say. Nothing changes.
+  /// What `place` would return. Nothing changes.
   result<decision> look(const group_request& group);
-  /// A group that has its devices since before a restart; pods by member. A device that is no more is left out. If it cannot be in its
-  /// virtual cluster any more, it becomes opportunistic where it is; groups of lower priority in the cell that it needs become so
-  /// instead. Errors: as `place`, and `malformed` (other numbers of pods or devices than its members have), `wrong_state` (a device that
-  /// another group has). @return groups that became opportunistic, this one too.
+  /// A group that has had its devices since before a restart; pods by member. A device that no longer exists is left out. If the group
+  /// cannot be in its virtual cluster any more, it becomes opportunistic where it is; groups of lower priority in the cell that it needs
+  /// become so instead. Errors: as `place`, and `malformed` (other numbers of pods or devices than its members have), `wrong_state` (a
+  /// device that another group has). @return groups that became opportunistic, this one included.
   result<std::vector<std::string>> restore(const group_request& group, std::span<const std::vector<known_device>> pods);
 
-  /// Lets a group that is preempting have its devices, if the others are gone; if one of its nodes is bad, or not among @p nodes, its
-  /// preemption is cancelled. Errors: `unknown`, `wrong_state` (it is allocated).
+  /// Gives a preempting group its devices, if the victims are gone; if one of its nodes is bad, or not among @p nodes, its preemption is
+  /// cancelled. Errors: `unknown`, `wrong_state` (it is allocated).
   result<start_outcome> start(std::string_view group,
                               const std::optional<std::vector<std::string>>& nodes = std::nullopt);
-  /// A group that is gone, or does not want to preempt any more. Errors: `unknown`.
+  /// The group is gone, or does not want to preempt any more. Errors: `unknown`.
   result<void> remove(std::string_view group);
-  /// A group that goes on without some of its devices, which it had on @p node. Errors: `unknown`, `wrong_state` (it is preempting),
-  /// `malformed` (one of them is not its own).
+  /// The group continues without some of its devices on @p node. Errors: `unknown`, `wrong_state` (it is preempting), `malformed` (one of
+  /// them is not its own).
   result<void> shrink(std::string_view group, std::string_view node, std::span<const std::int32_t> devices);
   /// Errors: `unknown`. O(devices of the node · levels + what changes).
   result<void> set_bad(std::string_view node, bool to);

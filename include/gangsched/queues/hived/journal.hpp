@@ -7,8 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::hived {
 
-/// Keeps what numbers were before they were changed, so that an attempt that fails leaves no trace. The numbers must stay where they are
-/// until the journal is empty.
+/// Records the old values of numbers, so that a failed attempt can be undone. The numbers must not move until the journal is empty.
 class journal {
  public:
   void set(std::int32_t& slot, std::int32_t value) {
@@ -19,7 +18,7 @@ class journal {
   void add(std::int32_t& slot, std::int32_t delta) { set(slot, slot + delta); }
 
   [[nodiscard]] std::size_t mark() const noexcept { return undo_.size(); }
-  /// Takes back everything since @p mark. O(changes).
+  /// Undoes everything since @p mark. O(changes).
   void roll_back(std::size_t mark = 0) noexcept {
     for (; undo_.size() > mark; undo_.pop_back()) *undo_.back().slot = undo_.back().before;
   }
@@ -33,7 +32,7 @@ class journal {
   std::vector<change> undo_;
 };
 
-/// Rolls back at its end unless what was done is kept.
+/// Rolls back in its destructor unless `keep` was called.
 class attempt {
  public:
   explicit attempt(journal& log) noexcept : log_{&log} {}

@@ -28,8 +28,8 @@ struct search_failure {
   cell_index cell = none;   ///< the one that is bad or not suggested, of the kind that was searched
 };
 
-/// Chooses devices for pods. Pods, the smallest first, fill nodes one after another (next fit): healthy nodes, then suggested ones, then
-/// those with the most devices in use. In a node: the lowest cell with enough devices, free ones before those of lower priority.
+/// Chooses devices for pods. Pods, the smallest first, fill nodes one after another (next fit): healthy nodes first, then suggested ones,
+/// then those with the most devices in use. In a node: the lowest cell with enough devices, free ones before those of lower priority.
 class GANGSCHED_API node_search {
  public:
   /// Virtual devices for a group of @p priority, without preemption if that is possible. @p sizes ascending. @param out one device after
@@ -38,7 +38,7 @@ class GANGSCHED_API node_search {
   std::optional<search_failure> find_virtual(const cell_binding& cells, const virtual_view& view,
                                              std::span<const std::uint32_t> sizes, std::int32_t priority,
                                              node_choice nodes, std::vector<cell_index>& out);
-  /// Free physical devices, for an opportunistic group: where more opportunistic devices and fewer guaranteed ones are in use.
+  /// Free physical devices, for an opportunistic group; prefers nodes where more opportunistic and fewer guaranteed devices are in use.
   std::optional<search_failure> find_physical(const cell_binding& cells, std::uint32_t chain,
                                               std::span<const std::uint32_t> sizes, node_choice nodes,
                                               std::vector<cell_index>& out);
@@ -50,8 +50,8 @@ class GANGSCHED_API node_search {
     cell_index first_device = none;
     std::int32_t devices = 0;
     std::int32_t free = 0;
-    std::int32_t pack = 0;   ///< devices near which the group wants to be
-    std::int32_t avoid = 0;  ///< and those from which it wants to stay away
+    std::int32_t pack = 0;   ///< devices near which the group should be
+    std::int32_t avoid = 0;  ///< devices from which it should stay away
     bool healthy = true, suggested = true;
   };
   std::optional<search_failure> choose_rooms(const cell_chain& chain, std::span<const std::uint32_t> sizes);

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::hived {
 
-/// The virtual cells of one virtual cluster: what physical cell each is, if any yet, and what is used. What changes them goes through a
+/// The virtual cells of one virtual cluster: the physical cell that each is bound to, if any, and what is used. Changes go through a
 /// journal.
 class GANGSCHED_API virtual_cluster {
  public:
@@ -17,19 +17,19 @@ class GANGSCHED_API virtual_cluster {
 
   [[nodiscard]] const virtual_layout& layout() const { return layout_->clusters()[index_]; }
 
-  /// The physical cell that it is, or `none`.
+  /// The physical cell that it is bound to, or `none`.
   [[nodiscard]] cell_index bound(cell_index cell) const { return bound_[at(cell)]; }
   void bind(cell_index cell, cell_index to, journal& log) { log.set(bound_[at(cell)], to); }
-  /// A root that is a bad cell because there are no better ones.
+  /// Whether the root is bound to a bad cell because there is no better one.
   [[nodiscard]] bool is_doomed(cell_index root) const { return doomed_[at(root)] != 0; }
   void set_doomed(cell_index root, bool to, journal& log);
 
-  /// How many of its devices groups have.
+  /// The number of its devices that groups use.
   [[nodiscard]] std::int32_t used(cell_index cell) const { return used_[at(cell)]; }
   [[nodiscard]] std::int32_t priority(cell_index device) const { return priority_[at(device)]; }
   void set_priority(cell_index device, std::int32_t to, journal& log);
 
-  /// Cells of a level that it is due and that are not bound yet.
+  /// The number of cells of a level that it is due and that are not bound yet.
   [[nodiscard]] std::int32_t due(std::uint32_t chain, std::uint32_t level) const {
     return due_[layout_->slot(chain, level)];
   }

@@ -10,12 +10,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 
-/// A job in a queue that waits for its turn: to be started, or to be a victim.
+/// A job in the order of jobs to start, or of victims.
 struct queued_job {
   queue_index queue = no_queue;
   job_rank rank = {};
   std::vector<double> amounts = {};  ///< what it would allocate; of a victim what it holds
-  std::size_t which = 0;             ///< the caller's word
+  std::size_t which = 0;             ///< an identifier of the caller's
 };
 
 /// Jobs of all queues in the order in which they are tried or, with @p victims, evicted. Among siblings the queue goes first that is first

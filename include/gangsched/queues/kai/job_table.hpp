@@ -16,8 +16,8 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 enum class task_state : unsigned char {
   waiting,
   placed,       ///< on a node and staying, or promised one
-  leaving,      ///< its job asks for nothing in its stead
-  coming_back,  ///< evicted, and to be started again: its queue asks for as much
+  leaving,      ///< it is leaving, and its job requests nothing in its place
+  coming_back,  ///< evicted, to be started again: its queue still requests as much
   taken_off,    ///< in a trial; there it may be placed again
 };
 
@@ -41,9 +41,9 @@ struct job_entry {
   std::vector<job_set> sets = {};
 };
 
-/// Jobs of queues with their tasks: who of them would be started next, and who would go. Jobs and tasks are named by their numbers, in
-/// the order in which they were added. Questions are about the states that are given, one for each task: those that it was filled with, or
-/// what a trial made of them.
+/// Jobs of queues with their tasks: which would be started next, and which would be evicted. Jobs and tasks are named by their numbers, in
+/// the order in which they were added. Calls take the states of the tasks, one for each: those that the table was filled with, or those of
+/// a trial.
 class GANGSCHED_API job_table {
  public:
   using states = std::span<const task_state>;
@@ -66,14 +66,14 @@ class GANGSCHED_API job_table {
   [[nodiscard]] std::vector<double> sum_of(std::span<const std::size_t> tasks) const;
 
   [[nodiscard]] std::vector<pod_set> sets_of(std::size_t job, states at) const;
-  /// The same, in the room of @p into.
+  /// The same, into @p into, whose memory is reused.
   void read_sets(std::size_t job, states at, std::vector<pod_set>& into) const;
   [[nodiscard]] elastic_state state_of(std::size_t job, states at) const;
-  /// All that its sets' minimums lack; of a job that lacks nothing one task more.
+  /// The tasks that its sets' minimums lack; one more task of a job that lacks none.
   [[nodiscard]] std::vector<std::size_t> next_tasks(std::size_t job, states at) const;
-  /// Who goes first (`next_eviction`), the last started first.
+  /// The tasks to evict first (`next_eviction`), the last started first.
   [[nodiscard]] std::vector<std::size_t> next_victims(std::size_t job, states at) const;
-  /// Those of it that are placed.
+  /// The placed tasks of the job.
   [[nodiscard]] std::vector<std::size_t> placed_of(std::size_t job, states at) const;
   /// Whether next_tasks has any, and whether placed_of has.
   [[nodiscard]] bool has_next(std::size_t job, states at) const {
@@ -83,11 +83,11 @@ class GANGSCHED_API job_table {
     return has_any(job, [&](std::size_t t) { return at[t] == task_state::placed; });
   }
 
-  /// Adds what the tasks hold and ask for to queues' loads.
+  /// Adds what the tasks hold and request to queues' loads.
   void count_into(queue_shares& shares) const;
 
-  /// Tasks of one job, as a reclaim looks at them: those above its sets' minimums one by one, the others as one. Only those still
-  /// taken off in @p at count, or all if @p moved_too.
+  /// Tasks of one job, as a reclaim considers them: those above its sets' minimums one by one, the others as one. Only those still taken
+  /// off in @p at count, or all if @p moved_too.
   [[nodiscard]] std::vector<std::vector<std::size_t>> reclaimed_of(std::span<const std::size_t> tasks, states at,
                                                                    bool moved_too) const;
 
@@ -107,26 +107,25 @@ class GANGSCHED_API job_table {
   std::vector<task_state> states_;
 };
 
-/// Tasks of one job that go together.
+/// Tasks of one job that are evicted together.
 struct job_victims {
   std::size_t job = 0;
   std::vector<std::size_t> tasks = {};
 };
 
-/// Victims among some jobs, in the order in which they are taken: a job's surplus one by one, then what is left of it. Table and shares
-/// have to outlive it.
+/// Victims among some jobs, in order: a job's surplus one by one, then the rest of it. Table and shares have to outlive it.
 class GANGSCHED_API victim_order {
  public:
   victim_order(const job_table& table, const queue_shares& shares)
       : table_{&table}, order_{shares, true}, at_{table.as_filled()} {}
   void add(std::size_t job);
-  /// The next ones; nothing if nobody is left.
+  /// The next ones; nothing if none are left.
   std::optional<job_victims> next();
 
  private:
   const job_table* table_;
   job_queue order_;
-  std::vector<task_state> at_;  ///< who was taken is taken off
+  std::vector<task_state> at_;  ///< victims taken so far are `taken_off`
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::queues::kai

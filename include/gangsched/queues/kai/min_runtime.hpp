@@ -14,11 +14,11 @@ enum class reclaim_protection : unsigned char {
   own_queue,  ///< of the victim's queue, or the next above that has one
 };
 
-/// How long jobs run before they may be victims. By queue; what a shorter list does not have is not set.
+/// How long jobs run before they may be victims. By queue; entries beyond a list's end are not set.
 struct min_runtimes {
   std::vector<std::optional<instant>> preempt = {};  ///< from jobs of the same queue
   std::vector<std::optional<instant>> reclaim = {};  ///< from jobs of other queues
-  instant default_preempt{};                         ///< where nobody on the way up has one
+  instant default_preempt{};                         ///< where no queue on the way up has one
   instant default_reclaim{};
   reclaim_protection method = reclaim_protection::common_ancestor;
 };
@@ -31,8 +31,8 @@ struct min_runtimes {
 [[nodiscard]] GANGSCHED_API instant reclaim_min_runtime(const queue_tree& tree, const min_runtimes& of,
                                                         queue_index reclaimer, queue_index victim);
 
-/// Whether a job that runs since @p started is protected at @p now; one that never started is not. An elastic job may lose what it has
-/// beyond its minimum all the same: `keeps_minimum`.
+/// Whether a job that runs since @p started is protected at @p now; one that never started is not. An elastic job may still lose what it
+/// has beyond its minimum: `keeps_minimum`.
 [[nodiscard]] constexpr bool is_protected(std::optional<instant> started, instant min_runtime, instant now) noexcept {
   return started && now < later_by(*started, min_runtime);
 }

@@ -14,35 +14,34 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 
-/// Amounts, one for each resource; what a shorter list does not have is 0.
+/// Amounts, one for each resource; entries beyond a list's end are 0.
 using amounts = std::span<const double>;
 
-/// What a host says of a queue and a resource.
+/// The host's terms for a queue and a resource.
 struct quota {
   double deserved = 0;
   double limit = unlimited;
   double weight = 1;
 };
 
-/// Before whom a queue comes.
+/// The keys that order siblings.
 struct queue_rank {
-  int priority = 0;          ///< the highest first
-  std::int64_t created = 0;  ///< then the smallest, in any unit, then by name
+  int priority = 0;          ///< highest first
+  std::int64_t created = 0;  ///< lowest first, in any unit, then by name
 };
 
-/// What a queue holds of a resource and what it asks for.
+/// What a queue holds and requests of a resource.
 struct queue_load {
   double request = 0;
   double allocated = 0;
   double allocated_non_preemptible = 0;
 };
 
-/// What a job may not have, and where.
+/// The limit that a job would exceed, and its queue.
 struct capacity_shortage {
   queue_index queue = no_queue;
   std::size_t resource = 0;
-  bool non_preemptible =
-      false;  ///< it is above what the queue deserves, which the job must not be; otherwise above the limit
+  bool non_preemptible = false;  ///< true: the limit is what the queue deserves, for a job that is not preemptible
   double exceeded_by = 0;
 };
 
@@ -50,14 +49,14 @@ struct capacity_shortage {
 struct queue_candidate {
   queue_index queue = no_queue;
   amounts job = {};      ///< what it would allocate
-  amounts victims = {};  ///< what those hold that are to leave it
+  amounts victims = {};  ///< what the victims to be taken from it hold
 };
 
-/// A tree of queues with what each has and is due of every resource. A job counts at its queue and all above it.
-/// Calls that change what a job holds cost O(depth · resources) and no memory; fair shares are those of the last `divide`.
+/// A tree of queues with the use and entitlement of each for every resource. A job counts at its queue and all above it. Calls that change
+/// what a job holds cost O(depth · resources) and no memory; fair shares are those of the last `divide`.
 class GANGSCHED_API queue_shares {
  public:
-  /// Every queue deserves nothing, has no limit, weight 1 and no load; of every resource there is nothing.
+  /// Every queue deserves nothing, has no limit, weight 1 and no load; all totals are 0.
   queue_shares(queue_tree tree, std::size_t resources);
 
   [[nodiscard]] const queue_tree& tree() const noexcept { return tree_; }
@@ -68,22 +67,22 @@ class GANGSCHED_API queue_shares {
   [[nodiscard]] double total(std::size_t resource) const { return total_[resource]; }
   [[nodiscard]] const queue_rank& rank(queue_index queue) const { return ranks_[queue]; }
 
-  // What the host says. Errors name the queue: `unknown` (no such queue, no such resource), `out_of_range` (negative and not `unlimited`,
-  // or not finite).
+  // Input of the host. Errors name the queue: `unknown` (no such queue, no such resource), `out_of_range` (negative and not `unlimited`, or
+  // not finite).
 
-  /// What there is to divide among the roots.
+  /// The total that is divided among the roots.
   result<void> set_total(std::size_t resource, double amount);
   result<void> set_quota(queue_index queue, std::size_t resource, const quota& to);
   result<void> set_rank(queue_index queue, queue_rank to);
-  /// What the queue used in the past, as a part of the cluster.
+  /// The queue's past usage, as a part of the cluster.
   result<void> set_usage(queue_index queue, std::size_t resource, double to);
-  /// The load of this queue alone, for hosts that add up themselves.
+  /// The load of this queue alone, for hosts that compute sums themselves.
   result<void> set_load(queue_index queue, std::size_t resource, const queue_load& to);
-  /// The fair share, for hosts that divide by another rule; the next `divide` makes it anew.
+  /// The fair share, for hosts that divide by another rule; the next `divide` replaces it.
   result<void> set_fair_share(queue_index queue, std::size_t resource, double to);
 
-  // A job's life. It requests from when it is known until it is gone, and is allocated meanwhile. Sums are exact as long as amounts are
-  // whole or binary fractions.
+  // A job's life. It requests as long as it exists, and is allocated while it has nodes. Sums are exact as long as amounts are whole or
+  // binary fractions.
 
   void add_request(queue_index queue, amounts job) noexcept { add(queue, job, 1, &resource_share::request); }
   void remove_request(queue_index queue, amounts job) noexcept { add(queue, job, -1, &resource_share::request); }
@@ -101,12 +100,12 @@ class GANGSCHED_API queue_shares {
   /// unlimited). Each unit of a resource of which it may hold nothing counts 1000.
   [[nodiscard]] double dominant_share(queue_index queue, amounts more = {}, amounts less = {}) const;
 
-  /// Which sibling's turn it is; less: @p a's. In this order: not above its fair share in every resource; with its job within what it
-  /// deserves; higher priority; holds none of the resources that it may not hold; lower dominant share with the job and without the
+  /// The order of siblings; less: @p a goes first. Keys in this order: not above its fair share in every resource; with its job within what
+  /// it deserves; higher priority; holds none of the resources that it may not hold; lower dominant share with the job and without the
   /// victims, then as it is now; may hold less; older; by name. For victims, the reverse.
   [[nodiscard]] std::weak_ordering order(const queue_candidate& a, const queue_candidate& b) const;
 
-  /// Which limit on the way up a job would exceed, or, if it is not preemptible, which deserved amount. Limits first, the lowest queue
+  /// The first limit on the way up that a job would exceed, or, if it is not preemptible, deserved amount. Limits first, the lowest queue
   /// first.
   [[nodiscard]] std::optional<capacity_shortage> shortage(queue_index queue, amounts job, bool preemptible) const;
 
@@ -123,9 +122,9 @@ class GANGSCHED_API queue_shares {
   std::vector<double> total_;           ///< by resource
   std::vector<queue_rank> ranks_;       ///< by queue
   std::vector<resource_share> shares_;  ///< by queue, then resource
-  std::vector<queue_index> ranked_;     ///< children of every queue as they precede each other; the roots last
-  std::vector<std::uint32_t> first_;    ///< by queue, then for the roots: where theirs begin in ranked_
-  bool sorted_ = false;                 ///< whether ranked_ is as ranks_ say
+  std::vector<queue_index> ranked_;     ///< children of every queue in order; the roots last
+  std::vector<std::uint32_t> first_;    ///< by queue, then for the roots: where the children begin in ranked_
+  bool sorted_ = false;                 ///< whether ranked_ matches ranks_
   std::vector<claim> claims_;
   fair_share_division division_;
 };

@@ -16,14 +16,14 @@ struct reclaimer {
   bool preemptible = true;
 };
 
-/// What would be taken at once from a queue: a pod beyond a job's minimum, or all pods that the minimum needs.
+/// What is taken at once from a queue: a pod beyond a job's minimum, or all pods that the minimum needs.
 struct reclaimee {
   queue_index queue = no_queue;
   amounts held = {};
 };
 
 /// Whether @p by may reclaim at all: its queue stays within its fair share with it and, if it is not preemptible, within what it deserves.
-/// Asked before a search for victims; `reclaim_plan` does not ask it.
+/// To be called before a search for victims; `reclaim_plan` does not check it.
 [[nodiscard]] GANGSCHED_API bool can_reclaim(const queue_shares& shares, const reclaimer& by);
 
 /// Whether a search for victims has to look at jobs of this queue, judged at the level of comparison, as in 0.17. If @p by's side stays
@@ -31,19 +31,19 @@ struct reclaimee {
 /// jobs may be moved). Otherwise: whether the queue's side is above what it may hold. O(depth · resources).
 [[nodiscard]] GANGSCHED_API bool may_have_victims(const queue_shares& shares, const reclaimer& by, queue_index queue);
 
-/// Victims of other queues for one job, one after another, and whether the tree allows it. Queues are compared at the level below the
-/// lowest queue that is above both; roots are siblings. The shares have to outlive the plan and to stay as they are while it is made. A
-/// plan that is used again allocates nothing.
+/// Victims of other queues for one job, one after another, and whether the tree allows them. Queues are compared at the level below the
+/// lowest queue that is above both; roots are siblings. The shares have to outlive the plan and must not change meanwhile. A plan that is
+/// used again allocates nothing.
 class GANGSCHED_API reclaim_plan {
  public:
-  /// Begins anew. @param saturation_multiplier at least 1: by how much more saturated than the reclaimer a queue has to be.
+  /// Starts a new plan. @param saturation_multiplier at least 1: by how much more saturated than the reclaimer a queue has to be.
   void begin(const queue_shares& shares, const reclaimer& by, double saturation_multiplier = 1);
 
   /// Whether another victim of this queue may be taken. At the level of comparison, what is left to the queue's side must be above what it
   /// may hold in some resource (so it keeps its fair share), or above what it deserves in some resource while the reclaimer's side stays
   /// within what that deserves in all. O(depth · resources).
   [[nodiscard]] bool may_take_from(queue_index queue) const;
-  /// Takes the victim, whether it may be taken or not. O(depth · resources).
+  /// Takes the victim, without a check. O(depth · resources).
   void take(const reclaimee& victim);
 
   /// Whether the plan may be carried out. On each level above the reclaimer, for each sibling that gave something and each resource that
@@ -61,13 +61,13 @@ class GANGSCHED_API reclaim_plan {
   bool preemptible_ = true;
   double multiplier_ = 1;
   std::vector<double> request_;            ///< by resource
-  std::vector<queue_index> touched_;       ///< who gave something, and all above those
-  std::vector<std::uint32_t> place_;       ///< by queue: where it is in touched_
-  std::vector<double> remaining_;          ///< by place, then resource: what is left to it
-  std::vector<unsigned char> taken_from_;  ///< by place, then resource: whether some was taken
+  std::vector<queue_index> touched_;       ///< queues that lost something, and all above them
+  std::vector<std::uint32_t> place_;       ///< by queue: its index in touched_
+  std::vector<double> remaining_;          ///< by index in touched_, then resource: what is left
+  std::vector<unsigned char> taken_from_;  ///< by index in touched_, then resource: whether some was taken
 };
 
-/// Whether @p by may take all these victims, in this order: each is allowed when its turn comes, and the whole keeps the balance.
+/// Whether @p by may take all these victims, in this order: each is allowed when it is taken, and the result keeps the balance.
 [[nodiscard]] GANGSCHED_API bool may_reclaim(const queue_shares& shares, const reclaimer& by,
                                              std::span<const reclaimee> victims, reclaim_plan& scratch,
                                              double saturation_multiplier = 1);

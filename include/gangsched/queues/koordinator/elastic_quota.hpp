@@ -12,14 +12,14 @@
 #include "gangsched/queues/queue_tree.hpp"
 #include "gangsched/queues/resource_amounts.hpp"
 
-/// Koordinator's ElasticQuota: a tree of quotas with a guaranteed minimum, a maximum, and a runtime quota between them that follows what
-/// everybody requests. Numbers are those of release 1.7.0 when it counts anew (`ResetQuota`): here counting step by step gives the same.
+/// Koordinator's ElasticQuota: a tree of quotas with a guaranteed minimum, a maximum, and a runtime quota between them that follows all
+/// requests. Numbers are those of release 1.7.0 after a recount (`ResetQuota`): here incremental counting gives the same.
 namespace gangsched::inline GANGSCHED_ABI::queues::koordinator {
 
-/// A quota as the host says it. Amounts by resource; an empty vector names none.
+/// A quota as the host names it. Amounts by resource; an empty vector names none.
 struct quota_spec {
   std::vector<std::int64_t> min = {};     ///< unnamed: 0, and no limit for non-preemptible pods
-  std::vector<std::int64_t> max = {};     ///< unnamed: pods of this quota do not count in it
+  std::vector<std::int64_t> max = {};     ///< unnamed: the resource does not count for pods of this quota
   std::vector<std::int64_t> weight = {};  ///< sharedWeight; unnamed: 0; nothing above 0: as max
   bool lends = true;                      ///< allowLentResource
   bool scales_min = true;  ///< false: its min stays whole when others' are scaled; 1.7.0 has no such quota
@@ -27,14 +27,14 @@ struct quota_spec {
 
 struct quota_options {
   bool runtime = true;         ///< EnableRuntimeQuota; false: admission goes by max instead
-  bool check_parents = false;  ///< EnableCheckParentQuota: admission asks the quotas above, too
+  bool check_parents = false;  ///< EnableCheckParentQuota: admission also checks the quotas above
   bool scale_min = true;       ///< EnableMinQuotaScale: mins shrink together where the parent cannot cover them
   bool guarantee_usage =
-      false;  ///< feature gate ElasticQuotaGuaranteeUsage: nobody lends, and what is used is not shared
+      false;  ///< feature gate ElasticQuotaGuaranteeUsage: no quota lends, and what is used is not shared
   share_rounding rounding = share_rounding::nearest;
 };
 
-/// What a pod counts with, by resource; unnamed where it asks for none of it.
+/// A pod, as far as quotas need it, by resource; unnamed for resources that it does not request.
 struct quota_pod {
   std::span<const std::int64_t> request;
   bool preemptible = true;
@@ -57,10 +57,10 @@ struct quota_account {
       0;  ///< used by its pods, and guaranteed to its children; under guarantee_usage alone, as is the next
   std::int64_t guaranteed = 0;  ///< that, and at least min
   std::int64_t scaled_min = 0;  ///< as of the last refresh, as is the next
-  std::int64_t runtime = 0;     ///< what it may use now; what its children share
+  std::int64_t runtime = 0;     ///< what it may use now; for a parent, what its children share
 };
 
-/// What admission says. True: the pod may use its quota.
+/// The result of admission. True: the pod may use its quota.
 struct quota_verdict {
   enum class reason : std::uint8_t {
     fits,
@@ -75,9 +75,9 @@ struct quota_verdict {
 };
 
 /// All quotas of a tree, with what is requested and used. A change of a pod or quota costs O(depth) a resource. What depends on the
-/// requests of all siblings is computed when it is asked for, only for levels on the way to the quota in question, and only if something
-/// changed there. Two quotas are beside the tree: the default quota, for pods that name none, and the system quota. What these two use is
-/// not shared out among the others.
+/// requests of all siblings is computed on demand, only for levels on the way to the quota in question, and only if something changed
+/// there. Two quotas are outside the tree: the default quota, for pods that name none, and the system quota. What these two use is not
+/// shared among the others.
 class GANGSCHED_API elastic_quotas {
  public:
   /// @p quotas in the order of the tree, @p total what the cluster has of each resource (most_resources at most). Errors name quota and
@@ -96,7 +96,7 @@ class GANGSCHED_API elastic_quotas {
   [[nodiscard]] queue_index system_quota() const noexcept { return default_quota() + 1; }
   [[nodiscard]] const quota_options& options() const noexcept { return options_; }
 
-  /// The quota as it was set, with the weight that counts.
+  /// The quota as it was set, with its effective weight.
   [[nodiscard]] quota_spec spec(queue_index quota) const;
   /// Errors: `unknown` (quota), `malformed`, `out_of_range` (amounts), `overflow` (the sum of all mins, requests and uses). O(resources
   /// · depth).
@@ -104,19 +104,19 @@ class GANGSCHED_API elastic_quotas {
   /// Errors: `malformed`, `out_of_range`.
   result<void> set_total(std::span<const std::int64_t> total);
 
-  /// A pod requests, until it is removed; it uses what it requests while it is assigned. Of each resource only what the quota's max
-  /// names counts. Errors: `unknown` (quota), `malformed`, `out_of_range` (request), `overflow` (as set_quota). O(resources · depth).
+  /// The pod's request counts until it is removed; it counts as used while the pod is assigned. Only resources that the quota's max names
+  /// count. Errors: `unknown` (quota), `malformed`, `out_of_range` (request), `overflow` (as set_quota). O(resources · depth).
   result<void> add_pod(queue_index quota, const quota_pod& pod);
   result<void> assign_pod(queue_index quota, const quota_pod& pod);
-  /// Errors also: `wrong_state` (the quota has not that much).
+  /// Errors also: `wrong_state` (the quota does not use that much).
   result<void> unassign_pod(queue_index quota, const quota_pod& pod);
   result<void> remove_pod(queue_index quota, const quota_pod& pod);
 
-  /// One account a resource; scaled min and runtime as of the last refresh that led to this quota. Valid until the quotas go.
+  /// One account a resource; scaled min and runtime as of the last refresh that included this quota. Valid as long as the quotas.
   [[nodiscard]] std::span<const quota_account> accounts(queue_index quota) const {
     return std::span{accounts_}.subspan(quota * resources(), resources());
   }
-  /// What there is to share at the top: the total without what the default and the system quota use. It can be negative.
+  /// What is shared at the top: the total without what the default and the system quota use. It can be negative.
   [[nodiscard]] std::int64_t shared(std::size_t resource) const;
 
   /// Brings runtime and scaled min of @p quota up to date. O(resources · siblings) for each level with a change, from the top down;

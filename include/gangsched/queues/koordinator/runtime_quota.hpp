@@ -7,26 +7,26 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::koordinator {
 
-/// How shares become whole units.
+/// How shares are rounded to whole units.
 enum class share_rounding : std::uint8_t {
-  nearest,  ///< each share by itself, in doubles, as up to 1.7.0: in sum up to half a unit per quota and round more or less
-  largest_remainder,  ///< to the last unit, as later releases: whose remainder is larger gets one more, in a tie the lower `order`
+  nearest,  ///< each share by itself, in doubles, as up to 1.7.0: the sum is off by up to half a unit per quota and round
+  largest_remainder,  ///< exact, as in later releases: larger remainders get one more, ties the lower `order`
 };
 
-/// One of several quotas that share a resource, with what it asks of it.
+/// One of several quotas that share a resource, with its request.
 struct quota_claim {
-  std::int64_t floor = 0;  ///< what it has before anything is shared: scaled min, or what is guaranteed if that is more
+  std::int64_t floor = 0;    ///< what it gets before sharing: scaled min, or what is guaranteed if that is more
   std::int64_t request = 0;  ///< up to its max
   std::int64_t weight = 0;
-  bool lends = true;         ///< what of its floor it does not request is for others
+  bool lends = true;         ///< the part of its floor that it does not request is for others
   std::uint32_t order = 0;   ///< decides ties of remainders
-  std::int64_t runtime = 0;  ///< what it gets
-  bool sharing = false;      ///< whether it gets less than it requests
+  std::int64_t runtime = 0;  ///< out: what it gets
+  bool sharing = false;      ///< out: whether it gets less than it requests
 };
 
-/// Divides @p total among @p claims, and says what each gets. Who requests no more than its floor gets the request, or the floor if it
-/// does not lend; the others their floors and, as long as something is left, shares by weight up to their requests. Floors are given
-/// whatever the total is. O(n) a round; a round without a quota that is satisfied is the last. Allocates for remainders alone.
+/// Divides @p total among @p claims, in place. A quota that requests no more than its floor gets the request, or the floor if it does not
+/// lend; the others get their floors and, as long as something is left, shares by weight up to their requests. Floors are given whatever
+/// the total is. O(n) a round; a round that satisfies no quota is the last. Only largest_remainder allocates.
 /// Source: `redistribution`, pkg/scheduler/plugins/elasticquota/core/runtime_quota_calculator.go.
 GANGSCHED_API void share_runtime(std::int64_t total, std::span<quota_claim> claims,
                                  share_rounding rounding = share_rounding::nearest);

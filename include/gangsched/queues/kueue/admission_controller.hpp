@@ -12,21 +12,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// What an admitted workload has of the flavors, as a host says it of one that it admitted before.
+/// What an admitted workload uses of a flavor, for a host that admitted it before.
 struct admitted_usage {
   std::string flavor;
   std::string resource;
   std::int64_t amount = 0;  ///< of all its pods; 0 where it has a flavor and needs nothing
 };
 
-/// Kueue's admission by quota as a controller needs it that has no scheduler: workloads wait in queues, a cycle admits some and asks others
-/// to go, and the host says what became of them. It knows no nodes.
-///
-/// All that frees quota (a workload that ends, an eviction that is complete, another quota) makes the inadmissible workloads of the whole
-/// tree active again.
-///
-/// With `pods_ready` the host says when the pods of an admitted workload are ready, and `advance` marks those evicted that took too long;
-/// they come back after a while.
+/// Kueue's admission by quota, for a controller without a scheduler: workloads wait in queues, a cycle admits some and asks for the
+/// eviction of others, and the host reports the outcomes. It knows no nodes.
 class GANGSCHED_API admission_controller {
  public:
   explicit admission_controller(configuration of, const admission_options& options = {});
@@ -36,40 +30,40 @@ class GANGSCHED_API admission_controller {
   [[nodiscard]] const configuration& of() const noexcept { return of_; }
   [[nodiscard]] const quota_ledger& ledger() const noexcept { return ledger_; }
 
-  /// A workload that waits from now on. Errors as of `workload_shape::make`. O(size + log workloads).
+  /// Adds a waiting workload. Errors as of `workload_shape::make`. O(size + log workloads).
   result<workload_id> add(const workload_spec& spec);
-  /// One that has its quota already, since @p at. What nobody has quota of is not counted. Errors as above.
+  /// Adds one that has its quota already, since @p at. Resources without quota are not counted. Errors as above.
   result<workload_id> add_admitted(const workload_spec& spec, instant at, std::span<const admitted_usage> usage);
-  /// It is gone, whether it waited or had quota. Error: `unknown`.
+  /// The workload is gone, whether it waited or had quota. Error: `unknown`.
   result<void> remove(workload_id id);
 
   /// A local queue's weight and past usage; one that only workloads name has the weight 1. Errors as of `local_usage::set`.
   result<void> set_local_queue(const local_queue_spec& spec);
 
-  /// All pods of an admitted workload are ready, or not all are any more. Error: `unknown`, `wrong_state`; without effect unless
-  /// pods_ready is enabled.
+  /// Whether all pods of an admitted workload are ready. Error: `unknown`, `wrong_state`; without effect unless pods_ready is enabled.
   result<void> set_pods_ready(workload_id id, bool ready, instant now);
-  /// One that was deactivated waits again, its timeouts forgotten: at once, or as soon as it has gone. Error: `unknown`, `wrong_state`.
+  /// A deactivated workload waits again, its timeouts forgotten: at once, or after its eviction. Error: `unknown`, `wrong_state`.
   result<void> activate(workload_id id);
 
-  /// Somebody asked an admitted workload to go: it uses its quota on, and goes before others do. Error: `unknown`, `wrong_state`.
+  /// The eviction of an admitted workload was requested: it uses its quota until `evicted`, and is the first to be preempted. Error:
+  /// `unknown`, `wrong_state`.
   result<void> mark_evicted(workload_id id);
   /// The eviction of an admitted workload is complete: it waits again, with its old creation time, or if its pods were not ready in time
-  /// once its backoff is over. Error: `unknown`, `wrong_state`.
+  /// after its backoff. Error: `unknown`, `wrong_state`.
   result<void> evicted(workload_id id);
 
-  /// Another quota; error as of `quota_ledger::set_quota`.
+  /// Changes a quota; error as of `quota_ledger::set_quota`.
   result<void> set_quota(queue_index node, fr_index of, const quota& amounts);
 
-  /// What time alone brings about; to be called before a cycle. Local queues are sampled that are due, workloads whose backoff is over
-  /// wait again, and those whose pods are too late are marked evicted. @return these, until the next call: the host sees to it that they
-  /// go. O(log workloads) for each, and what `local_usage::sample` takes.
+  /// Handles the passing of time; to be called before a cycle. Local queues that are due are sampled, workloads whose backoff is over wait
+  /// again, and those whose pods are not ready in time are marked evicted. @return the latter, valid until the next call: the host must
+  /// evict them. O(log workloads) for each, and what `local_usage::sample` takes.
   std::span<const pods_timeout> advance(instant now);
-  /// When it has something to do for pods.
+  /// When the next pods-ready timeout or backoff ends.
   [[nodiscard]] std::optional<instant> next_timeout() const noexcept { return pods_.next(); }
 
-  /// One cycle: each queue offers its head. Those admitted have their quota since @p now; those that `preempted` of the outcome names are
-  /// marked evicted, and the host sees to it that they go. The outcome is valid until the next call of a function that changes something.
+  /// One cycle: each queue offers its head. Admitted workloads have their quota since @p now; those that `preempted` of the outcome names
+  /// are marked evicted, and the host must evict them. The outcome is valid until the next call that changes something.
   const admission_cycle& cycle(instant now);
 
   [[nodiscard]] bool is_deactivated(row_t workload) const noexcept {
@@ -79,9 +73,9 @@ class GANGSCHED_API admission_controller {
 
   [[nodiscard]] bool knows(workload_id id) const noexcept { return workloads_.knows(id); }
   [[nodiscard]] workload_id id_of(row_t workload) const noexcept { return workloads_.id_of(workload); }
-  /// The workload must be known.
+  /// @pre the workload is known
   [[nodiscard]] const workload_record& operator[](row_t workload) const noexcept { return workloads_[workload]; }
-  /// Who waits in a queue, active (it may be offered) or inadmissible (only after something has changed); in no order.
+  /// The waiting workloads of a queue, active (they may be offered) or inadmissible (only after something has changed); in no order.
   [[nodiscard]] std::vector<row_t> waiting(queue_index queue, bool active) const {
     return pending_.list(queue, active);
   }
@@ -94,11 +88,11 @@ class GANGSCHED_API admission_controller {
   struct progress {
     std::vector<std::uint32_t> next_flavor;  ///< empty: nowhere
     std::uint64_t cycle = 0;
-    std::uint64_t generation = 0;  ///< of the queue
-    instant created{};             ///< the workload's, whatever an eviction made of it
+    std::uint64_t generation = 0;  ///< of the queue, as of that search
+    instant created{};             ///< the workload's creation time, without changes by evictions
   };
 
-  /// Adds a workload. First calls @p then(row, shape), which does everything that can run out of memory: if it throws, nothing is added.
+  /// Adds a workload. Calls @p then(row, shape) first, which does everything that can run out of memory: if it throws, nothing is added.
   template <class Then>
   result<workload_id> add_record(const workload_spec& spec, const Then& then);
   [[nodiscard]] std::optional<error> fault_of(workload_id id, bool has_to_be_admitted) const;
@@ -106,7 +100,7 @@ class GANGSCHED_API admission_controller {
   void note_eviction(row_t workload) noexcept;
   [[nodiscard]] bool counts_local(queue_index queue) const { return of_.by_local_usage(queue); }
   [[nodiscard]] std::span<const std::uint32_t> begin_with(row_t workload) const;
-  /// settle() in two parts: what needs memory, and the rest.
+  /// settle() in two parts: first what allocates, then the rest.
   void make_room(const cycle_entry& entry);
   void settle(const cycle_entry& entry, instant now) noexcept;
 
@@ -121,9 +115,9 @@ class GANGSCHED_API admission_controller {
   std::vector<shape_index> shape_of_;  ///< by workload
   std::vector<progress> progress_;     ///< by workload
   std::vector<std::uint64_t>
-      generations_;                     ///< by node: how often a workload of a queue was admitted, asked to go, or went
+      generations_;                     ///< by node: how often a workload of a queue was admitted, evicted or removed
   std::vector<pods_timeout> timeouts_;  ///< of the last `advance`, with room for all workloads, as is the next
-  std::vector<row_t> returned_;         ///< whose backoff was over then
+  std::vector<row_t> returned_;         ///< rows whose backoff ended in it
   std::uint64_t cycles_ = 0;
 };
 

@@ -12,55 +12,55 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 struct admission_options {
   fair_sharing_options fair_sharing = {};
   bool partial_admission = true;
-  /// An entry whose targets go for another one already looks for flavors and targets again, as if those had gone (Kueue's gate
-  /// RecomputeAssignmentUponPreemptionTargetsOverlap, off there too); otherwise it is skipped.
+  /// An entry whose targets are already preempted for another entry looks for flavors and targets again, as if those were gone (Kueue's
+  /// gate RecomputeAssignmentUponPreemptionTargetsOverlap, off there too); otherwise it is skipped.
   bool recompute_overlapping_targets = false;
-  local_usage_options local_usage = {};  ///< of queues that go by it
+  local_usage_options local_usage = {};  ///< of queues with by_local_usage
   pods_ready_options pods_ready = {};
-  bool describe_tournaments = false;  ///< writes down the shares that each choice was made by: O(entries²) a cycle
+  bool describe_tournaments = false;  ///< records the shares by which each entry was chosen: O(entries²) a cycle
 };
 
-/// How many may be admitted in a cycle; others may be asked to go all the same.
+/// How many workloads may be admitted in a cycle; preemptions are issued anyway.
 enum class admission_gate : std::uint8_t { open, one, closed };
 
-/// A workload that is newly asked to go.
+/// A workload whose preemption was issued in this cycle.
 struct issued_preemption {
   row_t workload;
   preemption_reason reason;
   row_t by;
 };
 
-/// One scheduling cycle: what becomes of the heads of the queues (Kueue 0.19, pkg/scheduler/scheduler.go). It decides, and changes nothing:
-/// what it tries on the ledger is taken back.
+/// One scheduling cycle: the outcome of each queue's head (Kueue 0.19, pkg/scheduler/scheduler.go). It decides, and changes nothing: trial
+/// changes of the ledger are undone.
 class GANGSCHED_API admission_cycle {
  public:
-  /// All have to outlive it, but the options.
+  /// All arguments but the options have to outlive it.
   admission_cycle(quota_ledger& on, workload_table& workloads, const shape_pool& shapes,
                   const admission_options& options, const local_usage* usage = nullptr);
 
   /// Forgets the last cycle. Its entries keep their memory.
   void begin() noexcept;
-  /// Flavors and targets for the head of a queue, as things are. @p begin_with as for `flavor_assigner::assign`.
+  /// Finds flavors and targets for the head of a queue, in the present state. @p begin_with as for `flavor_assigner::assign`.
   void nominate(row_t workload, shape_index shape, std::span<const std::uint32_t> begin_with);
-  /// Takes the entries in their order. Each is judged with the usage of those before it that were admitted, preempt or reserve,
-  /// and without all victims so far.
+  /// Processes the entries in their order. Each is judged with the usage of those before it that were admitted, preempt or reserve, and
+  /// without all victims so far.
   void run(admission_gate gate = admission_gate::open);
 
   /// In the order in which they were nominated.
   [[nodiscard]] std::span<const cycle_entry> entries() const noexcept { return {entries_.data(), count_}; }
-  /// In which they were taken; trees are independent of each other.
+  /// The order in which they were processed; trees are independent of each other.
   [[nodiscard]] std::span<const std::uint32_t> order() const noexcept { return order_; }
   [[nodiscard]] std::span<const issued_preemption> preempted() const noexcept { return issued_; }
   [[nodiscard]] std::span<const tournament> tournaments() const noexcept { return tournaments_; }
 
  private:
-  /// Flavors for an entry and, if it needs that, who has to go; with fewer pods if that helps and is allowed.
+  /// Finds flavors for an entry and, if needed, targets; with fewer pods if that helps and is allowed.
   void look_for_flavors(cycle_entry& entry, std::span<const std::uint32_t> begin_with, const assignment* pinned);
-  /// Whether an assignment would do: it fits, or there are targets.
+  /// Whether an assignment is usable: it fits, or there are targets.
   bool would_do(const cycle_entry& entry, const assignment& made, std::vector<preemption_target>& targets);
   bool reduce_counts(cycle_entry& entry, std::span<const std::uint32_t> begin_with, const assignment* pinned);
   void process(cycle_entry& entry);
-  /// Whether its usage fits once its targets and all victims so far have gone.
+  /// Whether its usage fits without its targets and all victims so far.
   [[nodiscard]] bool fits_at_last(const cycle_entry& entry);
   void recompute(cycle_entry& entry);
   void reserve(const cycle_entry& entry);
@@ -87,7 +87,7 @@ class GANGSCHED_API admission_cycle {
   std::uint64_t cycle_ = 0;
   admission_gate gate_ = admission_gate::open;
 
-  // What is written on.
+  // Buffers.
   std::vector<fr_amount> needs_;
   std::vector<fr_index> short_of_;
   std::vector<std::int32_t> counts_;

@@ -7,11 +7,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// An amount of a resource: thousandths of a cpu, base units of everything else. This one is without bound, and stays so whatever is added
-/// or taken away (Kueue's resources.Amount).
+/// An amount of a resource: thousandths of a cpu, base units of everything else. This one is unbounded, and stays so in sums and
+/// differences (Kueue's resources.Amount).
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
-/// @p a + @p b; what does not fit into 64 bits stays at their ends.
+/// @p a + @p b, saturating.
 [[nodiscard]] constexpr std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t made = 0;
   if (a == unlimited || b == unlimited) return unlimited;
@@ -19,7 +19,7 @@ inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max
   return b < 0 ? std::numeric_limits<std::int64_t>::min() : unlimited;
 }
 
-/// @p a - @p b. Of two without bound 0; a bounded one without an unbounded one is the least number.
+/// @p a - @p b. 0 if both are unbounded; the least number if only @p b is.
 [[nodiscard]] constexpr std::int64_t difference(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t made = 0;
   if (a == unlimited) return b == unlimited ? 0 : unlimited;

@@ -8,11 +8,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// What has to happen before a workload can have a flavor, from the worst.
+/// What a workload needs before it can have a flavor, from the worst.
 enum class fit_mode : std::uint8_t {
-  no_fit,        ///< nothing that could be done now would help
-  preempt,       ///< others would have to go; whether any may is another question
-  deferred_fit,  ///< others are going already for somebody else, and then there is room for both
+  no_fit,        ///< no preemption could help now
+  preempt,       ///< needs preemption; whether any is possible is checked later
+  deferred_fit,  ///< others are already being preempted for another workload, and then there is room for both
   fit,
 };
 
@@ -25,14 +25,14 @@ struct chosen_flavor {
   std::int64_t amount;      ///< for all pods
 };
 
-/// A flavor that was looked at for a pod set: the worst over the resources that it was asked for.
+/// A flavor that was tried for a pod set: the worst result over the resources requested of it.
 struct flavor_attempt {
   flavor_index flavor;
   fit_mode mode;
   std::uint32_t borrowing;
 };
 
-/// Flavors for a workload. What is said of pod sets stands in one list for all of them, so that the lists can be used again.
+/// Flavors for a workload. Data of pod sets is in one list for all of them, so that the lists can be reused.
 struct assignment {
   struct pod_set {
     std::int32_t count = 0;                             ///< pods that the flavors are for
@@ -45,7 +45,7 @@ struct assignment {
   std::vector<chosen_flavor> flavors;
   std::vector<flavor_attempt> attempts;
   std::vector<fr_amount> usage;  ///< of all pod sets together, amounts of 0 too
-  /// By pod set and resource group of the queue: the flavor with which the next search begins; 0 if all have been looked at.
+  /// By pod set and resource group of the queue: the flavor with which the next search begins; 0 if all have been tried.
   std::vector<std::uint32_t> next_flavor;
 
   [[nodiscard]] std::span<const chosen_flavor> flavors_of(const pod_set& one) const {

@@ -16,25 +16,25 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 using resource_index = std::uint32_t;
 using flavor_index = std::uint32_t;
-/// A resource in a flavor, of which somebody has quota (FlavorResource).
+/// A resource in a flavor for which some node has quota (FlavorResource).
 using fr_index = std::uint32_t;
 inline constexpr std::uint32_t none = ~std::uint32_t{0};
 
-/// Whether Kueue 0.19 looks at the resource @p a of a pod set before @p b: it sorts them by the 64-bit FNV-1a hashes of their names. Which
-/// flavors are looked at at all can depend on it.
+/// Whether Kueue 0.19 processes the resource @p a of a pod set before @p b: it sorts them by the 64-bit FNV-1a hashes of their names. Which
+/// flavors are tried can depend on it.
 [[nodiscard]] GANGSCHED_API bool looked_at_before(std::string_view a, std::string_view b) noexcept;
 
 /// A resource group in numbers.
 struct flavor_choice {
   std::vector<resource_index> resources;
-  std::vector<flavor_index> flavors;  ///< what is preferred first
+  std::vector<flavor_index> flavors;  ///< in order of preference
 };
 
-/// Flavors, cohorts and queues, checked and numbered. It does not change: a host that changes more than a quota makes another.
-/// Resources have the order of `looked_at_before`.
+/// Flavors, cohorts and queues, checked and numbered. Immutable: a host that changes more than a quota makes another. Resources are in the
+/// order of `looked_at_before`.
 class GANGSCHED_API configuration {
  public:
-  /// The most cohorts inside each other.
+  /// The maximum depth of cohorts.
   static constexpr std::uint32_t max_depth = 1000;
 
   configuration() = default;
@@ -57,7 +57,7 @@ class GANGSCHED_API configuration {
 
   [[nodiscard]] std::size_t resource_count() const noexcept { return resources_.size(); }
   [[nodiscard]] const std::string& resource(resource_index of) const { return resources_[of]; }
-  /// `none` if nobody has quota of it.
+  /// `none` if no node has quota of it.
   [[nodiscard]] resource_index find_resource(std::string_view name) const noexcept;
   [[nodiscard]] std::size_t flavor_count() const noexcept { return flavors_.size(); }
   [[nodiscard]] const flavor_spec& flavor(flavor_index of) const { return flavors_[of]; }
@@ -68,7 +68,7 @@ class GANGSCHED_API configuration {
   [[nodiscard]] std::size_t fr_count() const noexcept { return fr_resource_.size(); }
   [[nodiscard]] resource_index resource_of(fr_index of) const { return fr_resource_[of]; }
   [[nodiscard]] flavor_index flavor_of(fr_index of) const { return fr_flavor_[of]; }
-  /// `none` if nobody has quota of it.
+  /// `none` if no node has quota of it.
   [[nodiscard]] fr_index find_fr(flavor_index flavor, resource_index resource) const {
     return fr_of_[std::size_t{flavor} * resources_.size() + resource];
   }
@@ -77,12 +77,12 @@ class GANGSCHED_API configuration {
     fr_index of;
     quota amounts;
   };
-  /// What a node has quota of itself, in the order of fr_index.
+  /// The node's own quotas, in the order of fr_index.
   [[nodiscard]] std::span<const own_quota> quotas(queue_index node) const {
     return std::span{quotas_}.subspan(first_quota_[node], first_quota_[node + 1] - first_quota_[node]);
   }
 
-  /// Of queues, here and below.
+  /// For queues, here and below.
   [[nodiscard]] queueing_strategy strategy(queue_index queue) const { return rules_[queue - first_queue_].strategy; }
   [[nodiscard]] bool by_local_usage(queue_index queue) const { return rules_[queue - first_queue_].by_local_usage; }
   [[nodiscard]] const preemption_rules& preemption(queue_index queue) const {

@@ -14,8 +14,8 @@ GANGSCHED_API void order_classically(std::span<const cycle_entry> entries, const
                                      std::vector<std::uint32_t>& order);
 
 /// The order of entries with fair sharing: a tournament in each tree, again after each entry. In a cohort its children's best entries are
-/// compared, each by the share of that child with the entry's usage: who borrows nothing that is requested first, then the smaller share,
-/// then higher priority, then earlier creation, then by uid, then cohorts before queues, as the host named them.
+/// compared, each by the share of that child with the entry's usage: entries that borrow nothing they request first, then the smaller
+/// share, then higher priority, then earlier creation, then by uid, then cohorts before queues, in the host's order.
 ///
 /// Only shares on the path of the entry that was taken last change, so only those are computed again.
 class GANGSCHED_API fair_tournament {
@@ -39,7 +39,7 @@ class GANGSCHED_API fair_tournament {
     dominant_share share;
   };
   struct cohort_state {
-    std::vector<contestant> queues;    ///< below it, who is first last
+    std::vector<contestant> queues;    ///< below it, the best one last
     std::vector<queue_index> cohorts;  ///< below it, that have entries
     contestant best;                   ///< of all below it, by its own share
     bool is_stale = true;

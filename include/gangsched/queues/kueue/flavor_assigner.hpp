@@ -9,19 +9,19 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// Whether others could go for one amount of one resource in one flavor.
+/// Whether preemption can make room for one amount of one resource in one flavor.
 enum class preemption_outlook : std::uint8_t {
   no_candidates,
-  preempt,  ///< some of those who would go are in the own queue
-  reclaim,  ///< all are in other queues
+  preempt,  ///< some of the candidates are in the workload's own queue
+  reclaim,  ///< all candidates are in other queues
 };
 
 struct oracle_answer {
   preemption_outlook outlook;
-  std::uint32_t borrowing;  ///< the height of the smallest subtree with the room once they have gone
+  std::uint32_t borrowing;  ///< the height of the smallest subtree with the room after the preemption
 };
 
-/// Who knows whether preemption is possible for the workload that flavors are looked for.
+/// Tells whether preemption is possible for the workload that flavors are sought for.
 class GANGSCHED_API preemption_oracle {
  public:
   virtual oracle_answer ask(fr_index of, std::int64_t amount) = 0;
@@ -30,8 +30,8 @@ class GANGSCHED_API preemption_oracle {
   ~preemption_oracle() = default;
 };
 
-/// Chooses flavors for workloads (Kueue 0.19, pkg/scheduler/flavorassigner). It keeps what it writes on between calls, so that they take no
-/// memory once they have had enough.
+/// Chooses flavors for workloads (Kueue 0.19, pkg/scheduler/flavorassigner). It keeps its buffers between calls, so that later calls need
+/// not allocate.
 class GANGSCHED_API flavor_assigner {
  public:
   /// @p on has to outlive it. @p fair_sharing: a queue that may reclaim may also preempt while it borrows.
@@ -48,7 +48,7 @@ class GANGSCHED_API flavor_assigner {
               const assignment* pinned = nullptr);
 
  private:
-  /// How well a flavor would do, finer than fit_mode.
+  /// How well a flavor fits, finer than fit_mode.
   enum class grade : std::uint8_t { no_fit, no_candidates, preempt, reclaim, fit };
   struct rating {
     grade how;
@@ -63,7 +63,7 @@ class GANGSCHED_API flavor_assigner {
   /// Flavors for a pod set; false if it gets none.
   bool assign_pod_set(std::size_t number, std::span<const std::uint32_t> begin_with, preemption_oracle& oracle,
                       assignment& made);
-  /// A flavor for the resources of a group, into chosen_; how well it does, `no_fit` if there is none.
+  /// A flavor for the resources of a group, into chosen_; returns how well it fits, `no_fit` if there is none.
   grade choose(std::uint32_t group, resource_index first, std::uint32_t begin, preemption_oracle& oracle,
                const assignment& made);
   rating try_flavor(std::uint32_t group, flavor_index flavor, preemption_oracle& oracle, const assignment& made,
@@ -71,13 +71,13 @@ class GANGSCHED_API flavor_assigner {
 
   const quota_ledger* on_;
   bool fair_sharing_;
-  // While a workload is looked at: it, and the pod set.
+  // The workload of the current call, and its pod set.
   const workload_shape* shape_ = nullptr;
   const workload_shape::pod_set* pods_ = nullptr;
   std::int32_t count_ = 0;
   std::span<const chosen_flavor> pinned_;
   bool is_pinned_ = false;
-  // What is written on.
+  // Buffers.
   std::vector<chosen_flavor> chosen_, trying_, of_pod_set_;
   std::vector<flavor_attempt> tried_, of_groups_;
   std::vector<std::uint32_t> done_groups_;

@@ -24,12 +24,12 @@ struct local_usage_options {
   std::map<std::string, double> resource_weights = {};
 };
 
-/// A local queue as a host says it.
+/// A local queue as the host names it.
 struct local_queue_spec {
   std::string name;
   std::string queue;                            ///< its cluster queue
-  double weight = 1;                            ///< 0 or less: it comes after all others
-  std::map<std::string, double> consumed = {};  ///< of each resource, as it was kept before a restart
+  double weight = 1;                            ///< 0 or less: it is ordered after all others
+  std::map<std::string, double> consumed = {};  ///< by resource, as saved before a restart
 };
 
 /// What local queues have used in the past, which admission fair sharing orders their workloads by (Kueue 0.19,
@@ -41,7 +41,7 @@ struct local_queue_spec {
 /// whose weight is 1 is forgotten, as it is then what one is that was never heard of: as many are known as lately used something.
 class GANGSCHED_API local_usage {
  public:
-  /// @p of has to outlive it. Weights that are no number, or a negative time, count as 0.
+  /// @p of has to outlive it. Weights that are not numbers, and a negative time, count as 0.
   local_usage(const configuration& of, local_usage_options options);
 
   /// The number of a local queue, with the weight 1 if it is new, until time passes or somebody lets it go. O(log local queues).
@@ -57,7 +57,7 @@ class GANGSCHED_API local_usage {
   result<local_index> set(const local_queue_spec& spec);
   [[nodiscard]] std::optional<local_index> find(queue_index queue, std::string_view name) const;
 
-  /// The sum of what it has consumed by weight, divided by its own weight: who has less comes first. O(1).
+  /// The weighted sum of what it has consumed, divided by its own weight: lower comes first. O(1).
   [[nodiscard]] double score(local_index local) const { return locals_[local].score; }
   [[nodiscard]] double consumed(local_index local, resource_index of) const {
     return consumed_[local * resources() + of];
@@ -86,7 +86,7 @@ class GANGSCHED_API local_usage {
       next_sample_ = std::min(next_sample_, later_by(*locals_[local].sampled_at, options_.sampling_interval));
     }
   }
-  // A workload of it is admitted, as one that has quota already, or gives it back. O(usage + resources).
+  // A workload of the queue is admitted, is added with its quota, or gives it back. O(usage + resources).
 
   void admit(local_index local, std::span<const fr_amount> usage, instant now) noexcept;
   void hold(local_index local, std::span<const fr_amount> usage) noexcept;

@@ -9,12 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// Workloads that wait for quota, by queue, and which of them is first: the sticky one, which preempted last; then, with admission fair
-/// sharing, one whose local queue used less; then higher priority, earlier creation, uid.
-///
-/// Workloads of one queue and shape wait together. Either all are active, and one of them may be the queue's head; or all are inadmissible,
-/// because one was tried without success and nothing has changed since (Kueue's equivalence classes). So making a shape inadmissible or
-/// active again costs O(log shapes), however many workloads have it.
+/// Workloads that wait for quota, by queue, in order: the sticky one, which preempted last; then, with admission fair sharing, those whose
+/// local queue used less; then higher priority, earlier creation, uid.
 class GANGSCHED_API pending_queues {
  public:
   /// All have to outlive it.
@@ -26,33 +22,33 @@ class GANGSCHED_API pending_queues {
     make_room(workload, shape);
     insert(workload, shape);
   }
-  /// add() in two parts: what needs memory, and the rest.
+  /// add() in two parts: first what allocates, then the rest.
   void make_room(row_t workload, shape_index shape);
   void insert(row_t workload, shape_index shape) noexcept;
-  /// It waits no more. O(log workloads).
+  /// It no longer waits. O(log workloads).
   void erase(row_t workload) noexcept;
   [[nodiscard]] bool has(row_t workload) const noexcept {
     return workload < shape_of_.size() && shape_of_[workload] != none;
   }
 
-  /// Who is offered next; `no_row` if nobody is active. O(1).
+  /// The workload to offer next; `no_row` if none is active. O(1).
   [[nodiscard]] row_t head(queue_index queue) const noexcept;
   [[nodiscard]] bool is_active(row_t workload) const noexcept { return !lists_[shape_of_[workload]].parked; }
-  /// All workloads of the shape are inadmissible, those that come later too. O(log shapes).
+  /// Makes all workloads of the shape inadmissible, later ones too. O(log shapes).
   void park(shape_index shape) noexcept;
   /// Where no workload has the shape any more it is not inadmissible any more either: the next one is tried. O(key).
   void forget_if_unused(shape_index shape) noexcept;
   /// All workloads of the tree below @p root are active. O(inadmissible shapes × log shapes).
   void unpark(queue_index root) noexcept;
-  /// What local queues of it used has changed: to be called before anything else of the queue. O(its workloads + parked shapes of the
-  /// tree).
+  /// The past use of its local queues has changed: must be called before anything else for the queue. O(its workloads + parked shapes of
+  /// the tree).
   void reorder(queue_index queue) noexcept;
-  /// It stays its queue's head until it is erased or another one becomes sticky.
+  /// Makes it its queue's head until it is erased or another one becomes sticky.
   void make_sticky(row_t workload) noexcept { queues_[(*workloads_)[workload].queue].sticky = workload; }
 
   /// Active or inadmissible workloads of a queue, in no order. O(shapes that ever waited at once + workloads).
   [[nodiscard]] std::vector<row_t> list(queue_index queue, bool active) const;
-  /// How many wait, active or not.
+  /// The number of waiting workloads, active or not.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
@@ -77,12 +73,12 @@ class GANGSCHED_API pending_queues {
   [[nodiscard]] bool goes_before(row_t a, row_t b) const noexcept;
   void enter(shape_index shape) noexcept;
   void leave(shape_index shape) noexcept;
-  /// Its first workload has changed.
+  /// The shape's first workload has changed.
   void moved(shape_index shape) noexcept;
 
   const configuration* of_;
   const workload_table* workloads_;
-  shape_pool* shapes_;  ///< has the parked ones kept
+  shape_pool* shapes_;  ///< keeps the parked shapes in use
   const local_usage* usage_;
   std::vector<shape_list> lists_;      ///< by shape
   std::vector<queue_state> queues_;    ///< by node

@@ -11,11 +11,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// Why a workload has to go.
+/// Why a workload is preempted.
 enum class preemption_reason : std::uint8_t {
   in_queue,                 ///< for a more important one of its queue
-  reclamation,              ///< for a queue that is nearer to the quota (InCohortReclamation)
-  fair_sharing,             ///< for one whose share is smaller (InCohortFairSharing)
+  reclamation,              ///< for a queue nearer to its quota (InCohortReclamation)
+  fair_sharing,             ///< for a queue with a smaller share (InCohortFairSharing)
   reclaim_while_borrowing,  ///< for a more important one that borrows (InCohortReclaimWhileBorrowing)
 };
 
@@ -25,16 +25,16 @@ struct preemption_target {
   friend bool operator==(const preemption_target&, const preemption_target&) = default;
 };
 
-/// Who preempts, and what it needs.
+/// The preemptor, and what it needs.
 struct preemption_request {
   queue_index queue;
   std::int32_t priority;
   instant created;
-  std::span<const fr_amount> usage;    ///< all that has to fit
-  std::span<const fr_index> short_of;  ///< of which there is not enough: candidates use some of that
+  std::span<const fr_amount> usage;    ///< everything that has to fit
+  std::span<const fr_index> short_of;  ///< what is lacking: candidates use some of that
 };
 
-/// Finds workloads that have to go for another one (Kueue 0.19, pkg/scheduler/preemption). What it tries on the ledger is taken back.
+/// Finds workloads to preempt for another one (Kueue 0.19, pkg/scheduler/preemption). Trial changes of the ledger are undone.
 class GANGSCHED_API preemptor {
  public:
   /// All have to outlive it. @p usage: of local queues, for queues that go by it.
@@ -42,11 +42,11 @@ class GANGSCHED_API preemptor {
             const local_usage* usage = nullptr)
       : on_(&on), workloads_(&workloads), sharing_(sharing), usage_(usage) {}
 
-  /// Writes the workloads that must go for @p wants to @p found; none if it would not help. None of them could stay, taken in Kueue's
+  /// Writes the workloads that must be preempted for @p wants to @p found; none if that would not help. The set is minimal in Kueue's
   /// order. O(candidates + those tried × (log candidates + usage × depth)), with fair sharing × children of the cohorts.
   void find(const preemption_request& wants, std::vector<preemption_target>& found);
 
-  /// Whether preemption can make room for an amount of one resource in one flavor, and how high the workload borrows then.
+  /// Whether preemption can make room for an amount of one resource in one flavor, and how high the workload then borrows.
   oracle_answer simulate(const preemption_request& who, fr_index of, std::int64_t amount);
 
  private:
@@ -61,25 +61,25 @@ class GANGSCHED_API preemptor {
   void find_classical();
   void find_fair();
 
-  // What both ask.
+  // Shared by both.
   [[nodiscard]] bool policy_allows(const workload_record& other, victim_policy policy) const;
   [[nodiscard]] bool uses_what_is_short(const workload_record& other) const;
-  /// Of all that is short: whether the node stays within what it has.
+  /// Whether the node stays within its quota of everything that is lacking.
   [[nodiscard]] bool is_within_nominal(queue_index node) const;
-  /// Whether any of its children borrows any of that.
+  /// Whether a child of the cohort borrows any of that.
   [[nodiscard]] bool has_borrowing_children(queue_index cohort) const;
   /// Whether @p a goes before @p b.
   [[nodiscard]] bool goes_before(row_t a, row_t b) const;
   [[nodiscard]] bool fits(bool may_borrow) const;
-  /// It is gone for the rest of the trial.
+  /// Removes the workload for the rest of the trial.
   void take(row_t workload, preemption_reason reason);
-  /// Lets those stay without whose usage the workload fits all the same.
+  /// Puts back the workloads whose usage need not be freed.
   void put_back(bool may_borrow);
 
   void collect_classical();
-  /// Whether @p a goes before @p b, of classical candidates.
+  /// Whether @p a is preempted before @p b, of classical candidates.
   [[nodiscard]] bool is_before(const candidate& a, const candidate& b) const;
-  /// The candidate that goes after @p at others. O(log candidates) the first time, O(1) then.
+  /// The candidate that is preempted after @p at others. O(log candidates) the first time, O(1) then.
   [[nodiscard]] const candidate& candidate_at(std::size_t at);
   void collect_below(queue_index cohort, queue_index ancestor, queue_index skip, bool is_nearer);
   void collect_queue(queue_index queue, queue_index ancestor, bool is_nearer);
@@ -96,10 +96,10 @@ class GANGSCHED_API preemptor {
   const workload_table* workloads_;
   fair_sharing_options sharing_;
   const local_usage* usage_;
-  // While it looks for targets:
+  // Of the current search for targets:
   const preemption_request* wants_ = nullptr;
   std::vector<preemption_target>* found_ = nullptr;
-  std::vector<candidate> candidates_;  ///< a heap, and then those that were taken off it: who goes first is last
+  std::vector<candidate> candidates_;  ///< a heap, followed by those taken off it, the first one last
   std::size_t in_heap_ = 0;
   std::vector<fr_amount> left_;
   std::vector<queue_index> nodes_;

@@ -26,7 +26,7 @@ struct fr_amount {
 /// the last unit, also where amounts overflow.)
 class GANGSCHED_API quota_ledger {
  public:
-  /// Everything as @p of says, and nothing used. @p of has to outlive it. O(nodes × flavor-resources).
+  /// Quotas as in @p of, and no usage. @p of has to outlive it. O(nodes × flavor-resources).
   explicit quota_ledger(const configuration& of);
 
   [[nodiscard]] const configuration& of() const noexcept { return *of_; }
@@ -36,18 +36,18 @@ class GANGSCHED_API quota_ledger {
   [[nodiscard]] std::int64_t subtree_quota(queue_index node, fr_index of) const { return cells_[at(node, of)].subtree; }
   [[nodiscard]] std::int64_t kept(queue_index node, fr_index of) const { return cells_[at(node, of)].kept; }
   [[nodiscard]] std::int64_t usage(queue_index node, fr_index of) const { return cells_[at(node, of)].usage; }
-  /// Of what the node or somebody below it has quota, ascending.
+  /// What the node or a node below it has quota of, ascending.
   [[nodiscard]] std::span<const fr_index> provided(queue_index node) const {
     return std::span{provided_}.subspan(first_provided_[node], first_provided_[node + 1] - first_provided_[node]);
   }
 
-  /// What the node may still use, within its cohorts' room and all borrowing limits; negative if they use too much. O(depth).
+  /// What the node may still use, within its cohorts' room and all borrowing limits; negative if they are exceeded. O(depth).
   [[nodiscard]] std::int64_t available(queue_index node, fr_index of) const;
   /// The same, at least 0.
   [[nodiscard]] std::int64_t room(queue_index queue, fr_index of) const {
     return std::max<std::int64_t>(0, available(queue, of));
   }
-  /// What it might use if nothing ran. O(depth).
+  /// What it could use if nothing ran. O(depth).
   [[nodiscard]] std::int64_t potential(queue_index node, fr_index of) const;
   /// Whether it would use more than S with @p more.
   [[nodiscard]] bool borrows_with(queue_index node, fr_index of, std::int64_t more) const {
@@ -55,7 +55,7 @@ class GANGSCHED_API quota_ledger {
     return one.subtree < sum(one.usage, more);
   }
 
-  /// How many of its children use more than they have.
+  /// How many of its children use more than their quota.
   [[nodiscard]] std::uint32_t borrowing_children(queue_index node, fr_index of) const {
     return borrowers_[at(node, of)];
   }
@@ -64,16 +64,16 @@ class GANGSCHED_API quota_ledger {
     std::uint32_t height;  ///< 0: the queue alone
     bool below_root;       ///< it is not the whole tree
   };
-  /// The smallest subtree with the room for @p amount; the whole tree if none has it. O(depth).
+  /// The smallest subtree with room for @p amount; the whole tree if none has it. O(depth).
   [[nodiscard]] fitting_subtree lowest_that_fits(queue_index queue, fr_index of, std::int64_t amount) const;
 
-  /// How much of what its parent may have the node borrows; nothing of roots. O(flavor-resources provided).
+  /// What the node borrows as a part of what its parent may have; empty for roots. O(flavor-resources provided).
   [[nodiscard]] dominant_share share(queue_index node) const;
-  /// Whether it borrows any of @p requested of which more than 0 is requested; false of roots. O(requested).
+  /// Whether it borrows any resource of @p requested with an amount above 0; false for roots. O(requested).
   [[nodiscard]] bool borrows_any(queue_index node, std::span<const fr_amount> requested) const;
 
-  /// Usage of a queue, passed on to its cohorts as far as they see it. O(depth). An amount may be negative only in `add`, as Kueue does
-  /// it: then the queue alone has less.
+  /// Changes the usage of a queue, and of its cohorts as far as it reaches them. O(depth). An amount may be negative only in `add`, as in
+  /// Kueue: then only the queue's own usage shrinks.
   void add(queue_index queue, fr_index of, std::int64_t amount);
   void remove(queue_index queue, fr_index of, std::int64_t amount);
   void add(queue_index queue, std::span<const fr_amount> all) {
@@ -83,11 +83,11 @@ class GANGSCHED_API quota_ledger {
     for (const fr_amount& one : all) remove(queue, one.of, one.amount);
   }
 
-  /// Another quota of a node that has one of this resource in this flavor. O(children of the nodes above it + the nodes of its tree).
+  /// Changes a quota of a node that has one of this resource in this flavor. O(children of the nodes above it + the nodes of its tree).
   /// Error: `unknown`, `out_of_range` (negative), naming the node; also while a trial is open: `wrong_state`.
   result<void> set_quota(queue_index node, fr_index of, const quota& amounts);
 
-  /// While it lives, usage may be changed; when it goes, usage is what it was before. Trials may be inside each other. O(changes).
+  /// Changes of usage during its life are undone when it is destroyed. Trials may be nested. O(changes).
   class trial {
    public:
     explicit trial(quota_ledger& on) noexcept : on_(&on), from_(on.undo_.size()) { ++on.trials_; }

@@ -10,14 +10,14 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 using shape_index = std::uint32_t;
 
-/// Shapes, each once, as long as somebody has them.
+/// Shapes, each stored once, with reference counts.
 class GANGSCHED_API shape_pool {
  public:
-  /// The number of the shape with this key, had by one more. O(key).
+  /// The number of the shape with this key, with one more reference. O(key).
   shape_index acquire(workload_shape shape);
-  /// One more has it. O(1).
+  /// Adds a reference. O(1).
   void retain(shape_index shape) noexcept { ++users_[shape]; }
-  /// One less has it; the number of a shape that nobody has is given to another. O(key).
+  /// Drops a reference; the number of a shape without references is reused. O(key).
   void release(shape_index shape) noexcept;
   [[nodiscard]] const workload_shape& operator[](shape_index shape) const noexcept { return shapes_[shape]; }
   [[nodiscard]] std::size_t users(shape_index shape) const noexcept { return users_[shape]; }

@@ -11,11 +11,11 @@
 /// Kueue's admission: quota of flavors, cohorts that lend and borrow it, preemption and fair sharing, without nodes.
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// What a queue or a cohort has of one resource in one flavor.
+/// The quota of a queue or a cohort of one resource in one flavor.
 struct quota {
   std::int64_t nominal = 0;
   std::int64_t borrowing_limit = unlimited;  ///< how much above nominal it may use
-  std::int64_t lending_limit = unlimited;    ///< how much of what it has others may use
+  std::int64_t lending_limit = unlimited;    ///< how much of its quota others may use
   friend bool operator==(const quota&, const quota&) = default;
 };
 
@@ -27,7 +27,7 @@ struct flavor_quota {
 /// Resources that a pod set gets of one flavor together.
 struct resource_group {
   std::vector<std::string> resources;
-  std::vector<flavor_quota> flavors;  ///< what is preferred first
+  std::vector<flavor_quota> flavors;  ///< in order of preference
 };
 
 enum class effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
@@ -35,7 +35,7 @@ enum class effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute }
 struct node_taint {
   std::string key;
   std::string value = {};
-  effect what = effect::no_schedule;  ///< preferences keep nobody off a flavor
+  effect what = effect::no_schedule;  ///< preferences exclude no flavor
 };
 
 struct tolerated_taint {
@@ -44,7 +44,7 @@ struct tolerated_taint {
   std::optional<effect> what = {};        ///< absent: every effect
 };
 
-/// A kind of nodes that quota is given for (ResourceFlavor).
+/// A kind of nodes with quota of its own (ResourceFlavor).
 struct flavor_spec {
   std::string name;
   std::map<std::string, std::string> labels = {};
@@ -55,7 +55,7 @@ struct flavor_spec {
 struct cohort_spec {
   std::string name;
   std::string parent = {};  ///< empty: a root
-  double weight = 1;        ///< in fair sharing; 0: whatever it borrows is too much
+  double weight = 1;        ///< in fair sharing; 0: any borrowing counts as an infinite share
   std::vector<resource_group> groups = {};
 };
 
@@ -74,7 +74,7 @@ struct preemption_rules {
 enum class flavor_search : std::uint8_t { may_stop, try_next };
 enum class flavor_preference : std::uint8_t { borrowing_over_preemption, preemption_over_borrowing };
 
-/// When a flavor is good enough not to look at the next one, and which of those looked at is the best.
+/// When a flavor is good enough not to try the next one, and which of those tried is the best.
 struct flavor_fungibility {
   flavor_search when_can_borrow = flavor_search::may_stop;
   flavor_search when_can_preempt = flavor_search::try_next;
@@ -84,7 +84,7 @@ struct flavor_fungibility {
 /// A ClusterQueue.
 struct queue_spec {
   std::string name;
-  std::string cohort = {};  ///< empty: it is alone
+  std::string cohort = {};  ///< empty: no cohort
   queueing_strategy strategy = queueing_strategy::best_effort_fifo;
   double weight = 1;
   std::vector<resource_group> groups = {};

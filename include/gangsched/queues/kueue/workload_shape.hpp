@@ -12,11 +12,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// All that flavors are chosen by, in numbers. Workloads of one queue with equal keys get the same flavors from the same state (Kueue's
-/// scheduling hash).
+/// Everything that the choice of flavors depends on, in numbers. Workloads of one queue with equal keys get the same flavors from the same
+/// state (Kueue's scheduling hash).
 struct GANGSCHED_API workload_shape {
   struct request {
-    resource_index of;  ///< `none`: nobody has quota of it
+    resource_index of;  ///< `none`: there is no quota of it
     std::int64_t each;  ///< of a pod
     bool counts_pods = false;
   };
@@ -24,7 +24,7 @@ struct GANGSCHED_API workload_shape {
     std::int32_t count;       ///< pods that have not finished
     std::int32_t full_count;  ///< with those that have
     std::int32_t min_count;
-    std::uint32_t first, last;  ///< its requests, in the order in which Kueue looks at resources
+    std::uint32_t first, last;  ///< its requests, in Kueue's order of resources
     row_set flavors;            ///< whose taints it tolerates and whose labels it accepts
   };
 
@@ -37,7 +37,7 @@ struct GANGSCHED_API workload_shape {
   [[nodiscard]] std::span<const request> requests_of(const pod_set& one) const {
     return std::span{requests}.subspan(one.first, one.last - one.first);
   }
-  /// Pods of a pod set if @p wanted of all are admitted; 0 if all of them have finished.
+  /// The pods of a pod set if @p wanted of all are admitted; 0 if all of them have finished.
   [[nodiscard]] static std::int32_t scaled(const pod_set& one, std::int32_t wanted) {
     return one.count == 0 ? 0 : wanted;
   }

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 enum class label_operator : std::uint8_t { in, not_in, exists, does_not_exist, greater, less };
 
-/// What is required of a node's label, as in Kubernetes' node affinity.
+/// A requirement on a node's label, as in Kubernetes' node affinity.
 struct label_requirement {
   std::string key;
   label_operator op = label_operator::in;
@@ -36,7 +36,7 @@ struct workload_spec {
   std::string name;
   std::string uid = {};  ///< breaks ties, as text
   std::string queue;
-  std::string local_queue = {};  ///< whose past usage admission fair sharing counts for it
+  std::string local_queue = {};  ///< the local queue whose past usage admission fair sharing uses for it
   std::int32_t priority = 0;
   instant created = {};
   std::vector<pod_set_spec> pod_sets;

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
 using workload_id = id<struct kueue_workload_tag>;
 
-/// What the order of workloads, and who may preempt whom, go by.
+/// What the order of workloads, and the rules of preemption, depend on.
 struct workload_record {
   std::string name;
   std::string uid;
@@ -21,47 +21,47 @@ struct workload_record {
   std::uint32_t local = 0;  ///< its local queue, where those count
   std::int32_t priority = 0;
   instant created = {};
-  // Of one that has its quota:
+  // Of an admitted one:
   bool admitted = false;
-  bool evicted = false;  ///< its eviction was asked for and is not finished: it still uses its quota
-  bool away = false;     ///< passed over as a candidate, while a trial has it gone
+  bool evicted = false;  ///< its eviction was requested and is not complete: it still uses its quota
+  bool away = false;     ///< not a candidate, because a trial has removed it
   instant reserved_at = {};
-  std::vector<fr_amount> usage = {};  ///< of everything that it has a flavor for, amounts of 0 too
+  std::vector<fr_amount> usage = {};  ///< of every resource in its flavors, amounts of 0 too
 };
 
-/// Workloads by row, and who has quota in which queue.
+/// Workloads by row, and the admitted ones of each queue.
 class GANGSCHED_API workload_table {
  public:
   explicit workload_table(std::size_t nodes = 0) : admitted_(nodes), of_queue_(nodes) {}
 
   [[nodiscard]] workload_id add(workload_record record);
-  /// The workload must have no quota.
+  /// @pre the workload has no quota
   void erase(row_t row) noexcept;
   [[nodiscard]] bool knows(workload_id id) const noexcept {
     return id.row < records_.size() && generations_[id.row] == id.generation && live_[id.row] != 0;
   }
   [[nodiscard]] workload_id id_of(row_t row) const noexcept { return {row, generations_[row]}; }
-  /// The bound of every row.
+  /// All rows are below this.
   [[nodiscard]] row_t rows() const noexcept { return static_cast<row_t>(records_.size()); }
   [[nodiscard]] std::size_t size() const noexcept { return records_.size() - free_.size(); }
 
   [[nodiscard]] const workload_record& operator[](row_t row) const noexcept { return records_[row]; }
   void set_evicted(row_t row, bool evicted) noexcept { records_[row].evicted = evicted; }
   void set_away(row_t row, bool away) noexcept { records_[row].away = away; }
-  /// It must not wait in a queue meanwhile.
+  /// @pre it is in no queue
   void set_created(row_t row, instant created) noexcept { records_[row].created = created; }
 
-  /// Notes that a workload has its quota. The ledger is the caller's. O(usage).
+  /// Records that a workload has its quota. The ledger is the caller's. O(usage).
   void admit(row_t row, instant at, std::span<const fr_amount> usage) {
     make_room(row, usage.size());
     note_admitted(row, at, usage);
   }
-  /// admit() in two parts: what needs memory, and the rest.
+  /// admit() in two parts: first what allocates, then the rest.
   void make_room(row_t row, std::size_t amounts);
   void note_admitted(row_t row, instant at, std::span<const fr_amount> usage) noexcept;
-  /// That it has given it back. O(1).
+  /// Records that its quota was released. O(1).
   void withdraw(row_t row) noexcept;
-  /// Who has quota in @p queue, in no order.
+  /// The admitted workloads of @p queue, in no order.
   [[nodiscard]] std::span<const row_t> admitted(queue_index queue) const { return admitted_[queue]; }
 
  private:

@@ -22,18 +22,17 @@ struct hierarchy_node {
   std::string name;
   std::uint32_t parent = none;
   double weight = 1;
-  resources allocated =
-      {};  ///< of those below, scaled so that none of them that still wants more counts more than the least
-  resources request = {};  ///< of a job, that is a leaf: of all its tasks
-  double share = 0;        ///< dominant share of allocated in the cluster
-  bool saturated = false;  ///< nobody below can use more
+  resources allocated = {};  ///< of those below, scaled so that none of the unsaturated ones counts more than the least
+  resources request = {};    ///< of a job, which is a leaf: of all its tasks
+  double share = 0;          ///< dominant share of allocated in the cluster
+  bool saturated = false;    ///< nothing below can use more
   bool is_job = false;
   std::vector<std::uint32_t> children = {};
 };
 
-/// Hierarchical dominant resource fairness, as the plugin drf of Volcano 1.10 has it with `hierarchy`: queues are leaves of a tree of
-/// weights, and jobs are below them. A job is saturated if it has all that it requests of some kind, or requests one of which the cluster
-/// has no more. A change costs O(depth · children), and O(tree) if the cluster runs out of a kind or has some again.
+/// Hierarchical dominant resource fairness, as in Volcano 1.10's plugin drf with `hierarchy`: queues are leaves of a tree of weights, and
+/// jobs are below them. A job is saturated if it has all that it requests of some kind, or requests a kind that is used up in the cluster.
+/// A change costs O(depth · children), and O(tree) if a kind is used up, or available again.
 class GANGSCHED_API fair_hierarchy {
  public:
   using node_index = std::uint32_t;
@@ -42,19 +41,19 @@ class GANGSCHED_API fair_hierarchy {
   /// A tree of the root alone. Errors: `out_of_range` (an amount is negative or not finite).
   static result<fair_hierarchy> make(const resources& total);
 
-  /// @return the queue's place; queues may share parts of their paths, and the weight of a part is that of the queue that named it
-  /// first, at least 1. Errors name the queue: `malformed` (fewer weights than parts, or one is no number).
+  /// @return the queue's node; queues may share parts of their paths, and the weight of a part is the one of the queue that named it first,
+  /// at least 1. Errors name the queue: `malformed` (fewer weights than parts, or one is not a number).
   result<node_index> add_queue(std::string_view queue, std::string_view path, std::string_view weights);
-  /// The same for a path from below the root on, whose parts may have any name. O(depth · children).
+  /// The same for a path below the root, whose parts may have any name. O(depth · children).
   struct part {
     std::string name;
     double weight = 1;
   };
   node_index add_queue(std::span<const part> path);
-  /// @return the job's place below its queue. It has no node yet.
+  /// @return the job's node below its queue, without any allocation.
   node_index add_job(node_index queue, std::string name, const resources& request);
 
-  /// The job has got, or has lost, a task's node.
+  /// The job has got, or has lost, a node for a task.
   void allocate(node_index job, const resources& task);
   void release(node_index job, const resources& task);
 
@@ -63,17 +62,17 @@ class GANGSCHED_API fair_hierarchy {
   /// Names from the root on, with '/' between them.
   [[nodiscard]] std::string path(node_index at) const;
 
-  /// Whose turn it is: from the root down, whoever is not saturated, then the smaller share for its weight.
+  /// The order of queues: from the root down, unsaturated ones first, then the smaller share for its weight.
   [[nodiscard]] std::weak_ordering order(node_index queue_a, node_index queue_b) const;
 
-  /// A task that may go, of a job below @p queue.
+  /// A task that may be evicted, of a job below @p queue.
   struct candidate {
     node_index queue = root;
     node_index job = root;
     resources request = {};
   };
-  /// Puts the places of those into @p victims whose queue would still come after the reclaimer's, if it had the task and that one
-  /// were gone, each alone. O(tree) memory.
+  /// Puts into @p victims the indexes of those whose queue would still come after the reclaimer's, if it had the task and only that
+  /// candidate were gone. O(tree) memory.
   void reclaimable(const candidate& reclaimer, std::span<const candidate> candidates,
                    std::vector<std::uint32_t>& victims) const;
 
@@ -85,7 +84,7 @@ class GANGSCHED_API fair_hierarchy {
   [[nodiscard]] std::uint32_t wanted() const;
 
   resources total_, allocated_;
-  std::uint32_t demanding_ = 0;  ///< kinds of which the cluster has more, as bits
+  std::uint32_t demanding_ = 0;  ///< kinds that are not used up in the cluster, as bits
   std::vector<hierarchy_node> nodes_;
 };
 

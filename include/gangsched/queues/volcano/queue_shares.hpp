@@ -23,33 +23,33 @@ struct queue_spec {
   std::int64_t created = 0;            ///< in any unit
   resources capability = {};           ///< never more; cores or memory of 0, and what is not named: no bound
   resources guarantee = {};            ///< kept for it
-  resources deserved = {};             ///< capacity: what the user gives it
-  bool reclaimable = true;             ///< whether others may reclaim from it
+  resources deserved = {};             ///< capacity: the deserved amounts that the user configured
+  bool reclaimable = true;             ///< whether other queues may reclaim from it
   std::string hierarchy = {};          ///< HDRF: its path, "root/science/physics"; empty: directly below the root
   std::string hierarchy_weights = {};  ///< HDRF: a weight for each part of the path, "1/50/25"
 };
 
-/// Where a job is in its life.
+/// The phase of a job.
 enum class job_phase : std::uint8_t { pending, inqueue, running, unknown, completed };
 
-/// What of a job counts in its queue.
+/// What a job adds to the counts of its queue.
 struct job_load {
   queue_index queue = no_queue;
   job_phase phase = job_phase::pending;
   std::int32_t min_member = 1;
   std::int32_t allocated_tasks = 0;
   resources allocated = {};                     ///< of tasks that have a node and are not leaving it
-  resources pending = {};                       ///< of tasks that wait
+  resources pending = {};                       ///< of tasks without a node
   std::optional<resources> min_resources = {};  ///< what it needs to start
 
-  /// What it holds above its min_resources; nothing, if it does not hold more of every kind that either has, cores and memory always.
+  /// What it holds above its min_resources; empty unless it holds more of every kind that either has; cores and memory always count.
   [[nodiscard]] resources elastic() const;
-  /// What is kept for it although it has no node yet: if it is inqueue, min_resources; if it runs with enough members, what is missing of
-  /// them. As upstream, of devices and pods the whole units that are missing count as that many thousandths.
+  /// What is reserved for it before it has nodes: if it is inqueue, min_resources; if it runs with enough members, what is missing of them.
+  /// As upstream, missing whole units of devices and pods count as that many thousandths.
   [[nodiscard]] std::optional<resources> reserved() const;
 };
 
-/// What jobs of a queue come to.
+/// The sums over the jobs of a queue.
 struct queue_load {
   bool takes_part = false;  ///< it has jobs; otherwise all of this is empty
   resources allocated = {};
@@ -58,7 +58,7 @@ struct queue_load {
   resources elastic = {};
 };
 
-/// What a queue has and is due.
+/// The use and entitlement of a queue.
 struct queue_account : queue_load {
   resources deserved = {};
   resources guarantee = {};
@@ -68,18 +68,17 @@ struct queue_account : queue_load {
 
 enum class queue_policy : std::uint8_t {
   proportion,  ///< deserved is divided by weight
-  capacity,    ///< deserved is what the user gave
+  capacity,    ///< deserved is configured
 };
 
-/// A task that may go.
+/// A task that may be evicted.
 struct reclaim_candidate {
   queue_index queue = no_queue;
   resources request = {};
 };
 
-/// Queues as the plugins proportion and capacity of Volcano 1.10 see them in one session. What a queue deserves is settled when it is
-/// opened, or by `settle`; what is allocated, reserved and its share follow what happens. Queries and changes cost O(1) and no memory,
-/// `reclaimable` O(n).
+/// Queues as seen by the plugins proportion and capacity of Volcano 1.10 in one session. What a queue deserves is computed when the session
+/// is opened, or by `settle`; allocated and reserved amounts and shares follow events. Calls cost O(1) and no memory, `reclaimable` O(n).
 class GANGSCHED_API queue_shares {
  public:
   /// Opens a session. Errors name the queue or job: `malformed` (a queue has no name), `duplicate`, `unknown` (a job's queue),
@@ -92,7 +91,7 @@ class GANGSCHED_API queue_shares {
   /// and at least 0. O(1) and O(queues), for proportion and round; 1,000 queues of two kinds take microseconds.
   void count(queue_index queue, const queue_load& now);
   void settle(const resources& total);
-  /// What of a queue is allocated, and what is reserved and elastic in it, as it is counted elsewhere. Nothing is divided anew.
+  /// Sets the allocated, reserved and elastic amounts of a queue, for callers that count themselves. Nothing is divided again.
   void set_allocated(queue_index queue, const resources& now);
   void set_reserved(queue_index queue, const resources& inqueue, const resources& elastic);
 
@@ -100,18 +99,19 @@ class GANGSCHED_API queue_shares {
   [[nodiscard]] queue_policy policy() const noexcept { return policy_; }
   [[nodiscard]] const queue_account& account(queue_index queue) const { return accounts_[queue]; }
 
-  /// Whose turn it is: less, if @p a is before @p b: the higher priority, then the smaller share.
+  /// The order of queues: less, if @p a is before @p b: the higher priority, then the smaller share.
   [[nodiscard]] std::weak_ordering order(queue_index a, queue_index b) const;
-  /// Whether the queue has all that it deserves and more of any kind does not count (proportion; false for capacity).
+  /// Whether the queue has everything that it deserves (proportion; false for capacity).
   [[nodiscard]] bool overused(queue_index queue) const;
-  /// Whether a task may get a node: it stays within deserved (proportion) or the real capability (capacity) for what it asks.
+  /// Whether a task may get a node: the queue stays within deserved (proportion) or the real capability (capacity) for what the task
+  /// requests.
   [[nodiscard]] bool allocatable(queue_index queue, const resources& task) const;
-  /// Whether others may be evicted for the task: it stays within what is deserved for all that it asks (capacity; true for proportion).
+  /// Whether others may be evicted for the task: the queue stays within deserved for everything requested (capacity; true for proportion).
   [[nodiscard]] bool preemptive(queue_index queue, const resources& task) const;
-  /// Whether a job that needs @p min may start: with what is allocated, reserved and not elastic it stays within the real capability.
-  /// If so it is reserved at once, whatever others say of the job.
+  /// Whether a job that needs @p min may start: with what is allocated, reserved and not elastic it stays within the real capability. If so
+  /// its minimum is reserved at once, whatever other plugins decide.
   bool enqueue(queue_index queue, const resources& min);
-  /// Puts the places in @p candidates of those that may go into @p victims, in their order. Each counts as gone for those after it.
+  /// Puts the indexes of the @p candidates that may be evicted into @p victims, in their order. Each counts as gone for those after it.
   void reclaimable(const resources& asked, std::span<const reclaim_candidate> candidates,
                    std::vector<std::uint32_t>& victims) const;
 
@@ -124,7 +124,7 @@ class GANGSCHED_API queue_shares {
   /// Settles the limits.
   void bound_by(const resources& total);
 
-  /// What its user said of a queue, and its limit in `total_`.
+  /// A queue's configuration, and its limit in `total_`.
   struct terms {
     resources guarantee = {}, capability = {}, deserved = {}, real_capability = {};
   };
@@ -136,14 +136,14 @@ class GANGSCHED_API queue_shares {
   std::vector<std::int32_t> weight_, priority_;
 };
 
-/// How much may wait to start: at most the cluster times a factor, less what is used. The plugin overcommit.
+/// The plugin overcommit: jobs that wait to start may together request the cluster times a factor, less what is used.
 class GANGSCHED_API overcommit {
  public:
   static constexpr double default_factor = 1.2;
   /// A factor below 1 counts as the default. @p used: of all nodes, what is leaving them included.
   overcommit(const resources& total, const resources& used, double factor, std::span<const job_load> jobs);
   [[nodiscard]] bool enqueueable(const resources& min) const;
-  /// The job may start, as all agreed.
+  /// The job may start, as all plugins agreed.
   void enqueued(const resources& min) { inqueue_.add(min); }
 
  private:

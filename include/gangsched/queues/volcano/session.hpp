@@ -22,7 +22,7 @@ inline constexpr node_index no_node = ~node_index{0};
 
 enum class task_status : std::uint8_t {
   pending,
-  pipelined,  ///< waits for a node, for what leaves it
+  pipelined,  ///< waits for what terminating tasks on its node free
   allocated,  ///< has a node, but its job is not ready to be bound
   binding,    ///< bound in this session
   running,
@@ -34,8 +34,8 @@ inline constexpr std::size_t task_statuses = 6;
 struct task_spec {
   std::string name;
   std::string role = {};
-  std::int32_t priority = 1;  ///< the highest first
-  std::int64_t created = 0;   ///< then the oldest, then by name
+  std::int32_t priority = 1;  ///< highest first
+  std::int64_t created = 0;   ///< then oldest first, then by name
   resources request = {};     ///< with a pod, if pods are counted
   task_status status = task_status::pending;
   node_index node = no_node;  ///< of one that runs or leaves
@@ -65,33 +65,33 @@ struct node_spec {
   resources capacity = {};
 };
 
-/// What a session begins with.
+/// The state at the beginning of a session.
 struct cluster_state {
-  std::vector<node_spec> nodes = {};  ///< of those that will do, the first is taken
+  std::vector<node_spec> nodes = {};  ///< the first feasible one is taken
   std::vector<queue_spec> queues = {};
   std::vector<job_spec> jobs = {};
 };
 
-/// Something that happens to a task.
+/// A decision on a task.
 struct decision {
   std::uint32_t job = 0;
-  std::uint32_t task = 0;  ///< its place in the job
+  std::uint32_t task = 0;  ///< its index in the job
   node_index node = no_node;
   action by = action::allocate;
   friend bool operator==(const decision&, const decision&) = default;
 };
 
-/// What a session decided.
+/// The decisions of a session.
 struct session_result {
   std::vector<decision> bound = {};      ///< in order
   std::vector<decision> evicted = {};    ///< in order
-  std::vector<decision> pipelined = {};  ///< by job and task; nobody else gets that node's room in this session
+  std::vector<decision> pipelined = {};  ///< by job and task; the room is reserved in this session
   std::vector<job_phase> phases = {};    ///< by job
 };
 
 /// One cycle of Volcano 1.10 over plain amounts of nodes: what its plugins priority, gang, drf, proportion, capacity and overcommit decide
-/// about queues, jobs and tasks, tier by tier. It knows no predicates and no scores of nodes. Upstream takes jobs, queues and tasks of a
-/// node from maps, in any order; here they come in the order in which they are given, so that one of upstream's outcomes is the outcome.
+/// about queues, jobs and tasks, tier by tier. It has no predicates and no node scores. Upstream iterates over jobs, queues and tasks of a
+/// node in map order, which is random; here they come in the order in which they are given, so that the result is one of upstream's.
 class GANGSCHED_API session {
  public:
   /// @p cluster and @p options have to outlive it. Errors name the object: those of queue_shares::open, fair_hierarchy and check,
@@ -101,9 +101,9 @@ class GANGSCHED_API session {
   static result<session> open(const cluster_state&& cluster, const session_options& options) = delete;
   static result<session> open(const cluster_state& cluster, const session_options&& options) = delete;
 
-  /// Queues as proportion or capacity see them now; nothing if neither takes part.
+  /// Queues as proportion or capacity see them; null if neither is configured.
   [[nodiscard]] const queue_shares* queues() const { return queues_ ? &*queues_ : nullptr; }
-  /// The tree of drf; nothing without `hierarchy`.
+  /// The tree of drf; null without `hierarchy`.
   [[nodiscard]] const fair_hierarchy* hierarchy() const { return hierarchy_ ? &*hierarchy_ : nullptr; }
   /// The dominant share of a job in the cluster.
   [[nodiscard]] double job_share(std::size_t job) const { return jobs_[job].share; }
@@ -152,7 +152,7 @@ class GANGSCHED_API session {
   [[nodiscard]] const plugin* find(plugin_name name) const { return volcano::find(options_->tiers, name); }
   [[nodiscard]] votes all() const;
 
-  // What changes: a task's status and node, with all sums.
+  // Changes of a task's status and node, with all sums.
   void count_on_node(std::uint32_t task, bool there);
   void move(std::uint32_t task, task_status to, node_index node);
   void bind(std::uint32_t task, action by);
@@ -160,7 +160,7 @@ class GANGSCHED_API session {
   void commit(statement& of);
   void discard(statement& of);
 
-  // Questions to all plugins.
+  // Queries to all plugins.
   [[nodiscard]] bool queue_before(queue_index a, queue_index b) const;
   [[nodiscard]] bool job_before(std::uint32_t a, std::uint32_t b) const;
   [[nodiscard]] bool task_before(std::uint32_t a, std::uint32_t b) const;
@@ -173,7 +173,7 @@ class GANGSCHED_API session {
   [[nodiscard]] bool allocatable(queue_index queue, const resources& request) const;
   [[nodiscard]] task_list victims(std::uint32_t asker, const task_list& candidates, bool reclaims) const;
 
-  // The gang's counts.
+  // The counts of plugin gang.
   [[nodiscard]] static std::int32_t ready(const job_state& job);
   [[nodiscard]] std::int32_t idle_best_effort(const job_state& job) const;
   [[nodiscard]] bool gang_ready(const job_state& job) const;

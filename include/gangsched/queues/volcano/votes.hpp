@@ -17,7 +17,7 @@ namespace gangsched::inline GANGSCHED_ABI::queues::volcano {
 
 enum class plugin_name : std::uint8_t { priority, gang, drf, proportion, capacity, overcommit };
 
-/// A plugin of a tier, with those of its functions that a configuration may turn off.
+/// A plugin of a tier, and its functions that a configuration may disable.
 struct plugin {
   plugin_name name = plugin_name::gang;
   bool preemptable = true;
@@ -38,7 +38,7 @@ struct session_options {
 /// Null: it is in no tier.
 [[nodiscard]] GANGSCHED_API const plugin* find(const plugin_tiers& tiers, plugin_name name);
 
-/// What jobs are ordered by.
+/// The keys that jobs are ordered by.
 struct job_rank {
   std::int32_t priority = 0;
   bool ready = false;  ///< its minimum is met
@@ -47,7 +47,7 @@ struct job_rank {
   std::string_view name = {};
 };
 
-/// A job with tasks that may go, or one that asks for room.
+/// A job with tasks that may be evicted, or one that needs room.
 struct voting_job {
   queue_index queue = 0;
   std::int32_t priority = 0;
@@ -62,7 +62,7 @@ struct voting_task {
   resources request = {};
 };
 
-/// What the plugins of all tiers say together. It owns nothing; what it refers to has to outlive it.
+/// The combined decisions of the plugins of all tiers. It owns nothing; what it refers to has to outlive it.
 struct GANGSCHED_API votes {
   const plugin_tiers* tiers = nullptr;
   const resources* total = nullptr;           ///< of the cluster
@@ -70,16 +70,16 @@ struct GANGSCHED_API votes {
   const fair_hierarchy* hierarchy = nullptr;  ///< of drf; null without one
   std::span<const fair_hierarchy::node_index> queue_nodes = {};  ///< there, by queue
 
-  /// Whose turn it is, until a plugin makes a difference.
+  /// The order of queues, by the first plugin that distinguishes them.
   [[nodiscard]] std::weak_ordering order(queue_index a, queue_index b) const;
   [[nodiscard]] std::weak_ordering order(const job_rank& a, const job_rank& b) const;
-  /// Whether a job may have others evicted: @p has of its @p tasks have a node, or wait for one that is promised.
+  /// Whether tasks may be evicted for a job: @p has of its @p tasks have a node, or wait for a promised one.
   [[nodiscard]] bool starving(std::int32_t has, std::int32_t min_member, std::int32_t tasks) const;
-  /// Whether a job may start; what it needs at least is reserved then, in @p with at once, in @p bound when all have agreed.
+  /// Whether a job may start; its minimum is then reserved, in @p with at once, in @p bound when all plugins have agreed.
   [[nodiscard]] bool enqueueable(queue_index queue, const resources& min, queue_shares* with,
                                  const overcommit* bound) const;
-  /// Which of @p candidates may be evicted for @p asker, as indexes: those that all plugins of a tier name; if they name none, the next
-  /// tier is asked. @p job: the job of a task's number. O(candidates · plugins), and those of `reclaimable`.
+  /// Which of @p candidates may be evicted for @p asker, as indexes: those that all plugins of a tier name; if there are none, the next
+  /// tier decides. @p job: the job of a task's number. O(candidates · plugins), and those of `reclaimable`.
   [[nodiscard]] std::vector<std::uint32_t> victims(const voting_task& asker, std::span<const voting_task> candidates,
                                                    bool reclaims,
                                                    const std::function<voting_job(std::uint32_t)>& job) const;

@@ -13,38 +13,30 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
-/// What becomes of a gang whose placeholders were not all placed in time: it goes on as single asks, or it fails.
+/// What happens to a gang whose placeholders were not all placed in time: it continues with single asks (soft), or fails (hard).
 enum class gang_style : unsigned char { soft, hard };
 
 enum class gang_phase : unsigned char {
   accepted,  ///< placeholders are still to be placed
-  running,   ///< all of them were, or it goes on as single asks
-  resuming,  ///< it goes on so when the last of its placeholders is gone
-  failing,   ///< it never will
+  running,   ///< all were placed, or it continues with single asks
+  resuming,  ///< it continues with single asks when its last placeholder is gone
+  failing,   ///< it fails
 };
 
 struct task_group {
   std::string name;
-  std::uint32_t members = 0;  ///< placeholders that it is to have
+  std::uint32_t members = 0;  ///< the number of placeholders
 };
 
-/// A real ask in the place of a placeholder, from when it was found until the host confirms that the placeholder is gone.
+/// A real ask that replaces a placeholder, from the choice until the host confirms that the placeholder is gone.
 struct replacement {
   ask_index real = none;
   ask_index placeholder = none;
   node_number node = none;  ///< of the real ask
 };
 
-/// An application with task groups as YuniKorn's core runs it. Placeholders are asks like others, placed one by one; real asks of a task
-/// group take their places. Placeholders stay charged to queues, users and nodes until the host confirms that they are gone.
-///
-/// A placeholder that is smaller than the real ask in any type is released and counts as timed out. Otherwise the ask goes to the
-/// placeholder's node or, if that is not usable, to another node with room (then both are charged), and is what is charged once the host
-/// confirms. An ask for which no placeholder is left is placed like any other; until then cycles skip it, and it reserves no node.
-/// Placeholders that are released, preempted, withdrawn or lost with their node count as timed out.
-///
-/// While this object exists, asks of its application are added and waiting ones removed through it (`remove`, not that of the book or the
-/// partition), and so are placeholders with a node (`confirm`). A call that finds no memory changes nothing.
+/// An application with task groups as in YuniKorn's core. Placeholders are asks like others, placed one by one; real asks of a task group
+/// replace them. Placeholders stay charged to queues, users and nodes until the host confirms that they are gone.
 class GANGSCHED_API gang_application {
  public:
   struct terms {
@@ -54,29 +46,29 @@ class GANGSCHED_API gang_application {
   };
   struct counts {
     std::uint32_t total = 0, replaced = 0,
-                  timed_out = 0;  ///< placeholders that were asked for, and what became of them
+                  timed_out = 0;  ///< the number of placeholders requested, and their outcomes
   };
 
-  /// @param nodes with the queues in which the application is; outlives it.
+  /// @param nodes with the queues of the application; outlives it.
   gang_application(node_book& nodes, application_index which, terms with);
 
   /// Errors: those of `partition::add_ask`, `unknown` (such a task group), `wrong_state` (an ask of another application).
   result<ask_index> add_placeholder(const ask_spec& spec, std::string_view group);
-  /// A real ask; a group that is not there has no placeholders. Errors: the same, but that one.
+  /// Adds a real ask; a group that does not exist has no placeholders. Errors: the same, except for that one.
   result<ask_index> add(const ask_spec& spec, std::string_view group = {});
-  /// Withdraws a waiting real ask or placeholder. A placeholder whose place the real ask was to take still goes. Errors: `unknown`;
+  /// Withdraws a waiting real ask or placeholder. A placeholder that the real ask was to replace is still removed. Errors: `unknown`;
   /// `wrong_state`, of another application.
   result<void> remove(ask_index which);
   /// A cycle has placed the ask, of this application or of another one.
   void placed(ask_index which, instant now);
 
-  /// The next real ask that takes the place of a placeholder; nothing if there is none. Placeholders that are too small are released on the
-  /// way. O(asks · placeholders).
+  /// The next real ask that replaces a placeholder; nothing if there is none. Placeholders that are too small are released. O(asks ·
+  /// placeholders).
   [[nodiscard]] std::optional<replacement> try_replace();
   /// Once the timeout is over, releases the placeholders that are not being replaced. If the application does not run yet, it also removes
   /// placeholders without a node, and then resumes (soft) or fails (hard); failing removes all waiting real asks, of whatever task group.
   void expire(instant now);
-  /// Placeholders that the host is to remove, and then to confirm. Each is told once.
+  /// Placeholders that the host is to remove, and then to confirm. Each is returned once.
   [[nodiscard]] std::vector<ask_index> take_released();
   /// The host has removed a placeholder, because it was replaced or released, or preempted. Error: `unknown`.
   result<void> confirm(ask_index placeholder);
@@ -87,7 +79,7 @@ class GANGSCHED_API gang_application {
   [[nodiscard]] gang_phase phase() const noexcept { return phase_; }
   [[nodiscard]] std::optional<instant> deadline() const noexcept { return deadline_; }
   [[nodiscard]] counts of(std::string_view group) const;
-  /// What placeholders on nodes are charged, and real asks.
+  /// What is charged for placeholders on nodes, and for real asks.
   [[nodiscard]] resources held_by_placeholders() const;
   [[nodiscard]] resources held() const;
 
@@ -121,10 +113,10 @@ class GANGSCHED_API gang_application {
   terms terms_;
   gang_phase phase_ = gang_phase::accepted;
   std::optional<instant> deadline_ = {};
-  std::uint64_t placed_ = 0;                    ///< placeholders that had a node, neither preempted nor lost
+  std::uint64_t placed_ = 0;                    ///< placeholders that got a node and were neither preempted nor lost
   std::vector<counts> counts_ = {};             ///< by task group
   std::vector<placeholder> placeholders_ = {};  ///< in the order in which they were asked for
-  std::vector<real> waiting_ = {};              ///< real asks of task groups that have no node
+  std::vector<real> waiting_ = {};              ///< real asks of task groups without a node
   std::vector<ask_index> released_ = {};
 };
 

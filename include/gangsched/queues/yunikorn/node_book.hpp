@@ -22,27 +22,27 @@ struct booked_node {
   std::string name;
   resources capacity = {};
   resources available = {};
-  bool usable = true;             ///< false: nobody is placed there
-  ask_index reserved_for = none;  ///< nobody else is placed there
+  bool usable = true;             ///< false: no ask is placed there
+  ask_index reserved_for = none;  ///< other asks are not placed there
   instant reserved_at{};
 };
 
-/// Where a node is in the order: the mean of the parts used of each type of @p weights that it has, by weight; binpacking: 1 without that.
+/// The node's key in the order: the weighted mean of the used fractions of the types of @p weights that it has; binpacking: 1 minus that.
 [[nodiscard]] GANGSCHED_API double node_score(const booked_node& of,
                                               std::span<const std::pair<resource_type, double>> weights, node_order by);
 
-/// The nodes of a partition as YuniKorn's core knows them: amounts, an order, and reservations. An ask that fits its quotas
-/// but no node reserves, once it is old enough, the node where least is missing. Then no other ask is placed there, and the
-/// ask is tried there first, unless it is held (`partition::hold`). Only amounts are looked at: no affinity, no ports, nothing
-/// else.
+/// The nodes of a partition as in YuniKorn's core: amounts, an order, and reservations. An ask that fits its quotas but no node reserves,
+/// once it is old enough, the node where least is missing. Then no other ask is placed there, and the ask is tried there first, unless it
+/// is held (`partition::hold`). Only amounts are considered: no affinity, no ports, nothing else.
 class GANGSCHED_API node_book : public node_host {
  public:
   struct options {
     node_order order = node_order::fair;
-    std::vector<std::pair<resource_type, double>> weights = {};  ///< what the order looks at
-    instant reservation_delay = std::chrono::seconds{2};  ///< how old an ask is that reserves; `instant::max()`: never
+    std::vector<std::pair<resource_type, double>> weights = {};  ///< what the order depends on
+    instant reservation_delay =
+        std::chrono::seconds{2};  ///< minimum age of an ask that reserves; `instant::max()`: never
     instant reservation_wait =
-        std::chrono::hours{1};  ///< how long one that no longer fits its quotas keeps a reservation
+        std::chrono::hours{1};  ///< how long an ask that no longer fits its quotas keeps a reservation
     bool preempts = true;
     instant preemption_retry = std::chrono::seconds{15};  ///< how long an ask waits between two attempts
   };
@@ -52,7 +52,7 @@ class GANGSCHED_API node_book : public node_host {
 
   /// Errors: `out_of_range` (below 0), `duplicate`.
   result<node_number> add_node(std::string name, const resources& capacity);
-  /// A node that is not usable is nobody's reservation any more.
+  /// A node that is not usable loses its reservation.
   /// @pre there is such a node.
   void set_usable(node_number node, bool usable);
   [[nodiscard]] const std::vector<booked_node>& nodes() const noexcept { return nodes_; }
@@ -60,26 +60,26 @@ class GANGSCHED_API node_book : public node_host {
   [[nodiscard]] const std::optional<preemption_plan>& last_plan() const noexcept { return plan_; }
   /// The node that the ask has reserved; `none` without one. O(nodes).
   [[nodiscard]] node_number reserved_by(ask_index which) const;
-  /// The ask has none any more. O(nodes).
+  /// The ask's reservation ends. O(nodes).
   void unreserve(ask_index which);
 
-  /// One cycle, at most one thing: an ask with a reservation, by the order of queues and its age, there or else anywhere; or
-  /// `partition::try_allocate`. O(nodes · log nodes) an ask.
+  /// One cycle, with at most one result: an ask with a reservation, by the order of queues and its age, placed there or else on another
+  /// node; or `partition::try_allocate`. O(nodes · log nodes) an ask.
   cycle_outcome cycle(instant now);
-  /// The ask has that node, where it was before, or where the host has put it.
+  /// The ask has that node: after a restart, or because the host has put it there.
   result<void> allocate(ask_index which, node_number node);
   /// An allocation ended.
   result<void> release(ask_index which);
-  /// An ask that waits is withdrawn.
+  /// A waiting ask is withdrawn.
   result<void> remove_ask(ask_index which);
-  /// With all that it asks for and has.
+  /// With all its asks and allocations.
   result<void> remove_application(application_index which);
 
-  // Room that somebody else keeps account of (`gang_application`).
+  // Room that another object accounts for (`gang_application`).
   /// @pre there is such a node, for both.
   void take(node_number node, const resources& amount) { nodes_[node].available -= amount; }
   void give_back(node_number node, const resources& amount) { nodes_[node].available += amount; }
-  /// The first node by the order with room for the ask, nobody else's reservation; `none` without one.
+  /// The first node in the order with room for the ask and without another ask's reservation; `none` without one.
   [[nodiscard]] node_number find_room(ask_index which) const;
 
   node_number place(ask_index which) override;

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
-/// Whether a queue uses more of some type than its maximum, what is to go already included.
+/// Whether a queue uses more of some type than its maximum; allocations that are being preempted count as used.
 [[nodiscard]] GANGSCHED_API bool is_over_max(const partition& queues, queue_index queue);
 
 /// Which allocations go so that a queue is within its maximum again (YuniKorn's quota change preemption, 1.8), in the order in which they
@@ -22,14 +22,13 @@ namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 /// depth)).
 [[nodiscard]] GANGSCHED_API std::vector<ask_index> over_quota_victims(const partition& queues, queue_index queue);
 
-/// Since when queues have been above their maximum: once `queue_settings::quota_preemption_delay` is over, allocations have to go.
+/// Since when queues have been above their maximum: once `queue_settings::quota_preemption_delay` is over, allocations are preempted.
 class GANGSCHED_API quota_watch {
  public:
-  /// The queues whose delay is over at @p now, none below another; their delay begins anew. It also begins anew for a queue that comes
-  /// above its maximum again. Queues are identified by their names, so that the next call may be about a partition made anew. O(queues)
-  /// where some have a delay.
+  /// The queues whose delay is over at @p now, none below another; their delay begins again. It also begins again for a queue that exceeds
+  /// its maximum again. Queues are identified by name, so that the next call may pass a new partition. O(queues) where some have a delay.
   [[nodiscard]] std::vector<queue_index> due(const partition& queues, instant now);
-  /// When the next one is due as it was last asked; `instant::max()` without one.
+  /// When the next one is due, as of the last call of `due`; `instant::max()` without one.
   [[nodiscard]] instant next() const;
 
  private:

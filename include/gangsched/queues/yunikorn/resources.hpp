@@ -8,15 +8,15 @@
 
 #include "gangsched/core/config.hpp"
 
-/// The queues of Apache YuniKorn 1.6: which ask is next, who may not have more, and who has to go for whom.
+/// The queues of Apache YuniKorn 1.6: the order of asks, limits, and preemption.
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
 /// A type of resource, as the host numbers them: below max_types.
 using resource_type = std::uint32_t;
 inline constexpr std::size_t max_types = 32;
 
-/// Amounts by type, where a type that is not set is another thing than one that is 0: a limit without a type does not limit it. What a
-/// missing type means is said by the name of each comparison. Sums saturate.
+/// Amounts by type, where a type that is not set differs from one that is 0: a limit without a type does not limit it. The name of each
+/// comparison tells what a missing type means. Sums saturate.
 class resources {
  public:
   constexpr resources() = default;
@@ -44,7 +44,7 @@ class resources {
   }
   [[nodiscard]] friend constexpr resources operator+(resources a, const resources& b) noexcept { return a += b; }
   [[nodiscard]] friend constexpr resources operator-(resources a, const resources& b) noexcept { return a -= b; }
-  /// The same types with the same amounts; `same_amounts` does not look at the types.
+  /// The same types with the same amounts; `same_amounts` ignores the types.
   friend constexpr bool operator==(const resources&, const resources&) = default;
 
   /// Calls @p visit(type) for each bit of @p types, in order.
@@ -73,20 +73,20 @@ class resources {
   std::array<std::int64_t, max_types> amounts_{};
 };
 
-/// @p base without @p less, where base is set; other types stay not set.
+/// @p base minus @p less, where base is set; other types stay unset.
 [[nodiscard]] constexpr resources minus_where_set(const resources& base, const resources& less) noexcept {
   resources made = base - less, kept;
   resources::for_each(base.types(), [&](resource_type type) { kept.set(type, made[type]); });
   return kept;
 }
-/// The least of both, by type; where only one is set, that one.
+/// The smaller amount of each type; where only one is set, that one.
 [[nodiscard]] constexpr resources least(const resources& a, const resources& b) noexcept {
   resources made = a;
   resources::for_each(b.types(),
                       [&](resource_type type) { made.set(type, a.has(type) ? std::min(a[type], b[type]) : b[type]); });
   return made;
 }
-/// @p over, and where it is not set @p under.
+/// @p over; where that is not set, @p under.
 [[nodiscard]] constexpr resources overlay(const resources& under, const resources& over) noexcept {
   resources made = under;
   resources::for_each(over.types(), [&](resource_type type) { made.set(type, over[type]); });
@@ -96,25 +96,25 @@ class resources {
 [[nodiscard]] constexpr bool is_zero(const resources& of) noexcept {
   return resources::all_of(of.types(), [&](resource_type type) { return of[type] == 0; });
 }
-/// Whether the amounts are the same, one that is not set being 0.
+/// Whether the amounts are the same, where unset counts as 0.
 [[nodiscard]] constexpr bool same_amounts(const resources& a, const resources& b) noexcept {
   return resources::all_of(a.types() | b.types(), [&](resource_type type) { return a[type] == b[type]; });
 }
-/// Whether a node or queue with @p room has room for @p request; a type that room does not have is 0, and less than nothing is nothing.
+/// Whether a node or queue with @p room has room for @p request; a type that room lacks counts as 0, and negative room as 0.
 [[nodiscard]] constexpr bool fits(const resources& room, const resources& request) noexcept {
   return resources::all_of(request.types(),
                            [&](resource_type type) { return request[type] <= std::max<std::int64_t>(0, room[type]); });
 }
-/// As `fits`, but a type that room does not have is without bounds.
+/// As `fits`, but a type that room lacks is unlimited.
 [[nodiscard]] constexpr bool fits_limit(const resources& room, const resources& request) noexcept {
   return resources::all_of(request.types() & room.types(),
                            [&](resource_type type) { return request[type] <= std::max<std::int64_t>(0, room[type]); });
 }
-/// Whether @p a is nowhere less than @p b, one that is not set being 0.
+/// Whether no amount of @p a is less than that of @p b, where unset counts as 0.
 [[nodiscard]] constexpr bool at_least(const resources& a, const resources& b) noexcept {
   return resources::all_of(a.types() | b.types(), [&](resource_type type) { return a[type] >= b[type]; });
 }
-/// … and somewhere more.
+/// … and some amount is more.
 [[nodiscard]] constexpr bool strictly_greater(const resources& a, const resources& b) noexcept {
   return at_least(a, b) && !same_amounts(a, b);
 }

@@ -14,7 +14,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 
-/// What users or groups may have of a queue; "*" is everybody that has no limit of its own there.
+/// What users or groups may have of a queue; "*" is every user or group without a limit of its own there.
 struct user_limit {
   std::vector<std::string> users = {};
   std::vector<std::string> groups = {};
@@ -22,13 +22,13 @@ struct user_limit {
   std::uint32_t max_applications = 0;  ///< 0: no bound
 };
 
-/// Who pays for an application: its user, and at most one group.
+/// The user and the group, if any, that an application is charged to.
 struct application_owner {
   std::uint32_t user = 0;
   std::optional<std::uint32_t> group = {};
 };
 
-/// What users and groups have of every queue on the way up, and what they may have.
+/// What users and groups use of every queue on the way up, and their limits.
 class GANGSCHED_API user_limits {
  public:
   user_limits() = default;
@@ -45,12 +45,12 @@ class GANGSCHED_API user_limits {
   /// Users that have applications, or limits.
   [[nodiscard]] std::size_t users() const noexcept { return users_.all.size(); }
 
-  /// What is left for them, over the way up: of the user's limit, or that of "*" where it has none, and of the group's. O(depth · log n).
+  /// What the owner may still use, over the way up: of the user's limit, or that of "*", and of the group's. O(depth · log n).
   [[nodiscard]] resources room(const queue_tree& tree, queue_index leaf, const application_owner& of) const;
-  /// Whether they may run one more application on every level. O(depth · log n).
+  /// Whether the owner may run one more application on every level. O(depth · log n).
   [[nodiscard]] bool can_run(const queue_tree& tree, queue_index leaf, const application_owner& of) const;
 
-  // What they have, on every level.
+  // Changes of the owner's use, on every level.
 
   void charge(const queue_tree& tree, queue_index leaf, const application_owner& of, const resources& amount);
   void discharge(const queue_tree& tree, queue_index leaf, const application_owner& of, const resources& amount);
@@ -75,7 +75,7 @@ class GANGSCHED_API user_limits {
     std::map<std::string, known_name> all = {};
     std::vector<std::uint32_t> free = {};  ///< numbers that nobody has
   };
-  using key = std::pair<std::uint32_t, queue_index>;  ///< who, where
+  using key = std::pair<std::uint32_t, queue_index>;  ///< the user or group, and the queue
   static constexpr std::uint32_t everybody = 0;
 
   /// Its number, had by one more.
