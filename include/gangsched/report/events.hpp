@@ -11,7 +11,7 @@ class cluster;
 
 namespace gangsched::inline GANGSCHED_ABI::report {
 
-/// An event of Kubernetes' about a pod (events.k8s.io/v1), in kube-scheduler's words.
+/// A Kubernetes Event about a pod (events.k8s.io/v1), in kube-scheduler's words.
 struct event {
   std::string_view type;  ///< "Normal", "Warning"
   std::string_view
@@ -19,18 +19,18 @@ struct event {
   std::string_view action;  ///< "Binding", "Scheduling", "Preempting" (of the last two, too), "Evicting"
   std::string note;         ///< "Successfully assigned default/web-0 to node-1"
   pod_id about;
-  pod_id related = {};  ///< of Preempted: for whom; a member if that is a group
+  pod_id related = {};  ///< of Preempted: the preemptor; a member if that is a group
   instant now{};
 };
 
-/// What kube-scheduler would tell the API server, told to @p sink instead: Scheduled when the host confirmed, FailedScheduling of every
-/// attempt that failed, Preempted of each victim; before it, with `scheduler_options::eviction_notice`, PreemptionNotice, and
-/// PreemptionWithdrawn if nobody needs its room any more. With `scheduler_options::count_reasons` a note has the whole line ("0/5 nodes are
-/// available: …"), else a reason that one text says. Who must go for another reason than preemption (a gang that is stale, a queue that
-/// drains) is Evicted. A note allocates; without anything to tell nothing does. What @p sink throws goes on, as from every observer.
+/// The events that kube-scheduler would send to the API server, passed to @p sink: Scheduled after the host's confirm, FailedScheduling for
+/// each failed attempt, Preempted for each victim; before that, with `scheduler_options::eviction_notice`, PreemptionNotice, and
+/// PreemptionWithdrawn if its room is no longer needed; Evicted for evictions that are no preemption (a stale gang, a draining queue). With
+/// `scheduler_options::count_reasons` a note is the whole line ("0/5 nodes are available: …"), else a single reason. Notes allocate; a call
+/// without events does not. Exceptions of the sink are handled like any observer's (`engine_statistics::observer_errors`).
 class GANGSCHED_API events final : public observer {
  public:
-  /// @p on lives longer, and does not move.
+  /// @p on must outlive it, and must not move.
   events(const cluster& on, std::function<void(const event&)> sink);
   void called(const observed_call& what) override;
 

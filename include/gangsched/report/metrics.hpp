@@ -13,24 +13,24 @@ class scheduler;
 /// Ready-made observers: the component gangsched::report (docs/observing.md).
 namespace gangsched::inline GANGSCHED_ABI::report {
 
-/// Nanoseconds since when it likes, never fewer than before, and not 0; null: nothing is measured.
+/// Nanoseconds since any time, never decreasing, and not 0; null: nothing is measured.
 using clock = std::uint64_t (*)() noexcept;
 
 struct metrics_options {
   report::clock clock = nullptr;
-  /// Hooks are timed in one call of `schedule_cycle` in so many, from the first on; 0: never. kube-scheduler takes one in ten, by chance.
+  /// Hooks are timed in every so many-th call of `schedule_cycle`, from the first on; 0: never. kube-scheduler times one in ten, at random.
   std::uint32_t time_hooks_every = 10;
 };
 
-/// kube-scheduler's metrics, by its names, labels and buckets (1.36.3), of one scheduler. Memory: a series for each set of labels that came
-/// up, and 64 bytes for each row of the cluster's pods; nothing is allocated once they are there.
+/// kube-scheduler's metrics, by its names, labels and buckets (1.36.3), of one scheduler. Memory: a series for each set of labels that
+/// occurred, and 64 bytes for each row of the cluster's pods; nothing is allocated once they exist.
 class GANGSCHED_API metrics final : public observer {
  public:
   explicit metrics(const metrics_options& options = {});
   ~metrics() override;
 
-  /// All of it in Prometheus' text format 0.0.4 ("text/plain; version=0.0.4"), gauges as @p by and @p on are now. Not at the same time as a
-  /// call of @p by. O(pods + series).
+  /// All metrics in Prometheus' text format 0.0.4 ("text/plain; version=0.0.4"), with gauges as of the present state of @p by and @p on.
+  /// Must not be called during a call of @p by. O(pods + series).
   [[nodiscard]] std::string text(const scheduler& by, const cluster& on) const;
 
   [[nodiscard]] std::uint64_t now_ns() noexcept override;

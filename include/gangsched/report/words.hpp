@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::report {
 
-/// Kubernetes' word for what a hook said: "UnschedulableAndUnresolvable". Static storage; "" for a number that is none.
+/// Kubernetes' name of a code: "UnschedulableAndUnresolvable". Static storage; "" for an invalid code.
 [[nodiscard]] GANGSCHED_API std::string_view word_of(code said) noexcept;
 
 }  // namespace gangsched::inline GANGSCHED_ABI::report
