@@ -9,17 +9,17 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/cluster.hpp"
 
-/// Writes a decision log: every call of a host's on a cluster and its schedulers, with what came of it (docs/decision-log.md).
+/// Writes a decision log: every call of a host on a cluster and its schedulers, with its outcome (docs/decision-log.md).
 namespace gangsched::inline GANGSCHED_ABI::record {
 
 struct recorder_options {
-  std::string about = {};  ///< a word of the host's that the log begins with
-  /// After so many calls the digest of the cluster is written, too, O(cluster) each time; 0: only by `write_digest`.
+  std::string about = {};  ///< a text of the host's that the log begins with
+  /// After so many calls the digest of the cluster is written, O(cluster) each time; 0: only by `write_digest`.
   std::uint32_t digest_every = 0;
 };
 
-/// Records a cluster from its first call on, until the recorder or the cluster goes. What is written depends on the calls alone. What it
-/// costs: the bytes of the call's arguments and of its answer, which stay in memory until the host takes them.
+/// Records a cluster from its first call on, until the recorder or the cluster is destroyed. The log depends on the calls alone. Cost: the
+/// bytes of each call's arguments and answer, which stay in memory until the host takes them.
 ///
 /// @code
 /// cluster cluster;
@@ -37,16 +37,16 @@ class GANGSCHED_API recorder {
   recorder& operator=(recorder&&) noexcept;
   ~recorder();
 
-  /// What was written since the last time; all of it, one after the other, is the log. A log may be cut off after any byte: its whole
-  /// records are still read. O(1).
+  /// The bytes written since the last `take`; all of them, concatenated, are the log. A log may be cut off after any byte: its whole
+  /// records are still readable. O(1).
   [[nodiscard]] std::vector<std::byte> take();
-  /// Of the cluster as it is now, for whoever replays the log. Error: wrong_state (nothing is recorded any more). O(cluster).
+  /// Writes the digest of the cluster's present state, for replays. Error: wrong_state (the recording has ended). O(cluster).
   result<void> write_digest();
-  /// Calls that were written.
+  /// The number of calls written.
   [[nodiscard]] std::uint64_t calls() const noexcept;
-  /// Why nothing is written any more; nothing while it is: unknown (the cluster is gone, or tells somebody else), wrong_state (a scheduler
-  /// that was made before the recording began was called), overflow (there was no
-  /// memory to write a call down, or for a scheduler's call: the log ends before it).
+  /// Why the recording ended; nothing while it goes on: unknown (the cluster is gone, or has another listener), wrong_state (a scheduler
+  /// that was made before the recording began was called), overflow (there was no memory to record a call, or for a scheduler's call: the
+  /// log ends before it).
   [[nodiscard]] std::optional<error> ended() const;
 
  private:
