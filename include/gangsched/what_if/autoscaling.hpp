@@ -6,67 +6,67 @@
 
 #include "gangsched/scheduler.hpp"
 
-/// Which nodes are missing, and which are not needed: asked in forks of a scheduler, which stays as it is.
+/// Which nodes are missing, and which are not needed: tried in forks of a scheduler, which is not changed.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A kind of node that can be had.
+/// A kind of node that can be added.
 struct node_shape {
-  node_spec like;                                                  ///< each gets a name and a hostname of its own
-  std::int64_t price = 1;                                          ///< of one, in the host's unit; at least 0
-  std::uint32_t most = std::numeric_limits<std::uint32_t>::max();  ///< there may be that many more
+  node_spec like;                                                  ///< each added node gets its own name and hostname
+  std::int64_t price = 1;                                          ///< of one node, in the host's unit; at least 0
+  std::uint32_t most = std::numeric_limits<std::uint32_t>::max();  ///< at most so many are added
 };
 
 struct demand_options {
-  instant now{};                          ///< not before what the scheduler was told last
-  std::span<const pod_id> pods = {};      ///< who is meant; with no pods and no groups everybody who waits
+  instant now{};                          ///< not earlier than the time of the scheduler's last call
+  std::span<const pod_id> pods = {};      ///< the pods to consider; without pods and groups all waiting pods
   std::span<const group_id> groups = {};  ///< with all their members
   std::uint32_t most_nodes = 256;         ///< of each shape in a plan
-  std::uint32_t search_steps = 200'000;   ///< of looking for a cheaper mixture, where that is a question of amounts
-  std::uint32_t most_trials = 64;         ///< forks to make a plan smaller, where it is a question of more than amounts
+  std::uint32_t search_steps = 200'000;   ///< limit of the search for a cheaper mixture, where only amounts matter
+  std::uint32_t most_trials = 64;  ///< limit of the forks that try a smaller plan, where more than amounts matter
 };
 
-/// Nodes that make room for everybody for whom nodes can.
+/// Nodes with which every pod that nodes of these shapes can help is placed.
 struct demand_plan {
   struct added_node {
-    std::size_t shape = 0;          ///< its place among the shapes
-    std::vector<pod_id> pods = {};  ///< that would run there
+    std::size_t shape = 0;          ///< index of the shape
+    std::vector<pod_id> pods = {};  ///< pods placed on it
   };
-  std::int64_t price = 0;  ///< of all, at most the largest number
+  std::int64_t price = 0;  ///< of all nodes, saturating
   std::vector<added_node> nodes = {};
-  std::vector<assignment> elsewhere = {};  ///< pods that would find room on nodes that there are, beside those
-  /// The scheduler finds these places, or as good ones, by itself. If not, it does if the host nominates the pods (`cluster::nominate`) to
-  /// their nodes when these have come.
+  std::vector<assignment> elsewhere = {};  ///< pods placed on existing nodes, beside those
+  /// Whether the scheduler finds these places, or equally good ones, by itself. If not, it does if the host nominates the pods
+  /// (`cluster::nominate`) to their nodes once these exist.
   bool by_itself = false;
 };
 
 struct demand_answer {
   std::vector<demand_plan> plans = {};  ///< cheapest first: the best that was found, and the best of each shape alone
-  /// Whom no nodes of these shapes help, as many as there may be: a gate, a quota, a selector, a limit, an attempt of the host's.
+  /// Pods that no number of nodes of these shapes helps: because of a gate, a quota, a selector, a limit, or an attempt of the host.
   std::vector<pod_id> left = {};
 };
 
-/// Which nodes, and how many of them, make the waiting pods fit: gangs whole, topology and devices respected, nobody evicted. Every plan
-/// was tried in a fork, by the scheduler itself. Where only amounts, selectors and taints decide, the first one is never dearer than first
-/// fit decreasing with one shape, and the cheapest that there is if `search_steps` suffice. Error: busy, time_went_back, wrong_state
-/// (`scheduler::fork`), unknown (no such pod or group), out_of_range (a price below 0), what add_node says of a shape. A fork for each
+/// Which nodes, and how many of them, make the waiting pods fit: gangs as a whole, topology and devices respected, without evictions. Every
+/// plan was tried in a fork, by the scheduler itself. Where only amounts, selectors and taints decide, the first plan is never dearer than
+/// first fit decreasing with one shape, and optimal if `search_steps` suffice. Error: busy, time_went_back, wrong_state
+/// (`scheduler::fork`), unknown (no such pod or group), out_of_range (a price below 0), the errors of add_node for a shape. A fork for each
 /// shape and plan, and at most twice `most_trials` for each; beside them O(kinds of waiting pods · nodes · plugins).
 [[nodiscard]] GANGSCHED_API result<demand_answer> demand(const scheduler& by, std::span<const node_shape> shapes,
                                                          const demand_options& options);
 
 struct removal_options {
-  instant now{};                      ///< not before what the scheduler was told last
+  instant now{};                      ///< not earlier than the time of the scheduler's last call
   std::span<const pod_id> stay = {};  ///< pods that must not move: their nodes stay
 };
 
-/// A node that can be drained after those before it in the list, and where its pods would go.
+/// A node that can be drained after those before it in the list, and where its pods are placed then.
 struct removable_node {
   node_id node;
   std::vector<assignment> moves = {};
 };
 
-/// Which of the nodes @p among, asked in that order, can be drained one after another with everybody placed elsewhere: disruption budgets
-/// are charged for all of them together, members of a group that is disrupted as a whole move together, nobody is evicted for them. Pods
-/// of daemon sets and those that terminate go with their node. Each was tried in a fork, by the scheduler itself. Error: busy,
+/// Which of the nodes @p among, tried in that order, can be drained one after another with all their pods placed elsewhere: disruption
+/// budgets are charged for all of them together, members of a group that is disrupted as a whole move together, no other pod is evicted.
+/// Pods of daemon sets and terminating pods go with their node. Each was tried in a fork, by the scheduler itself. Error: busy,
 /// time_went_back, wrong_state (`scheduler::fork`), unknown (no such node). A fork for each node that no budget keeps.
 [[nodiscard]] GANGSCHED_API result<std::vector<removable_node>> removable(const scheduler& by,
                                                                           std::span<const node_id> among,

@@ -2,11 +2,11 @@
 #include "gangsched/fork.hpp"
 #include "gangsched/model/inside.hpp"
 
-/// What questions about nodes do in a fork.
+/// Calls that questions about nodes make in a fork.
 namespace gangsched::inline GANGSCHED_ABI::what_if {
 
-/// Runs turns until every pod that has room runs; nobody is evicted for it. Ends, because every turn but the last lets a pod run.
-/// @return how many came to run
+/// Runs turns until every pod that has room runs; no pod is evicted. Ends, because every turn but the last lets a pod run.
+/// @return how many pods began to run
 inline std::size_t settle(forked& in, instant now) {
   std::size_t all = 0, before = 1;
   const auto run = [&](const cycle& said) {
