@@ -3,8 +3,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What `scheduler::fork` returns: copies of the cluster and the scheduler with the same ids and attempts. Changes here do not show in the
-/// original. The two share nothing that changes, so each may run on its own thread; texts and specs that one hands out are its own.
+/// The result of `scheduler::fork`: copies of the cluster and the scheduler with the same ids and attempts. Changes here do not affect the
+/// original. The two share no mutable data, so each may run on its own thread; each has its own texts and specs.
 ///
 /// @code
 /// auto trial = scheduler.fork();                      // result<forked>

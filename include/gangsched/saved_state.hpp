@@ -25,8 +25,8 @@ struct GANGSCHED_API saved_state {
   /// wrong_state (the scheduler is on another cluster). O(state).
   [[nodiscard]] static result<saved_state> of(const gangsched::cluster& cluster, const gangsched::scheduler* with);
 
-  /// Makes a cluster and a scheduler that go on as the saved ones would. @p profiles: those of the saved scheduler, if there is one. @p
-  /// most_words: the most words that a table of amounts by row may have. Error: wrong_state (other profiles, or a device matcher on one
+  /// Restores a cluster and a scheduler that continue as the saved ones would. @p profiles: those of the saved scheduler, if there is one.
+  /// @p most_words: the most words that a table of amounts by row may have. Error: wrong_state (other profiles, or a device matcher on one
   /// side only), malformed (this was not made by `of`). O(state).
   [[nodiscard]] result<restored_state> restore(std::vector<kernel_table> profiles, const device_matcher& matcher,
                                                std::uint64_t most_words) const;

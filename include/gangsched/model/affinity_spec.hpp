@@ -7,8 +7,8 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/sorted_map.hpp"
 
-/// Labels, taints, selectors, affinity and spreading, as a host describes them. Separate from the other specs because
-/// plugins read these types directly.
+/// Labels, taints, selectors, affinity and spreading, as a host describes them. Separate from the other specs because plugins read these
+/// types directly.
 namespace gangsched::inline GANGSCHED_ABI {
 
 using label_map = sorted_map<std::string>;
@@ -94,22 +94,22 @@ struct topology_spread {
 
 enum class protocol : std::uint8_t { tcp, udp, sctp };
 
-/// What owns a pod, as far as the default spread constraints read its selector (helper.DefaultSelector).
+/// The controller of a pod, as far as the default spread constraints read its selector (helper.DefaultSelector).
 enum class controller_kind : std::uint8_t { none, replication_controller, replica_set, stateful_set, daemon_set };
 
-/// The owner reference with controller = true; kinds that are not listed are none.
+/// The owner reference with controller = true; kinds that are not listed do not count.
 struct controller_ref {
   controller_kind kind = controller_kind::none;
   std::string name = {};
 };
 
-/// PodDisruptionBudget as the API object has it: who the selector is about, and what its status allows now.
+/// A PodDisruptionBudget: its selector, and what its status allows now.
 struct pod_disruption_budget_spec {
   std::string name;
   std::string ns = "default";
-  std::optional<label_selector> selector = {};   ///< absent or empty: preemption counts no pod in (Kubernetes' rule)
+  std::optional<label_selector> selector = {};   ///< absent or empty: in preemption it covers no pod (Kubernetes' rule)
   std::int32_t disruptions_allowed = 0;          ///< status.disruptionsAllowed
-  std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: names of pods on their way out already
+  std::vector<std::string> disrupted_pods = {};  ///< status.disruptedPods: pods whose eviction is counted already
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

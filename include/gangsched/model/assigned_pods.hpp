@@ -24,11 +24,9 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 }
 
 /// Which pod is on which node, in which state, and which node it is nominated to. Calls take rows and check nothing: `cluster` checks the
-/// host's calls, and engines know what they do. The object owns the counts over all pods on nodes. It writes the states and lists of pods,
-/// the amounts, ports and lists of nodes, and how many members of a group are where; it updates devices, counters, columns and queues with
-/// them, and writes the change log.
-///
-/// Putting a pod on its node is one entry of the undo log. Undoing the entry takes the pod off again; it is then the last that came.
+/// host's calls, and the engine makes only valid ones. The object owns the counts over all pods on nodes. It writes the states and lists of
+/// pods, the amounts, ports and lists of nodes, and the counts of group members by state; it updates devices, counters, columns and queues
+/// with them, and writes the change log.
 class GANGSCHED_API assigned_pods final : public column_base {
  public:
   assigned_pods(undo_log& undo, change_log& log, node_table& nodes, held_rooms& rooms, pod_table& pods,
@@ -59,37 +57,37 @@ class GANGSCHED_API assigned_pods final : public column_base {
   claim_table claims;
   std::uint64_t attempts_after = 0;  ///< attempts are numbered above this
 
-  /// Tells readers of the log, if the pod is a reservation or draws from one and comes on the node or leaves it, that more or other things
-  /// are free there than its requests say.
+  /// Logs, if the pod is a reservation or draws from one and is put on the node or taken off, that more or other resources are free there
+  /// than its requests say.
   void log_reserved(row_t pod, row_t node);
   void assume(row_t pod, row_t node);
   void bind(row_t pod);
   void release(row_t pod);
-  /// Puts the pods of @p there, which were on @p node before @p reservation came, back on it; they then draw from the reservation.
+  /// Puts the pods of @p there, which were on @p node before @p reservation, back on it; they then draw from the reservation.
   void allocate_around(row_t reservation, row_t node, const std::vector<row_t>& there);
   void put_on_node(row_t pod, row_t node, removal how = removal::real);
   /// The same for a restored pod, with exactly the devices that it had (`device_ledger::pod_came_again`).
   void put_on_node_again(row_t pod, row_t node);
   void take_off_node(row_t pod, removal how = removal::real);
-  /// `device_ledger::claim_held` of a pod that is put there next: what a reservation holds is free for who draws from it.
+  /// `device_ledger::claim_held` of a pod that is put there next: what a reservation holds is free for a pod that draws from it.
   void claim_held(row_t pod, row_t node, std::span<const held_device> held);
   void set_pod_state(row_t pod, pod_state to);
-  /// Around a change of a node's devices: what pods and reservations there have, by device id, and what of that they have afterwards; who
-  /// owns a reservation goes on drawing from it. O(pods there · what they have + claims that pods share).
+  /// To be called around a change of a node's devices: saves what pods and reservations there have, by device id, and restores what of that
+  /// still exists; owners go on drawing from their reservation. O(pods there · what they have + claims that pods share).
   [[nodiscard]] node_claims take_devices(row_t node);
   void give_devices(row_t node, const node_claims& all);
 
   void nominate(row_t pod, row_t node);
-  /// Nominates the pod to a node that is expected to have room for it from @p from on.
+  /// Nominates the pod to a node that is expected to have room for it at @p from.
   void reserve_node(row_t pod, row_t node, instant from);
-  /// Logs that the room kept for the pod, on @p before until now and on @p after from now on, changed.
+  /// Logs that the room reserved for the pod changed: it was on @p before, and is on @p after from now on.
   void log_nomination(row_t pod, row_t before, row_t after);
   /// Moves the pod to the nominations of @p node without writing the log.
   void set_nominated_node(row_t pod, row_t node);
 
-  /// Adds (sign +1) or takes back (−1) the exclusive claims of volumes that a pod on a node uses.
+  /// Adds (sign +1) or removes (−1) the exclusive claims of volumes that a pod on a node uses.
   void count_claims(row_t pod, std::int32_t sign);
-  /// Adds (sign +1) or takes back (−1) what a pod of class @p cls uses on @p node, except its ports.
+  /// Adds (sign +1) or removes (−1) what a pod of class @p cls uses on @p node, except its ports.
   void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls (in place of one of @p replaced, if given), whichever owners
   /// leave the reservations there.
@@ -115,7 +113,7 @@ class GANGSCHED_API assigned_pods final : public column_base {
   [[nodiscard]] std::vector<row_t> leave_reservation(row_t reservation, row_t node);
   /// Makes the devices of the reservation on @p node that the pod draws from available, and returns it; no_row if it has none.
   row_t open_devices(row_t pod, row_t node);
-  /// Holds what its owners have left of these devices again. @p comes: an owner about to be on the node; @p goes: one still on it.
+  /// Holds again what its owners have left of these devices. @p comes: an owner to be put on the node; @p goes: one still on it.
   void close_devices(row_t reservation, row_t node, row_t comes, row_t goes);
 
   undo_log& undo_;

@@ -5,7 +5,7 @@
 #include "gangsched/core/id.hpp"
 #include "gangsched/model/fwd.hpp"
 
-/// The interface that is told of each call of a host, with its arguments and its answer: decision logs are written from it.
+/// The listener for the calls of a host, with their arguments and results: decision logs are written by it.
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct cluster_options;
@@ -91,10 +91,10 @@ enum class told : std::uint8_t {
   forget_cached,
 };
 
-/// A call, as it ended. All of it is valid until the listener returns.
+/// One call, reported when it ends. Valid until the listener returns.
 struct told_call {
   told what;
-  const void* on;                ///< which scheduler, the same pointer for each of its calls; null: the cluster
+  const void* on;                ///< the scheduler, by the same pointer for each of its calls; null: the cluster
   const void* const* arguments;  ///< pointers to the arguments, in order, of the types that the function takes
   const void* answer;            ///< points to the result; null: the call returned nothing, or threw
   const model::cluster_state* of;
@@ -110,11 +110,11 @@ class GANGSCHED_API call_listener {
   call_listener& operator=(const call_listener&) = delete;
   virtual ~call_listener();
 
-  /// Also told: refused calls, and calls that ran out of memory. Not told: questions, and calls made by hooks.
+  /// Refused calls, and calls that ran out of memory, are reported too. Not reported: questions, and calls made by hooks.
   virtual void called(const told_call& what) noexcept = 0;
   /// No more calls follow: the cluster is gone, or another listener has replaced this one.
   virtual void ended() noexcept {}
-  /// The cluster whose calls it is told of; null: none.
+  /// The cluster whose calls are reported; null: none.
   [[nodiscard]] const model::cluster_state* told_of() const noexcept { return of_; }
 
  private:
@@ -129,7 +129,7 @@ class GANGSCHED_API call_listener {
 
 namespace detail {
 
-// What a listener may ask of the cluster that a call was about, or is to be about.
+// What a listener may read of the cluster of a call.
 [[nodiscard]] GANGSCHED_API const model::cluster_state& state_of(const cluster& of) noexcept;
 [[nodiscard]] GANGSCHED_API std::uint64_t digest_of(const model::cluster_state& of);
 [[nodiscard]] GANGSCHED_API std::string_view text_of(const model::cluster_state& of, symbol name) noexcept;

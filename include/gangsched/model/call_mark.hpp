@@ -4,7 +4,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Guards a call of the host that changes something: unless the call reaches `keep`, all its changes are undone. Readers of the log do not
-/// see a transaction: the host means what the call does, and only an exception undoes it.
+/// see it as a transaction: the changes are final, and only an exception undoes them.
 class call_mark {
  public:
   explicit call_mark(model::cluster_state& state) : state_(&state), log_end_(state.log.end()) {

@@ -11,8 +11,8 @@
 #include "gangsched/model/affinity_spec.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-/// Canonical bytes of a value: equal bytes iff equal values. Classes and selectors are interned by them, and digests hash them. A `put`
-/// for each type says what its bytes are: labels, selectors and taints in `canonical_selectors.hpp`, devices in `canonical_devices.hpp`,
+/// Canonical bytes of a value: equal bytes iff equal values. Classes and selectors are interned by them, and digests hash them. The `put`
+/// of each type defines its bytes: labels, selectors and taints in `canonical_selectors.hpp`, devices in `canonical_devices.hpp`,
 /// reservations in `canonical_reservations.hpp`, pods in `canonical_class.hpp`.
 namespace gangsched::inline GANGSCHED_ABI::canonical {
 
@@ -32,13 +32,13 @@ struct text_bytes {
   void append(const char* from, std::size_t size) { bytes.append(from, size); }
 };
 
-/// What lists have in the order of symbols.
+/// For lists sorted by symbol, whose order is not canonical.
 template <class T>
 inline constexpr bool in_order_of_symbols = std::is_same_v<T, symbol> || std::is_same_v<T, label_symbols>;
 template <class Value>
 inline constexpr bool in_order_of_symbols<std::pair<symbol, Value>> = true;
 
-/// One after another.
+/// Puts the elements one after another.
 template <class Out, class... Fields>
 void put_fields(Out& out, const Fields&... fields) {
   (put(out, fields), ...);
@@ -128,7 +128,7 @@ void append(text_bytes& out, const Values&... values) {
   put_fields(out, values...);
 }
 
-/// The bytes by themselves.
+/// The bytes of the values.
 template <class... Values>
 [[nodiscard]] std::string bytes(const Values&... values) {
   std::string out;

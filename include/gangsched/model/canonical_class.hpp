@@ -30,7 +30,7 @@ template <class Out>
 void put(Out& out, const load_estimate& v) {
   put_fields(out, v.cpu_percent, v.memory_percent, v.after_scheduled, v.after_initialized);
 }
-/// Everything of a class but what depends on the rest of the cluster, and what is derived.
+/// Everything of a class except what depends on the rest of the cluster, and what is derived.
 template <class Out>
 void put(Out& out, const pod_class& v) {
   put_fields(out, v.ns, v.scheduler_name, v.required_node, v.priority, v.band, v.qos, v.preemption, v.requests,
@@ -38,7 +38,7 @@ void put(Out& out, const pod_class& v) {
              v.required_nodes, v.preferred_nodes, v.ports, v.images, v.image_containers, v.volumes, v.affinity_to_pods,
              v.anti_affinity_to_pods, v.spread, v.guaranteed, v.bind_cpus.policy, v.bind_cpus.required,
              v.bind_cpus.exclusive, v.containers, v.device_matches, v.claims, v.held_room, v.queue);
-  // Last, so that most classes have no byte of it.
+  // Last, because most classes have no byte of it.
   if (!v.bounds.empty()) put_fields(out, v.bounds, v.overhead);
   if (v.of_daemon_set) put(out, v.of_daemon_set);
   if (v.reserves != nullptr) put_fields(out, std::uint8_t{'r'}, v.reserves->spec);

@@ -2,7 +2,7 @@
 #include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/reservation_terms.hpp"
 
-/// Canonical bytes of reservations, of their owners, and of what a pod asks of one.
+/// Canonical bytes of reservations, of their owners, and of a pod's requirements on its reservation.
 namespace gangsched::inline GANGSCHED_ABI::canonical {
 
 template <class Out>

@@ -2,7 +2,7 @@
 #include "gangsched/model/canonical.hpp"
 #include "gangsched/model/pod_class.hpp"
 
-/// Canonical bytes of what pods say of nodes and of other pods, and nodes of pods: selectors, affinity, spread, taints and tolerations.
+/// Canonical bytes of the constraints between pods and nodes, and among pods: selectors, affinity, spread, taints and tolerations.
 namespace gangsched::inline GANGSCHED_ABI::canonical {
 
 template <class Out>

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whose rows a column has a word for: nodes, groups, pods, or a named scope. Named scopes are numbered from `first_named`.
+/// The rows that a column has a word for: nodes, groups, pods, or a named scope. Named scopes are numbered from `first_named`.
 enum class scope_number : std::uint32_t { nodes, groups, pods, first_named };
 
 enum class change_kind : std::uint8_t {
@@ -25,9 +25,9 @@ enum class change_kind : std::uint8_t {
   group_added,        ///< row = group
   group_updated,      ///< row = group, before/after = minimum counts, more
   group_removed,      ///< row = group
-  namespace_changed,  ///< it is not said which: its symbol may mean another name when the record is read
+  namespace_changed,  ///< which one is not recorded: its symbol may mean another name when the record is read
   budget_changed,     ///< row = budget: added, updated or removed
-  queue_changed,      ///< row = queue: it came, changed or went, or less is used in it and above; no_row: flavors did
+  queue_changed,  ///< row = queue: added, changed or removed, or less is used in it and above; no_row: flavors changed
   column_changed,  ///< row = of a node, group, pod or named scope, before = `scope()`, after = the pod's node row; facets = the column's
 };
 

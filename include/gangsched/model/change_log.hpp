@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Where a reader stands: everything before `position` was read, and `truncations` roll-backs were known then.
+/// The position of a reader: everything before `position` was read, and `truncations` roll-backs were known then.
 struct log_cursor {
   std::uint64_t position = 0;
   std::uint64_t truncations = 0;
@@ -20,9 +20,9 @@ struct log_cursor {
 /// Rebuilding counts as having read everything up to `end()`; records behind `committed_end()` may still be rolled back.
 class change_log {
  public:
-  /// So that sums of positions and bounds fit into 64 bits.
+  /// A bound so that sums of positions and bounds fit into 64 bits.
   static constexpr std::size_t largest_bound = std::size_t{1} << 40;
-  /// @p bound records are kept at least, but no more than `largest_bound`; older ones go when twice as many are there.
+  /// At least @p bound records are kept, at most `largest_bound`; older ones are dropped when twice as many are there.
   explicit change_log(std::size_t bound = std::size_t{1} << 16) : bound_(std::min(bound, largest_bound)) {}
 
   [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
@@ -39,7 +39,7 @@ class change_log {
   [[nodiscard]] log_cursor tip() const noexcept { return {end(), truncations_}; }
   [[nodiscard]] std::uint64_t truncations() const noexcept { return truncations_; }
 
-  /// Makes room for all that is kept, or for a million if that is more.
+  /// Makes room for twice the bound, or for a million records if that is more.
   void reserve() { records_.reserve(std::min(2 * bound_ + 1, std::size_t{1} << 20)); }
   void append(const change& record) {
     records_.push_back(record);
@@ -50,11 +50,11 @@ class change_log {
     append(what);
     trim();
   }
-  /// The number by which a scheduler knows its own records: none of the last four million has had it.
+  /// The number by which a scheduler recognises its own records; none of the last four million was the same.
   [[nodiscard]] std::uint32_t new_author() noexcept { return authors_ = authors_ % last_author + 1; }
-  /// Who writes from here on, until it is said anew. @return who wrote before.
+  /// Sets the author of the records from here on. @return the author before.
   std::uint32_t write_as(std::uint32_t author) noexcept { return std::exchange(author_, author); }
-  /// Marks the records from @p from on as `undone`: they wake nobody. O(records since).
+  /// Marks the records from @p from on as `undone`: they wake no pods. O(records since).
   void mark_undone(std::uint64_t from) noexcept {
     for (std::size_t i = static_cast<std::size_t>(std::max(from, first_) - first_); i < records_.size(); ++i)
       records_[i].undone = true;
@@ -64,7 +64,7 @@ class change_log {
     if (records_.capacity() - records_.size() < more) records_.reserve(2 * records_.size() + more);
   }
 
-  /// Whether @p reader has missed unread records, or the news that records it has read were rolled back.
+  /// Whether @p reader has unread records, or has read records that were rolled back.
   [[nodiscard]] bool lost(const log_cursor& reader) const noexcept {
     return reader.position < begin_ || reader.truncations < forgotten_cut_;
   }
@@ -93,7 +93,7 @@ class change_log {
     std::vector<cut> cuts;
   };
   [[nodiscard]] standing stands() const { return {begin_, truncations_, forgotten_cut_, authors_, cuts_}; }
-  /// Becomes a log that ended with the records @p last at @p end. It lacks earlier records, although begin() may say so: nobody reads them.
+  /// Becomes a log that ended with the records @p last at @p end. It lacks earlier records, whatever begin() returns; no reader needs them.
   /// @pre @p last has at most @p end − begin() records.
   void stand(standing as, std::uint64_t end, std::vector<change> last) {
     begin_ = as.begin;
@@ -112,7 +112,7 @@ class change_log {
     open_ = false;
     trim();
   }
-  /// Until `let_go`, keeps every record from here on, with room for the one entry that a roll-back of this mark writes down.
+  /// Until `let_go`, keeps every record from here on, with room for the one entry that a roll-back of this mark writes.
   void hold() {
     const std::size_t wanted = cuts_.size() + held_ + 1;
     if (cuts_.capacity() < wanted) cuts_.reserve(2 * wanted + 8);
@@ -124,13 +124,13 @@ class change_log {
   }
   /// Forgets the records from @p end_position on, which were held.
   void truncate(std::uint64_t end_position) noexcept {
-    if (end_position == end()) return;  // nobody can have read what was never there
+    if (end_position == end()) return;  // no reader can have read records that do not exist
     records_.resize(static_cast<std::size_t>(end_position - first_));
     ++truncations_;
     while (!cuts_.empty() && cuts_.back().end >= end_position) cuts_.pop_back();
     cuts_.push_back({truncations_, end_position});
   }
-  /// Drops the oldest records when there are more than twice the bound and nobody holds them.
+  /// Drops the oldest records when there are more than twice the bound and none is held.
   void trim() noexcept {
     if (held_ == 0 && end() - begin_ >= 2 * bound_) cut_off();
   }

@@ -9,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Pod classes by their canonical key. While a counter lives, pods that it is about are of other classes than pods that it is not about.
-/// When a counter comes to life or dies, the epoch moves and every pod is re-keyed when it is next looked at.
+/// Pod classes by their canonical key. While a counter is live, pods that match it are in other classes than pods that do not. When a
+/// counter becomes live or dead, the epoch moves and every pod is re-keyed on its next access.
 class GANGSCHED_API class_table {
  public:
   explicit class_table(undo_log& undo);
@@ -20,25 +20,25 @@ class GANGSCHED_API class_table {
   [[nodiscard]] const pod_class& operator[](class_id id) const noexcept { return *classes_[id]; }
   /// For code that keeps a class longer than the table does.
   [[nodiscard]] std::shared_ptr<const pod_class> share(class_id id) const noexcept { return classes_[id]; }
-  /// The bound of every class_id, those of swept classes included.
+  /// All class_ids are below this, those of swept classes included.
   [[nodiscard]] class_id size() const noexcept { return static_cast<class_id>(classes_.size()); }
   /// Moves when a sweep frees the class: after that the number may mean another class.
   [[nodiscard]] std::uint32_t generation(class_id id) const noexcept { return generations_[id]; }
-  /// How many classes there are now.
+  /// The number of classes.
   [[nodiscard]] std::size_t known() const noexcept;
-  /// Whether any pod is of the class; the counters that it names live then.
+  /// Whether any pod is of the class; the counters that it names are then live.
   [[nodiscard]] bool has_pods(class_id id) const noexcept { return pods_[id] != 0; }
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_[0]; }
 
-  /// The id of the class with @p made.key. A new class takes over @p made, and keeps of @p said what makes it again. O(key).
+  /// The id of the class with @p made.key. A new class takes over @p made, and keeps the part of @p said that can make it again. O(key).
   class_id intern(pod_class&& made, const pod_spec* said = nullptr);
-  /// A pod of class @p id came (or left). True if it was the first (or the last).
+  /// A pod of class @p id was added (or removed). True if it was the first (or the last).
   bool add_pod(class_id id);
   bool remove_pod(class_id id);
-  /// Something that classes are made from has changed: every pod is re-keyed when it is next looked at.
+  /// An input of classes has changed: every pod is re-keyed on its next access.
   void move_epoch() { epoch_.set(0, epoch_[0] + 1); }
 
-  /// Whether so many classes were made since the last sweep that another sweep pays.
+  /// Whether enough classes were made since the last sweep that another sweep pays.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
   /// Frees classes without pods. @pre no transaction is open. O(classes); if only done when crowded, O(1) per new class.
   void sweep();

@@ -7,10 +7,10 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/state.hpp"
 
-/// The refusals that several calls of a cluster's and of a scheduler's share.
+/// The errors that several calls of a cluster and of a scheduler share.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// @p object: the table, with the name that the call says the object has.
+/// @p object: the table's name, with the object's name as the call gave it.
 [[nodiscard]] inline error unknown_id(std::string_view object) {
   return {errc::unknown, std::string{object}, "id", "no such object (removed, or of another cluster)"};
 }
@@ -20,7 +20,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
   if (!ns.empty()) (text += ns) += '/';
   return text += name;
 }
-/// The same, written only if an error says it.
+/// The same, formatted only if there is an error.
 struct object_label {
   std::string_view table, ns, name;
   operator std::string() const { return object_name(table, ns, name); }
@@ -34,12 +34,12 @@ struct object_label {
 [[nodiscard]] inline bool names_group(const model::cluster_state& state, group_id group) noexcept {
   return state.groups.alive(group.row) && state.groups.rows.generation(group.row) == group.generation;
 }
-/// Whether who has the id is there, or was.
+/// Whether the object with the id exists, or existed.
 template <class Tag>
 [[nodiscard]] bool had(const slots& rows, const id<Tag>& one) noexcept {
   return one.row < rows.count() && one.generation <= rows.generation(one.row);
 }
-/// Of a scheduler's calls: neither from inside a hook nor with a transaction open.
+/// Of a scheduler's calls: neither inside a hook nor with a transaction open.
 [[nodiscard]] inline std::optional<error> refuse_busy(const model::cluster_state& state) {
   if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};
@@ -48,7 +48,7 @@ template <class Tag>
 [[nodiscard]] inline error usage_overflow(std::string object) {
   return {errc::overflow, std::move(object), "node", "the node's usage would not fit into 64 bits"};
 }
-/// A group that nobody has added, or that was removed, goes with its last member or child.
+/// An expected group is removed with its last member or child.
 GANGSCHED_API void forget_if_unwanted(model::cluster_state& state, row_t group);
 /// Whether the group, no_row if it is new, can have the ratios of @p spec. O(ratios that can be reached), at most 100,000.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_ratios(const model::cluster_state& state, row_t row,
@@ -60,7 +60,7 @@ GANGSCHED_API void forget_if_unwanted(model::cluster_state& state, row_t group);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::detail
 
-/// Returns `busy` when a hook calls what would change the cluster under the engine that runs it.
+/// Returns `busy` if a hook calls what would change the cluster under the running engine.
 #define GANGSCHED_REFUSE_IN_HOOK(state, object)                                             \
   if ((state).in_hook) {                                                                    \
     return ::gangsched::error{::gangsched::errc::busy, object, "",                          \

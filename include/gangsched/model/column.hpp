@@ -12,12 +12,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Rows come one by one: columns grow by steps, so that most of them cost a comparison each.
+/// Rows are added one at a time: columns grow in steps, so that most additions cost a comparison per column.
 [[nodiscard]] constexpr std::size_t grown_to(row_t rows) noexcept { return std::size_t{rows} + rows / 8; }
 
 namespace detail {
 
-/// Prefetches the cache line at @p address. Several distant lines that are requested together arrive in the time of one.
+/// Prefetches the cache line at @p address. Several distant lines requested together arrive in the time of one.
 inline void prefetch(const void* address) noexcept {
   asm volatile("");  // gcc drops calls of functions that do nothing else
   __builtin_prefetch(address, 1);
@@ -107,9 +107,9 @@ class GANGSCHED_API matrix_column final : public column_base {
   void restore(row_t row, std::uint32_t kind, std::uint64_t old) noexcept override {
     data_[std::size_t{row} * stride_ + kind] = static_cast<std::int64_t>(old);
   }
-  /// Zeros count for nothing, so that a wider stride, or a row that nobody needed yet, digests the same.
+  /// Zeros do not contribute, so that a wider stride, or a row not used yet, has the same digest.
   void digest_into(digest& out, row_t rows) const override;
-  /// The same in no order of kinds, which stand by their names if the digest knows them; of the first @p kinds.
+  /// The same, independent of the order of kinds, which are hashed by name if the digest knows names; of the first @p kinds.
   void digest_by_kind(digest& out, row_t rows, std::uint32_t kinds) const;
 
  private:
@@ -118,7 +118,7 @@ class GANGSCHED_API matrix_column final : public column_base {
   std::vector<std::int64_t> data_;
 };
 
-/// A column whose words are members of a struct, @p Member, with one struct per row: for tables whose rows come and go one by one, so that
+/// A column whose words are members of a struct, @p Member, with one struct per row: for tables whose rows are accessed one by one, so that
 /// a row is one cache line and not one per column.
 template <auto Member>
 class word_column final : public column_base {
@@ -188,7 +188,7 @@ class word_object_column final : public column_base {
     spares_.pop_back();
     return made;
   }
-  /// Takes back an object of make() that was not set.
+  /// Returns an object of make() that was not set.
   void give_back(std::unique_ptr<T> object) noexcept { retire(object.release()); }
 
   void restore(row_t row, std::uint32_t, std::uint64_t old) noexcept override {
@@ -209,7 +209,7 @@ class word_object_column final : public column_base {
   void retire(const T* object) noexcept {
     if constexpr (used_again) {
       if (object != nullptr && spares_.size() < most_spares) {
-        const_cast<T*>(object)->clear();  // it was made by make(), and nobody else has it
+        const_cast<T*>(object)->clear();  // made by make(), without other owners
         return spares_.push_back(const_cast<T*>(object));
       }
     }

@@ -7,11 +7,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A topology key of the cluster, numbered. 0 is the node itself: every row is a domain of its own, whatever its labels say.
+/// A topology key of the cluster, numbered. 0 is the node itself: every row is a domain of its own, whatever its labels are.
 using topology_id = std::uint32_t;
 inline constexpr topology_id node_itself = 0;
 
-/// A value of a topology key that some node has, numbered per key; numbers of values that nobody has any more are used again.
+/// A value of a topology key that some node has, numbered per key; numbers of values without nodes are reused.
 using domain_id = std::uint32_t;
 inline constexpr domain_id no_domain = 0xffffffffu;
 
@@ -19,10 +19,10 @@ inline constexpr domain_id no_domain = 0xffffffffu;
 using choice_id = std::uint32_t;
 inline constexpr choice_id every_node = 0;
 
-/// Which pods do (counters.hpp).
+/// The pods that count for a counter (counters.hpp).
 using scope_id = std::uint32_t;
 
-/// What goes up where a pod is placed.
+/// What a placed pod adds to.
 enum class counts : std::uint8_t {
   matching,             ///< pods in the scope
   carrying_anti,        ///< required anti-affinity terms about the scope, of pods
@@ -37,11 +37,11 @@ struct counter_spec {
   topology_id topology = node_itself;
   choice_id nodes = every_node;  ///< pods elsewhere do not count
   scope_id scope = 0;
-  bool spread = false;  ///< terminating pods do not count; and it knows the least count of a domain
+  bool spread = false;  ///< terminating pods do not count; and the least count of a domain is maintained
   bool nobody = false;  ///< a spread constraint with an empty selector: matches pods, counts none (PodTopologySpread)
 };
 
-/// Spread constraints that a profile gives to pods without any (PodTopologySpreadArgs). They have no selectors.
+/// Spread constraints of a profile for pods without any (PodTopologySpreadArgs). They have no selectors.
 struct spread_defaults {
   std::vector<topology_spread> constraints;
   bool system = false;  ///< defaultingType System: nodes that lack a label take part

@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What selects pods by label, in which namespaces.
+/// Selects pods by label, in some namespaces.
 struct pod_query {
   std::optional<label_selector> selector;  ///< absent: nothing
   std::vector<symbol> namespaces = {};     ///< ascending
@@ -19,43 +19,43 @@ struct pod_query {
 /// All of them must match.
 using pod_scope = std::vector<pod_query>;
 
-/// How a pod leaves its node, or comes back.
+/// Why a pod leaves its node, or returns.
 enum class removal : std::uint8_t {
   real,
-  /// A victim's in a preemption trial. Spread counts it down even if it was not counted (terminating, or an empty selector), as
-  /// kube's RemovePod does; and up again when it is put back.
+  /// A victim of a preemption trial. Spread counts it down even if it was not counted (terminating, or an empty selector), as
+  /// kube-scheduler's RemovePod does; and up again when it is put back.
   trial,
 };
 
-/// Numbers of pods by term and domain, kept with the state under the undo log: placing or removing a pod costs O(counters it is
-/// in). A counter lives while a class with pods names it; a dead one holds nothing that means anything.
+/// Numbers of pods by term and domain, kept with the state under the undo log: placing or removing a pod costs O(counters it is in). A
+/// counter is live while a class with pods names it; the values of a dead one are meaningless.
 class GANGSCHED_API counter_table {
  public:
   explicit counter_table(undo_log& undo);
   counter_table& operator=(const counter_table& from);
   ~counter_table();
 
-  /// The number of a scope, and of a counter, made on first sight.
+  /// The number of a scope, and of a counter; created on first use.
   scope_id scope_number(pod_scope&& scope);
   counter_id number(const counter_spec& spec);
   [[nodiscard]] const counter_spec& spec(counter_id id) const noexcept { return all_[id]->spec; }
   [[nodiscard]] const pod_scope& scope(scope_id id) const noexcept;
   [[nodiscard]] bool exists(counter_id id) const noexcept { return all_[id] != nullptr; }
-  /// The bound of every number.
+  /// All numbers are below this.
   [[nodiscard]] counter_id size() const noexcept { return static_cast<counter_id>(all_.size()); }
   [[nodiscard]] bool lives(counter_id id) const noexcept { return all_[id] != nullptr && all_[id]->facts[users] != 0; }
-  /// How many have a number; and how many got one since the last sweep.
+  /// The number of counters; the second call: of those made since the last sweep.
   [[nodiscard]] std::size_t known() const noexcept { return all_.size() - free_.size(); }
   [[nodiscard]] std::size_t made() const noexcept { return made_; }
-  /// Forgets counters that @p used, by number, does not name, and scopes that no other counter has; marks the names of the other scopes.
-  /// Returns whether any counter went. @pre no transaction is open
+  /// Drops counters that are not in @p used, by number, and scopes without counters; marks the names of the other scopes. Returns whether
+  /// any counter was dropped. @pre no transaction is open
   bool sweep(const std::vector<bool>& used, interner& names);
 
-  /// One more (or one less) class with pods names it. True if the counter came to life (or died) by that.
+  /// One more (or one less) class with pods names it. True if the counter became live (or dead).
   bool add_user(counter_id id);
   bool remove_user(counter_id id);
 
-  /// The live counters whose scope has a pod with these labels in it, ascending. O(labels + scopes that name one of them, or none).
+  /// The live counters whose scope contains a pod with these labels, ascending. O(labels + scopes that name one of them, or none).
   [[nodiscard]] std::vector<counter_id> matching(symbol ns, const label_map& labels, const label_map& ns_labels) const;
   /// Whether the namespace selectors of some live counter match differently once the namespace has the labels @p after.
   [[nodiscard]] bool minds(symbol ns, const label_map& before, const label_map& after) const;
@@ -78,10 +78,10 @@ class GANGSCHED_API counter_table {
   // For pod_counting, which knows pods and nodes.
   void clear(counter_id id);
   void add(counter_id id, domain_id domain, std::int32_t by);
-  /// A node that counts came into a domain, or left it.
+  /// A node that counts was added to a domain, or removed.
   void add_node(counter_id id, domain_id domain, bool came);
 
-  /// By value, and in no order, because numbers depend on who was seen first. @p of: a digest of what each counter counts, by number.
+  /// By value, and independent of the order of numbers, which depends on first use. @p of: a digest of what each counter counts, by number.
   void digest_into(digest& out, const topology_table& topologies, const std::vector<std::uint64_t>& of) const;
 
  private:
@@ -116,11 +116,11 @@ class GANGSCHED_API tuple_table {
  public:
   tuple_table();
   ~tuple_table();
-  /// A tuple of one is its own word.
+  /// A tuple of one word is encoded as itself.
   [[nodiscard]] std::int64_t pack(std::span<const std::int64_t> tuple);
   [[nodiscard]] std::span<const std::int64_t> unpack(const std::int64_t& word, std::size_t size) const;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Forgets all of them: for when nobody has a word any more.
+  /// Drops all tuples. @pre no encoded word is in use
   void clear() noexcept;
 
  private:

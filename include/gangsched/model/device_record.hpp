@@ -13,12 +13,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A node's devices, as far as they change only when the host says so.
+/// A node's devices, as far as only the host changes them.
 struct device_record {
   std::shared_ptr<const device_inventory> inventory;
   std::vector<std::string> ids;  ///< of the GPUs, then of the others
   std::vector<bool> unhealthy;   ///< the same
-  /// Resources that count GPUs, and what a pod that requests one of them asks for.
+  /// Resources that count GPUs, and the device request that each stands for.
   std::vector<std::pair<resource_kind, device_demand>> counted;
   std::vector<resource_kind> memory_kinds;  ///< of its NUMA cells: what each kind of memory there is requested as
 

@@ -5,10 +5,10 @@
 
 #include "gangsched/core/config.hpp"
 
-/// Tables of numbered objects whose numbers are used again.
+/// Tables of numbered objects whose numbers are reused.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Puts @p object where nobody is, @p free first; returns where.
+/// Puts @p object into an unused place, those of @p free first; returns its number.
 template <class T>
 std::uint32_t put_in_free_place(std::vector<std::unique_ptr<T>>& all, std::vector<std::uint32_t>& free,
                                 std::unique_ptr<T> object) {
@@ -22,13 +22,13 @@ std::uint32_t put_in_free_place(std::vector<std::unique_ptr<T>>& all, std::vecto
   return place;
 }
 
-/// Frees the places from @p first on that @p used does not name; visit(object) sees those that stay. Returns how many went.
+/// Frees the places from @p first on that are not in @p used; visit(object) is called for those that stay. Returns how many were freed.
 template <class T, class Visit>
 std::size_t free_unused(std::vector<std::unique_ptr<T>>& all, std::vector<std::uint32_t>& free, std::size_t first,
                         const std::vector<bool>& used, const Visit& visit) {
   free.reserve(all.size());
   std::size_t gone = 0;
-  for (std::size_t place = all.size(); place-- > first;) {  // low places are used again first
+  for (std::size_t place = all.size(); place-- > first;) {  // low places are reused first
     if (all[place] == nullptr) continue;
     if (used[place]) {
       visit(*all[place]);

@@ -2,7 +2,7 @@
 
 #include "gangsched/core/config.hpp"
 
-/// What of the model is named in headers that a host includes, and looked into elsewhere.
+/// Types of the model that hosts' headers name and do not define.
 namespace gangsched::inline GANGSCHED_ABI {
 
 class call_listener;

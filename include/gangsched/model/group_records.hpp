@@ -6,13 +6,13 @@
 #include "gangsched/core/result.hpp"
 #include "gangsched/model/state.hpp"
 
-/// What a cluster keeps of a group's spec, which was checked, and of the trees that groups make. @p object names the group in errors.
+/// What a cluster stores of a checked group spec, and the trees of groups. @p object names the group in errors.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Whether the group can be as @p spec says where it stands: @p row is no_row if it is new. O(depth + groups right below).
+/// Whether @p spec is valid at the group's place in its tree; @p row is no_row if it is new. O(depth + groups right below).
 [[nodiscard]] GANGSCHED_API std::optional<error> check_tree(const model::cluster_state& state, row_t row,
                                                             const group_spec& spec, const std::string& object);
-/// Whether the groups that @p spec names beside its parent are there.
+/// Whether the groups that @p spec names beside its parent exist.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_references(const model::cluster_state& state,
                                                                   const group_spec& spec, const std::string& object);
 /// A record that names the queue of the spec.
@@ -24,7 +24,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
                                              std::unique_ptr<const model::group_record> record);
 /// @p parent: no_row takes the group out of its tree. O(siblings that arrived later).
 GANGSCHED_API void set_parent(model::group_table& groups, row_t row, row_t parent);
-/// Instead of the record that the group has.
+/// Replaces the record of the group.
 [[nodiscard]] GANGSCHED_API result<void> put_group(model::cluster_state& state, row_t row,
                                                    std::unique_ptr<const model::group_record> record,
                                                    const std::string& object);

@@ -8,13 +8,13 @@
 #include "gangsched/model/name_index.hpp"
 #include "gangsched/model/slots.hpp"
 
-/// The groups of a cluster: a row each, with its members and its place in its tree as lists through the rows, and how many are where.
+/// The groups of a cluster: a row each, with members and place in the tree as lists through the rows, and counts of members by state.
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct group_record {
   group_spec spec;
   symbol ns;
-  bool expected = false;  ///< nobody has added it yet, or it was removed before its members: only its name is known
+  bool expected = false;  ///< it was not added yet, or was removed before its members: only its name is known
   row_t queue = no_row;   ///< that it names
   /// All of it, canonical.
   [[nodiscard]] GANGSCHED_API std::string bytes() const;
@@ -38,12 +38,12 @@ struct group_table {
     return composite ? composite_by_name : by_name;
   }
   [[nodiscard]] name_index& names_of(bool composite) noexcept { return composite ? composite_by_name : by_name; }
-  /// The top of the tree that the group is in. O(depth).
+  /// The root of the tree that the group is in. O(depth).
   [[nodiscard]] row_t root(row_t row) const noexcept {
     while (parent[row] != no_row) row = parent[row];
     return row;
   }
-  /// Calls visit(row) for the group and every group below it, parents first. Until it says false.
+  /// Calls visit(row) for the group and every group below it, parents first, until it returns false.
   template <class Visit>
   bool each_below(row_t row, Visit&& visit) const {
     if (!visit(row)) return false;

@@ -18,7 +18,7 @@ class digest;
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// A room: what of which nodes is held for pods that name it.
+/// A held room: amounts on nodes, held for pods that name it.
 struct held_room_record {
   struct part {
     row_t node;
@@ -31,10 +31,8 @@ struct held_room_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-/// Room of nodes that is held for its owners. What is left of it counts as used on the node. Code that asks on behalf of an owner lifts
+/// Room on nodes that is held for its owners. What is left of it counts as used on the node. Code that evaluates nodes for an owner lifts
 /// it first (`lift`). A pod of an owner's class draws what it requests, as far as the room has that much.
-///
-/// left(kind) = max(0, held − requests of owners on the node), and the node's usage contains left(kind), unless the room is lifted.
 class GANGSCHED_API held_rooms {
  public:
   held_rooms(undo_log& undo, matrix_column& used);
@@ -48,9 +46,9 @@ class GANGSCHED_API held_rooms {
   }
   /// False if there is no such room. O(parts · kinds).
   bool remove(symbol owner);
-  /// The node is gone, and nobody is on it. O(rooms · log parts), and O(parts) for each that holds some there.
+  /// The node is removed, and has no pods. O(rooms · log parts), and O(parts) for each that holds some there.
   void node_leaves(row_t node);
-  /// A pod comes on a node (@p sign +1), or leaves it. Takes memory for the undo log only. O(log parts + kinds held).
+  /// A pod is put on a node (@p sign +1), or taken off. Allocates for the undo log only. O(log parts + kinds held).
   void draw(const pod_class& cls, row_t node, std::int64_t sign) {
     if (cls.held_room) draw_as_owner(cls, node, sign);
   }
@@ -61,7 +59,7 @@ class GANGSCHED_API held_rooms {
   [[nodiscard]] std::int64_t left(const held_room_record& room, row_t node, resource_kind kind) const noexcept;
   /// What owners have drawn of the room of that name on @p node; 0 if there is no such room. Also for kinds that scores use. O(log parts).
   [[nodiscard]] std::int64_t drawn(symbol owner, row_t node, resource_kind kind) const noexcept;
-  /// Of a room that there is.
+  /// @pre the room exists
   [[nodiscard]] row_t row_of(symbol owner) const noexcept { return by_owner_.find(owner, {}); }
   /// Calls visit(record) for all.
   template <class Visit>
@@ -71,8 +69,8 @@ class GANGSCHED_API held_rooms {
     }
   }
 
-  /// While it lives, what is left of the room of a class counts as free: on @p node, or on all its nodes. It does nothing if the class
-  /// owns no room, or that is lifted already. What pods draw meanwhile must be taken back before it ends. O(parts · kinds).
+  /// During its life what is left of the room of a class counts as free: on @p node, or on all its nodes. No effect if the class owns no
+  /// room, or that is lifted already. What pods draw meanwhile must be undone before it ends. O(parts · kinds).
   class lift {
    public:
     lift(held_rooms& rooms, const pod_class& cls, row_t node = no_row) noexcept {
@@ -93,7 +91,7 @@ class GANGSCHED_API held_rooms {
 
   void digest_into(digest& out) const;
 
-  // Rows of rooms, and of what is drawn from their parts: for who saves them, or has given them to those that they were of; then `grow`.
+  // Rows of rooms, and of their parts: for saving, and for restoring before `grow`.
   [[nodiscard]] const slots& rows() const noexcept { return rows_; }
   [[nodiscard]] slots& rows() noexcept { return rows_; }
   [[nodiscard]] const slots& part_rows() const noexcept { return parts_; }
@@ -119,7 +117,7 @@ class GANGSCHED_API held_rooms {
   object_column<held_room_record> record_;
   name_index by_owner_;
   matrix_column drawn_;  ///< by row of a part and place of the amount in it
-  symbol lifted_;        ///< the room that counts for nothing at the moment; no state
+  symbol lifted_;        ///< the room that is lifted at the moment; no state
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

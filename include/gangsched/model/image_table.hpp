@@ -18,8 +18,8 @@ struct image_symbols {
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Per image name: its size, as the node that listed it first says (Kubernetes' quirk; nodes rarely differ), and how many nodes
-/// list it. Kept by the cluster as nodes come, change and go; O(1) per name.
+/// Per image name: its size, as the first node that listed it reported it (Kubernetes' quirk; nodes rarely differ), and how many nodes list
+/// it. Updated by the cluster with its nodes; O(1) per name.
 class GANGSCHED_API image_table {
  public:
   explicit image_table(undo_log& undo) : size_(undo), nodes_(undo) {}
@@ -28,12 +28,12 @@ class GANGSCHED_API image_table {
   [[nodiscard]] std::int64_t size_bytes(symbol name) const noexcept { return nodes(name) != 0 ? size_[name.value] : 0; }
   [[nodiscard]] std::uint32_t nodes(symbol name) const noexcept { return name.value < rows_ ? nodes_[name.value] : 0; }
 
-  /// A node that lists these names, each once, came or went.
+  /// A node that lists these names, each once, was added or removed.
   void add(std::span<const image_symbols> images);
   void remove(std::span<const image_symbols> images);
-  /// The same as to remove @p before and add @p after, both by name symbol; O(names), writes what changes only.
+  /// Equivalent to removing @p before and adding @p after, both by name symbol; O(names), writes changes only.
   void replace(std::span<const image_symbols> before, std::span<const image_symbols> after);
-  /// The size of an image that some node lists, as a node said that may be gone. O(1).
+  /// The size of an image that some node lists, as reported by a node that may be gone. O(1).
   void set_size(symbol name, std::int64_t size_bytes) { size_.set(name.value, size_bytes); }
   void digest_into(digest& out) const;
 

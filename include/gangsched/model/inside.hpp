@@ -2,8 +2,8 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/state.hpp"
 
-/// The tables behind a cluster, for transactions and engines. Nobody learns of a write here unless it is also appended to the change log:
-/// hosts use the calls of `cluster`, and plugins use views.
+/// The tables behind a cluster, for transactions and engines. A write here must also be appended to the change log: hosts use the calls of
+/// `cluster`, and plugins use views.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 [[nodiscard]] inline model::cluster_state& inside(cluster_questions& on) noexcept { return *on.state_; }

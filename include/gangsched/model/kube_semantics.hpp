@@ -8,13 +8,13 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Releases whose decisions differ for the same input.
 enum class kube_release : std::uint8_t {
   v1_35,  ///< NodeResourcesBalancedAllocation scores how even the node becomes, not whether it becomes more so
-  v1_36,  ///< groups are queued pod by pod and preempt as in their alpha: no member is nominated to where it would fit, …
+  v1_36,  ///< groups are queued pod by pod and preempt as in their alpha: no member is nominated to a node where it would fit, …
   v1_37,
 };
 
-/// What kube-scheduler does that its documentation does not say, or that is a defect by its developers' word.
+/// Behaviour of kube-scheduler that its documentation does not describe, or that its developers call a defect.
 enum class quirk : std::uint8_t {
-  /// A namespace selector of only NotIn and DoesNotExist, in an affinity term of the pod that is placed, takes in every namespace
+  /// A namespace selector of only NotIn and DoesNotExist, in an affinity term of the pod that is placed, matches every namespace
   /// (InterPodAffinity).
   negative_namespace_selectors,
   /// NodeResourcesFit scores without the pod's own `resources`; its filter honours them.
@@ -23,12 +23,12 @@ enum class quirk : std::uint8_t {
   trials_know_ports_once,
   /// In these trials, removing a terminating pod lowers the counts of PodTopologySpread, which never included it.
   trials_count_terminating_pods,
-  /// InterPodAffinity ignores the anti-affinity of nominated pods, unless that of some placed pod is against the pod.
+  /// InterPodAffinity ignores the anti-affinity of nominated pods, unless that of some placed pod matches the pod.
   idle_affinity_filter,
 };
 
-/// Whose behaviour is followed: a release's, with its defects unless they are excluded one by one. The default follows upstream exactly;
-/// for the documented meaning, exclude the quirks in question.
+/// The behaviour that is followed: that of a release, with its defects unless they are excluded one by one. The default follows upstream
+/// exactly; for the documented meaning, exclude the quirks in question.
 /// @code
 /// gangsched::cluster cluster{{.semantics = gangsched::kube_semantics{}.without(gangsched::quirk::negative_namespace_selectors)}};
 /// @endcode

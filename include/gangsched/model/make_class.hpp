@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI {
                                                 const pod_requests& requests, std::int32_t priority,
                                                 preemption_policy preemption);
 
-/// The parts that are resolved alike for nodes and pods.
+/// The parts that nodes and pods resolve in the same way.
 [[nodiscard]] GANGSCHED_API std::vector<label_symbols> to_symbols(interner& names, const label_map& labels);
 [[nodiscard]] GANGSCHED_API std::vector<amount> to_amounts(model::cluster_state& state,
                                                            const integer_resources& resources);

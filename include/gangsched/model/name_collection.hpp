@@ -7,11 +7,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Frees what was interned or numbered because somebody named it (names, kinds, counters, …) once nothing names it: classes without pods
-/// when they are many, everything else in a collection. One is due when as many of something were made since the last one as that found in
-/// use, plus some. Numbers in use never change, so whatever refers to a node, pod, class or group stays valid. Code that keeps
-/// more than that (plans, indexes) makes it anew when `topology_table::plan_epoch` or `freed` moves. A collection reads every table of the
-/// cluster, and sweeps those that give out numbers.
+/// Frees interned or numbered things (names, kinds, counters, …) that are no longer named: classes without pods when they are many,
+/// everything else in a collection. One is due when as many of something were made since the last one as that found in use, plus some.
+/// Numbers in use never change, so references to nodes, pods, classes and groups stay valid. Code that keeps more than that (plans,
+/// indexes) rebuilds it when `topology_table::plan_epoch` or `freed` moves. A collection reads every table of the cluster, and sweeps those
+/// that give out numbers.
 class GANGSCHED_API name_collection {
  public:
   explicit name_collection(cluster_state& of) noexcept : state_(of) {}
@@ -22,7 +22,7 @@ class GANGSCHED_API name_collection {
     return *this;
   }
 
-  /// Called where a change begins; nothing goes inside a transaction. O(1), or O(state) amortised over what was made.
+  /// Called where a change begins; does nothing inside a transaction. O(1), or O(state) amortised over what was made.
   void run_if_due();
 
   std::uint64_t freed = 0;  ///< collections that freed something

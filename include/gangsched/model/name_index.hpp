@@ -14,23 +14,23 @@ class GANGSCHED_API name_index final : public column_base {
   name_index& operator=(const name_index& from);
   ~name_index() override;
 
-  /// A name and its hash, for who asks more than once. O(length).
+  /// A name and its hash, for repeated look-ups. O(length).
   struct key {
     std::size_t hash;
     symbol ns;
     std::string_view name;
   };
   [[nodiscard]] static key key_of(symbol ns, std::string_view name) noexcept;
-  /// It will be looked for soon.
+  /// Prefetches for a later find.
   void prefetch(const key& of) const noexcept;
   /// The row of the name, or no_row. O(length).
   [[nodiscard]] row_t find(const key& of) const noexcept;
   [[nodiscard]] row_t find(symbol ns, std::string_view name) const noexcept { return find(key_of(ns, name)); }
   void reserve(std::size_t names);
-  /// The name must be new.
+  /// @pre the name is new
   void insert(const key& of, row_t row);
   void insert(symbol ns, std::string_view name, row_t row) { insert(key_of(ns, name), row); }
-  /// The name must be there.
+  /// @pre the name is in the index
   void erase(symbol ns, std::string_view name);
   [[nodiscard]] std::size_t size() const noexcept;
 

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 }
 [[nodiscard]] constexpr bool is_alnum(char c) noexcept { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
 
-/// Of every character, whether it is one of a-z, 0-9 and '-': every name of every object is read by it.
+/// By character, whether it is one of a-z, 0-9 and '-': called for every name of every object.
 inline constexpr std::array<bool, 256> in_dns_label = [] {
   std::array<bool, 256> made{};
   for (std::size_t c = 0; c < made.size(); ++c)
@@ -48,7 +48,7 @@ inline constexpr std::array<bool, 256> in_dns_label = [] {
   return true;
 }
 
-/// Of a queue or flavor, which has other names elsewhere: 1 to 253 characters of ASCII, none of them blank or invisible.
+/// Of a queue or flavor, whose names have other rules: 1 to 253 characters of ASCII, none of them blank or invisible.
 inline constexpr const char* not_a_queue_name = "is no name: 1 to 253 characters of ASCII without blanks";
 [[nodiscard]] constexpr bool is_queue_name(std::string_view text) noexcept {
   for (const char c : text)

@@ -26,7 +26,7 @@ struct controller_record {
   symbol ns;
   GANGSCHED_API void digest_into(digest& out) const;
 };
-/// What a controller goes by in its table.
+/// What the table stores of a controller.
 [[nodiscard]] inline std::string controller_key(controller_kind kind, std::string_view name) {
   return std::string(1, static_cast<char>('0' + static_cast<int>(kind))) += name;
 }
@@ -42,7 +42,7 @@ struct budget_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-/// A table of nothing but names and records.
+/// A table of names and records only.
 template <class Record>
 struct named_table {
   explicit named_table(undo_log& undo) : rows(undo), record(undo), by_name(undo) {}
@@ -51,7 +51,7 @@ struct named_table {
   name_index by_name;
 };
 
-/// What the host names beside nodes, pods and groups. None of it has a place, or amounts: only a name and what was said last.
+/// Objects beside nodes, pods and groups. They have no node and no amounts: only a name and the last spec.
 struct GANGSCHED_API named_objects {
   named_objects(undo_log& undo, const interner& with_names)
       : namespaces(undo),
@@ -69,7 +69,7 @@ struct GANGSCHED_API named_objects {
   peer<const interner> names;
   label_map no_labels;
 
-  /// The labels of a namespace: none of one that nobody added.
+  /// The labels of a namespace: none if it was not added.
   [[nodiscard]] const label_map& labels_of(symbol ns) const;
 };
 

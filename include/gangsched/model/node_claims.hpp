@@ -7,12 +7,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What a pod has of its node's devices, while the node's devices change. Absent: nobody knows.
+/// What a pod has of its node's devices, saved while the node's devices change. Absent: unknown.
 struct pod_devices {
   row_t pod;
   std::optional<std::vector<held_device>> held;
 };
-/// What all pods there have, and what claims that they share.
+/// What all pods there have, and the claims that they share.
 struct node_claims {
   std::vector<pod_devices> pods;
   struct claim {

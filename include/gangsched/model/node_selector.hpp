@@ -15,8 +15,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// The number in a gt or lt requirement or in the label it looks at: a signed decimal 64-bit integer, leading zeros and '+' allowed.
 [[nodiscard]] GANGSCHED_API std::optional<std::int64_t> selector_number(std::string_view text) noexcept;
 
-/// Whether upstream can make a requirement on labels of it: every value is a label value ("-5" is none), of gt and lt a number.
-/// The API takes any value, and a term with one that does not parse matches nothing.
+/// Whether upstream can parse a requirement on labels: every value is a label value ("-5" is none), for gt and lt a number. The API accepts
+/// any value, and a term with one that does not parse matches nothing.
 [[nodiscard]] GANGSCHED_API bool parses(const selector_requirement& wanted) noexcept;
 
 namespace detail {
@@ -27,7 +27,7 @@ std::optional<Name> if_name(std::string_view field, Name name) {
   return field == "metadata.name" ? std::optional{name} : std::nullopt;
 }
 
-/// What an operator says of a label value: whether there is one, whether it is among the requirement's, and as numbers.
+/// How an operator compares a label value: whether it exists, whether it is among the requirement's values, and as numbers.
 template <class Listed, class Number>
 bool requirement_holds(selector_operator op, bool present, const Listed& listed, const Number& number,
                        const std::optional<std::int64_t>& bound) {
@@ -73,7 +73,7 @@ template <class Node>
   return true;
 }
 
-/// The same for a term as a host wrote it: of a plugin's arguments, say, whose words need not be known to the cluster.
+/// The same for a term in the host's form: of a plugin's arguments, for example, whose strings need not be interned.
 template <class Node>
 [[nodiscard]] bool matches(const node_selector_term& term, const Node& node) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
@@ -84,7 +84,7 @@ template <class Node>
   return true;
 }
 
-/// The node that a term names, or that it names two.
+/// The node that a term names, or that it names two different ones.
 struct named_node {
   symbol name;
   bool conflict = false;
@@ -101,8 +101,8 @@ struct named_node {
   }
   return chosen;
 }
-/// The one node that required affinity lets a pod be on by its name, as that of DaemonSets' pods does; nothing if it names none, or
-/// several. O(terms · fields).
+/// The one node that required affinity restricts a pod to by its name, as for DaemonSets' pods; nothing if it names none, or several.
+/// O(terms · fields).
 [[nodiscard]] inline std::optional<symbol> required_node(const pod_class& pod) {
   if (!pod.required_nodes) return std::nullopt;
   std::optional<symbol> found;

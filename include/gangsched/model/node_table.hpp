@@ -16,7 +16,7 @@
 #include "gangsched/model/record_index.hpp"
 #include "gangsched/model/slots.hpp"
 
-/// The nodes of a cluster: a row each, what the host says of one in its record, what pods change beside it in columns.
+/// The nodes of a cluster: a row each, with the host's spec in its record, and what pods change in columns.
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct node_spec;
@@ -32,7 +32,7 @@ struct volume_limit {
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What of a node changes only when the host says so.
+/// The parts of a node that only the host changes.
 struct node_record {
   symbol name;
   bool unschedulable = false;
@@ -68,7 +68,7 @@ struct node_table {
   column<row_t> first_wanted;     ///< row 0: the first of them
   column<std::uint64_t> arrival;  ///< order of add_node
   port_column ports;
-  node_tree tree;      ///< their order round the zones
+  node_tree tree;      ///< their order, round robin over zones
   image_table images;  ///< what they list
   record_index<object_column<node_record>> by_name;
   column<std::uint32_t> total;  ///< row 0: nodes there are
@@ -87,7 +87,7 @@ struct node_table {
     record.prefetch(row), inventory.prefetch(row);
     allocatable.prefetch(row, 1), used.prefetch(row, 1), devices.prefetch(row, 16);
   }
-  /// Makes every column at least that long, here and below.
+  /// Grows every column to at least that length, here and below.
   GANGSCHED_API void grow(row_t to, resource_kind kinds);
 };
 

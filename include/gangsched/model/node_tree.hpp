@@ -11,11 +11,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// The order in which kube-scheduler's snapshot lists the nodes (backend/cache/node_tree.go): zones in the order in which they came to be,
-/// one node of each in turn; within a zone by arrival there. It depends on history: a zone that loses its last node loses its place.
-///
-/// Zones, and the nodes of each, are linked lists. Who is taken out keeps its own links, by which a roll-back, which goes backwards, puts
-/// it back between the neighbours that it had.
+/// The order in which kube-scheduler's snapshot lists the nodes (backend/cache/node_tree.go): zones in the order of creation, one node of
+/// each in turn; within a zone in the order in which they were added to it. It depends on history: a zone that loses its last node loses
+/// its place.
 class GANGSCHED_API node_tree final : public column_base {
  public:
   node_tree(interner& names, undo_log& undo);
@@ -28,7 +26,7 @@ class GANGSCHED_API node_tree final : public column_base {
   void remove(row_t node);
   /// Node rows in order. O(nodes) after a change.
   [[nodiscard]] const std::vector<row_t>& rows();
-  /// Zone by zone: who adds them again in this order has them as they are. O(nodes).
+  /// Zone by zone: adding them again in this order reproduces the order. O(nodes).
   [[nodiscard]] std::vector<row_t> by_zone() const;
   /// Forgets the numbers of zones that have no node. @pre nothing is left to be undone. O(nodes + zones).
   void sweep();
@@ -43,7 +41,7 @@ class GANGSCHED_API node_tree final : public column_base {
   struct ends {
     row_t first = no_row, last = no_row;
   };
-  /// One that has no node has no place either; until a sweep its number is kept for those of the same words.
+  /// A zone without nodes has no place in the list; until a sweep its number is kept for the same region and zone.
   struct zone {
     links at;
     ends nodes;

@@ -5,8 +5,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Columns of 64-bit integers that a plugin asked for when it was attached: what its reserve hooks count up for pods. Rolled back like the
-/// rest of the cluster.
+/// Columns of 64-bit integers that a plugin asked for when it was attached, and that its reserve hooks add to. Rolled back like the rest of
+/// the cluster.
 struct node_column {
   std::uint32_t index = 0;
 };

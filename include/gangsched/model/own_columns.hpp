@@ -36,7 +36,7 @@ struct scope_row_record {
   }
 };
 
-/// All that reserve hooks have noted for a pod.
+/// Everything that reserve hooks added for a pod.
 struct noted_uses {
   std::vector<column_use> all;
   void digest_into(digest& out) const {
@@ -47,9 +47,9 @@ struct noted_uses {
   }
 };
 
-/// Columns that plugins and hosts made, the rows of named scopes, and what reserve hooks noted for each pod, which is taken back once.
-/// Columns and scopes stay as long as the cluster: who asks for one by a name that it has gets the same. Words are under the undo log, and
-/// every change of one is in the change log.
+/// Columns that plugins and hosts made, the rows of named scopes, and what reserve hooks added for each pod, which is undone exactly once.
+/// Columns and scopes live as long as the cluster: a second request for the same name returns the same column. Words are under the undo
+/// log, and every change of one is in the change log.
 class GANGSCHED_API own_columns {
  public:
   /// @p nodes and @p groups: the rows of these tables. All of them outlive this.
@@ -57,11 +57,11 @@ class GANGSCHED_API own_columns {
   own_columns& operator=(const own_columns& from);
 
   // --- columns
-  /// An empty name: a column that nobody else can find. O(rows).
+  /// An empty name: a column that cannot be found by name. O(rows).
   std::uint32_t make(scope_number of, std::string_view name, column_writer writer, reads facet);
   [[nodiscard]] std::optional<std::uint32_t> find(scope_number of, std::string_view name,
                                                   column_writer writer) const noexcept;
-  /// The facet for the next who makes columns.
+  /// The facet for the next maker of columns.
   [[nodiscard]] reads new_facet() noexcept { return own_facet(makers_++); }
   [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
   [[nodiscard]] scope_number scope_of(std::uint32_t column) const noexcept { return columns_[column]->of; }
@@ -72,11 +72,11 @@ class GANGSCHED_API own_columns {
   void add(std::uint32_t column, row_t row, std::int64_t amount);
 
   // --- named scopes and their rows
-  /// Made on first sight.
+  /// Created on first use.
   scope_number scope(std::string_view name);
   [[nodiscard]] std::optional<scope_number> find_scope(std::string_view name) const noexcept;
   [[nodiscard]] std::string_view scope_name(scope_number scope) const noexcept;
-  /// Made on first sight. O(length).
+  /// Created on first use. O(length).
   row_t row(scope_number scope, std::string_view name);
   /// no_row if there is none. O(length).
   [[nodiscard]] row_t find_row(scope_number scope, std::string_view name) const noexcept;
@@ -90,30 +90,30 @@ class GANGSCHED_API own_columns {
   /// @pre all words of the row are zero
   void remove_row(row_t row);
 
-  // --- rows of nodes, groups and pods, as they come and go
+  // --- rows of nodes, groups and pods
   void grow(scope_number of, row_t rows);
-  /// Zeros the words of a row that goes. What goes says so in the log itself.
+  /// Zeros the words of a removed row. The log has a record of the removal.
   void clear(scope_number of, row_t row);
   /// Zeros the host's words of a row whose object stays, with a change record for each.
   void clear_host_words(scope_number of, row_t row);
 
-  // --- what reserve hooks note
-  /// Adds to a column and notes that it is the pod's. O(what is noted for it).
+  // --- what reserve hooks add
+  /// Adds to a column and records it for the pod. O(what is recorded for it).
   void note(row_t pod, const column_use& use);
   [[nodiscard]] bool has_notes(row_t pod) const noexcept { return pod < noting_ && noted_[pod] != nullptr; }
-  /// Stops counting what is noted for the pod (@p sign −1), or counts it again, while a trial has the pod off its node.
+  /// Stops counting what is recorded for the pod (@p sign −1), or counts it again, while a trial has the pod off its node.
   void count(row_t pod, std::int64_t sign) {
     if (has_notes(pod)) count_noted(pod, sign);
   }
-  /// The pod leaves its node for good: what is noted for it is taken back.
+  /// The pod leaves its node for good: what is recorded for it is undone.
   void take_back(row_t pod) {
     if (has_notes(pod)) count_noted(pod, -1), noted_.set(pod, nullptr);
   }
 
-  /// Words that are 0, and names that nothing has, count for nothing.
+  /// Words that are 0, and unused names, do not contribute.
   void digest_into(digest& out) const;
 
-  /// How much there is, and a return to it, as far as the undo log does not cover that. Words made since must be gone.
+  /// The present sizes, and a return to them, as far as the undo log does not cover that. @pre words made since are gone
   struct extent {
     std::size_t columns, scopes;
     std::uint32_t makers;
@@ -121,12 +121,12 @@ class GANGSCHED_API own_columns {
   [[nodiscard]] extent mark() const noexcept { return {columns_.size(), scopes_.size(), makers_}; }
   void cut(const extent& to) noexcept;
 
-  // --- columns that are saved, and made again
+  // --- saving and restoring columns
   /// O(columns · rows).
   [[nodiscard]] saved_columns save() const;
-  /// Columns and scopes, up to there. Those that there are have to be the same ones. False if they are not, or it is not what was saved.
+  /// Columns and scopes, up to there. Existing ones have to match. False if they do not, or the data is invalid.
   [[nodiscard]] bool restore(const saved_columns& from, const extent& upto);
-  /// Everything else, once pods and all columns are there. False if it is not what was saved, and then some of it may be there.
+  /// Everything else, once pods and all columns exist. False if the data is invalid; then part of it may have been restored.
   [[nodiscard]] bool restore_words(const saved_columns& from);
 
  private:

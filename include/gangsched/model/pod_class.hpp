@@ -21,7 +21,7 @@ struct reservation_terms;
 enum class priority_band : std::uint8_t;
 enum class qos_class : std::uint8_t;
 
-/// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first sight.
+/// Index of a resource in a node's amounts. The first six are fixed; every other resource gets the next one on first use.
 using resource_kind = std::uint32_t;
 namespace kinds {
 inline constexpr resource_kind cpu = 0;  ///< milli-cores
@@ -39,7 +39,7 @@ struct amount {
   friend bool operator==(const amount&, const amount&) = default;
 };
 
-/// A label, taint, … whose words are symbols of the cluster's interner.
+/// A label, taint, … whose strings are symbols of the cluster's interner.
 struct label_symbols {
   symbol key, value;
   friend bool operator==(const label_symbols&, const label_symbols&) = default;
@@ -78,7 +78,7 @@ struct weighted_node_term {
   node_term term;
 };
 
-/// A host port in use or wanted: protocol, port, address ("0.0.0.0" is the wildcard, symbol 0).
+/// A host port in use or requested: protocol, port, address ("0.0.0.0" is the wildcard, symbol 0).
 struct host_port {
   gangsched::protocol protocol;
   std::uint16_t port;
@@ -96,7 +96,7 @@ struct zone_choice {
   std::vector<symbol> values;
   friend bool operator==(const zone_choice&, const zone_choice&) = default;
 };
-/// What volumes ask of nodes, as far as it is the same for many pods. Disks, claims and attachments are the pod's own.
+/// The constraints of volumes on nodes, as far as they are the same for many pods. Disks, claims and attachments are stored per pod.
 struct volume_needs {
   bool unbound_claims = false;
   bool disks = false;  ///< has disks or exclusive claims
@@ -108,7 +108,7 @@ struct volume_needs {
   friend bool operator==(const volume_needs&, const volume_needs&) = default;
 };
 
-/// What one container asks for, as far as a kubelet aligns it: of a pod that is Guaranteed, binds CPUs or wants devices.
+/// The requests of one container, as far as a kubelet aligns them: of a pod that is Guaranteed, binds CPUs or requests devices.
 struct container_needs {
   container_kind kind = container_kind::app;
   /// by kind: cpu and memory only where the pod is Guaranteed or binds CPUs, and what is beyond the first kinds
@@ -124,7 +124,7 @@ struct container_bounds {
 
 using counter_id = std::uint32_t;
 
-/// A counter and what one of it is worth.
+/// A counter and the weight of one count.
 struct weighted_counter {
   counter_id counter;
   std::int32_t weight;
@@ -139,12 +139,12 @@ struct spread_rule {
   when_unsatisfiable action;
 };
 
-/// What a class has to do with the cluster's counters (counters.hpp).
+/// The counters of the cluster that concern a class (counters.hpp).
 struct pod_counters {
-  std::vector<counter_id> named;    ///< those it brings to life, ascending
+  std::vector<counter_id> named;    ///< the counters that it makes live, ascending
   std::vector<counter_id> matched;  ///< live ones with it in their scope, ascending
   std::vector<counter_id> counted;  ///< what goes up where it is placed: matched that count pods, and its own terms'
-  std::vector<counter_id> minded;   ///< matched ones that count terms: what others want of it
+  std::vector<counter_id> minded;   ///< matched ones that count terms: the terms of other pods that concern it
 
   std::vector<counter_id> affinity;         ///< pods that match all its required affinity terms, per topology key
   std::vector<counter_id> anti_affinity;    ///< pods that match a required anti-affinity term, per term
@@ -153,14 +153,14 @@ struct pod_counters {
   std::vector<std::vector<spread_rule>> default_spread;  ///< by registered set of defaults; without own constraints
 };
 
-/// (Who makes, copies or ends one, or looks into what it says of devices, includes devices/device_demand.hpp.)
-/// All that plugins can read of a pod, shared by every pod that is the same in this: its class. Names never count, labels only
-/// through the selectors that live in the cluster.
+/// (Code that makes, copies or destroys one, or reads its devices, includes devices/device_demand.hpp.)
+/// Everything that plugins can read of a pod, shared by all pods that are equal in it: its class. Names do not count, labels only through
+/// the live selectors of the cluster.
 struct pod_class {
   symbol ns;
   symbol scheduler_name;
   symbol required_node;  ///< spec.nodeName while pending
-  symbol held_room;      ///< whose owner it is (held_rooms.hpp)
+  symbol held_room;      ///< the held room that it owns (held_rooms.hpp)
   queue_id queue = {};   ///< that the pod is in
   std::int32_t priority = 0;
   priority_band band{};  ///< Koordinator's class of priority, never none (service_class.hpp)
@@ -175,13 +175,13 @@ struct pod_class {
 
   std::vector<device_demand> devices;        ///< beside the requests of resources that nodes' devices are counted by
   std::vector<device_match> device_matches;  ///< among them
-  std::vector<resource_claim_id> claims;     ///< of devices that it shares with others
+  std::vector<resource_claim_id> claims;     ///< of devices that it shares with other pods
   bool guaranteed = false;  ///< its QoS class; false if it has pod-level resources, which no kubelet aligns
   cpu_binding bind_cpus;
   std::vector<container_needs>
       containers;  ///< init containers first; empty unless it is Guaranteed, binds CPUs or wants devices
 
-  /// Init containers first; empty if it is as if there were one container, or none, with `requests` and no limit (policies/pod_bounds.hpp).
+  /// Init containers first; empty if it is like a pod of one container, or none, with `requests` and no limit (policies/pod_bounds.hpp).
   std::vector<container_bounds> bounds;
   std::vector<amount> overhead;                           ///< beside `bounds`
   bool of_daemon_set = false;                             ///< its controller is one
@@ -205,9 +205,9 @@ struct pod_class {
   /// Resources that a part of its spec requests 0 of, so they count as present. For reservations, and pods with `exact_reservation`.
   std::vector<std::string> requests_none;
   bool ignores_reservations = false;
-  /// The sets of owners of reservations that it is in, ascending (reservation_table.hpp).
+  /// The sets of owners of reservations that contain it, ascending (reservation_table.hpp).
   std::vector<std::uint32_t> owned = {};
-  /// Of its services and its controller, while some profile's default spread constraints ask for it.
+  /// Of its services and its controller, if some profile's default spread constraints read it.
   std::optional<label_selector> default_selector;
   pod_counters counters;
 

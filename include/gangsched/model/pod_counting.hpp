@@ -18,9 +18,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Which counters a pod is counted in: keeps classes, counters and the topologies that they count by right while pods, nodes and namespaces
-/// change. It owns the default spread constraints; it writes the tables of classes, counters, topologies and choices, the class of a pod
-/// and the record of a node, and reads the others.
+/// Which counters a pod is counted in: keeps classes, counters and their topologies correct while pods, nodes and namespaces change. It
+/// owns the default spread constraints; it writes the tables of classes, counters, topologies and choices, the class of a pod and the
+/// record of a node, and reads the others.
 class GANGSCHED_API pod_counting {
  public:
   pod_counting(const kube_semantics& semantics, interner& names, node_table& nodes, pod_table& pods,
@@ -51,16 +51,16 @@ class GANGSCHED_API pod_counting {
     if (pods_.cls_epoch[pod] != classes_.epoch()) catch_up(pod);
     return pods_.cls[pod];
   }
-  /// The first pod of a class brings the counters that it names to life, which costs a walk over pods; the last one lets them die.
+  /// The first pod of a class makes the counters that it names live, which costs a walk over pods; the last one makes them dead.
   void enter_class(class_id cls);
   void leave_class(class_id cls);
-  /// A pod, which has the class that it should have, comes on @p node (+1) or leaves it (−1).
+  /// A pod, whose class is up to date, is put on @p node (+1) or taken off (−1).
   void count_pod(row_t pod, row_t node, std::int32_t by, removal how = removal::real);
-  /// The pod is being deleted: constraints on spread count it no more.
+  /// The pod is being deleted: spread constraints no longer count it.
   void mark_terminating(row_t pod);
 
   // --- nodes and namespaces
-  /// Around a change of a node: the counts of its pods move along. `topology_table::settle` ends the change.
+  /// To be called around a change of a node: the counts of its pods are updated. `topology_table::settle` ends the change.
   void node_came(row_t node);
   void node_leaves(row_t node);
   void set_node_record(row_t node, std::unique_ptr<const node_record> record);
@@ -73,20 +73,20 @@ class GANGSCHED_API pod_counting {
     count_all(pods_there, -1);
     change();
     classes_.move_epoch();
-    topologies_.move_plan_epoch();  // counts on nodes moved, and no node's facet says so
+    topologies_.move_plan_epoch();  // counts on nodes changed, which no node's facet reflects
     count_all(pods_there, +1);
   }
 
   // --- from the terms and constraints of a class to the counters they are about
   /// Default constraints for every pod without its own; returns the number of the set. Every pod is re-keyed.
   std::uint32_t add_default_spread(spread_defaults set);
-  /// Fills what @p made names: counters of its affinity terms, its own spread constraints or, without any, the registered default
-  /// ones with `default_selector`. New counters get numbers and do not live yet. O(terms).
+  /// Fills what @p made names: counters of its affinity terms, its own spread constraints or, without any, the registered default ones with
+  /// `default_selector`. New counters get numbers and are not live yet. O(terms).
   void name_counters(pod_class& made);
   /// Sets the counters that match the class to @p matched, derives what follows from that, and completes its key. O(matched).
   void match_counters(pod_class& made, std::vector<counter_id> matched) const;
-  /// The selector of a pod's services and controller (helper.DefaultSelector): the services' selectors that match
-  /// it, and its controller's. Absent if it comes to nothing. O(services).
+  /// The selector of a pod's services and controller (helper.DefaultSelector): the services' selectors that match it, and its controller's.
+  /// Absent if there are none. O(services).
   [[nodiscard]] std::optional<label_selector> default_selector(symbol ns, const label_map& labels,
                                                                const controller_ref& controller) const;
 

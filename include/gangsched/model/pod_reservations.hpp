@@ -5,7 +5,7 @@
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/state.hpp"
 
-/// What calls about pods mean to reservations.
+/// The effects of calls about pods on reservations.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 [[nodiscard]] inline std::optional<error> check_draws_from(const model::cluster_state& state, const pod_spec& spec,
@@ -27,7 +27,7 @@ inline void forget_reservation(model::cluster_state& state, row_t pod, row_t nod
   if (state.reserved.remove(pod, node)) state.classes.move_epoch();
 }
 
-/// What the pod, which is on no node and has another class now, is as a reservation. @p node: where it was.
+/// The state as a reservation of the pod, which is on no node and has a new class now. @p node: where it was.
 inline void settle_reservation(model::cluster_state& state, row_t pod, row_t node, const pod_spec& spec) {
   const bool was_one = state.reserved.row_of(pod) != no_row;
   if (!spec.reservation) {

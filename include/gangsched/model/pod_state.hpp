@@ -5,11 +5,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Where a pod is in its life. Terminating is a flag beside it.
+/// The state of a pod. Terminating is a separate flag.
 enum class pod_state : std::uint8_t {
   none,     ///< no pod in this row
   pending,  ///< waits to be scheduled
-  assumed,  ///< a node is reserved for it; waiting in the permit room or binding
+  assumed,  ///< a node is reserved for it; waiting in permit or binding
   bound,    ///< runs on its node
 };
 

@@ -16,7 +16,7 @@
 #include "gangsched/model/record_index.hpp"
 #include "gangsched/model/slots.hpp"
 
-/// The pods of a cluster: a row each. Which pods are on a node, nominated to one or in a group are lists through the rows.
+/// The pods of a cluster: a row each. The pods on a node, nominated to one or in a group are lists through the rows.
 namespace gangsched::inline GANGSCHED_ABI {
 
 struct pod_spec;
@@ -40,12 +40,12 @@ struct pod_disks {
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What a pod's spec says beside its class, as far as pods that are made alike say the same: those share it.
+/// The parts of a pod's spec beside its class that equal pods share.
 struct pod_details {
   symbol priority_class = {};  ///< that it names
   label_map labels;
   std::vector<std::string> gates;
-  instant expected_run_time{0};  ///< 0: nobody knows
+  instant expected_run_time{0};  ///< 0: unknown
   std::optional<instant> deadline;
   instant max_wait{0};
   controller_ref controller;
@@ -54,7 +54,7 @@ struct pod_details {
   std::shared_ptr<const pod_spec> spec = {};  ///< if it is kept
 };
 
-/// What it says that is its own.
+/// The parts that belong to the pod alone.
 struct pod_record {
   std::string name;
   std::shared_ptr<const pod_details> details;  ///< never null
@@ -67,7 +67,7 @@ struct pod_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-/// What changes of a pod as it comes and goes, in one cache line.
+/// What changes during a pod's life, in one cache line.
 struct alignas(64) pod_words {
   const pod_record* record = nullptr;
   const device_claim* claim = nullptr;
@@ -101,7 +101,7 @@ struct pod_table {
   word_column<&pod_words::next_on_node> next_on_node;
   word_column<&pod_words::prev_on_node> prev_on_node;
   column<row_t> next_nominated, prev_nominated;  ///< to the same node
-  column<bind_attempt> attempt;  ///< that gave it the node which it has; none: it has none, or came with it
+  column<bind_attempt> attempt;                  ///< that gave it its node; none: it has no node, or was added with it
   word_column<&pod_words::next_in_group> next_in_group;
   word_column<&pod_words::prev_in_group> prev_in_group;
   word_column<&pod_words::arrival> arrival;  ///< order of add_pod
@@ -113,7 +113,7 @@ struct pod_table {
 
   GANGSCHED_API void grow(row_t to);
   void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }
-  /// When who runs is expected to end; `never` if that is not known, or it has no node.
+  /// When a running pod is expected to end; `never` if that is unknown, or it has no node.
   [[nodiscard]] instant expected_end(row_t row) const noexcept {
     const pod_record& its = *record[row];
     const instant start = its.start_time.value_or(times.started(row));

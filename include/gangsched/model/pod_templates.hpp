@@ -12,8 +12,8 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct pod_details;
 
-/// A cache of what `check`, `requests_of` and `make_class` say of pods without volumes and claims: many pods differ only in their names, so
-/// specs that passed every check are kept with their classes. Forgetting an entry changes nothing.
+/// A cache of the results of `check`, `requests_of` and `make_class` for pods without volumes and claims: many pods differ only in their
+/// names, so checked specs are kept with their classes. Dropping an entry changes no result.
 class GANGSCHED_API pod_templates {
  public:
   struct known {
@@ -22,14 +22,14 @@ class GANGSCHED_API pod_templates {
     std::uint32_t epoch;       ///< of the class table
     std::int32_t priority;     ///< resolved
     preemption_policy preemption;
-    /// What the last of these pods has, while one that has it is there; not owned, because its names go when no pod has them.
+    /// The details of the last of these pods, while a pod has them; not owned, because their names are freed with the last pod.
     std::weak_ptr<const pod_details> details;
   };
 
-  /// What is known of pods that differ from @p spec only in what makes no class; null if nothing. Until the next `keep`. O(size of the
-  /// spec).
+  /// The cached data of pods that differ from @p spec only in parts outside the class; null if there is none. Until the next `keep`. O(size
+  /// of the spec).
   [[nodiscard]] known* find(const pod_spec& spec) noexcept;
-  /// Keeps what a pod came to, the second time that one like it comes, and says where. O(size of the spec), and amortised over what comes.
+  /// Keeps a pod's results, the second time that an equal one is added, and returns them. O(size of the spec), amortised over additions.
   known* keep(const pod_spec& spec, known what);
 
  private:
@@ -42,9 +42,9 @@ class GANGSCHED_API pod_templates {
     std::unique_ptr<entry> there = {};
   };
   struct slot {
-    std::array<std::uint64_t, 2> seen = {};  ///< hashes of those who came last and were not known
+    std::array<std::uint64_t, 2> seen = {};  ///< hashes of the last ones that were not found
     std::array<place, 2> places = {};
-    std::uint8_t older = 0;  ///< of the two, which goes first
+    std::uint8_t older = 0;  ///< which of the two is replaced next
   };
   static constexpr std::size_t least_slots = 128, most_slots = 2048;
 
@@ -53,7 +53,7 @@ class GANGSCHED_API pod_templates {
   void grow();
 
   std::vector<slot> slots_;    ///< by hash, a power of two, made when the first pod comes
-  std::size_t displaced_ = 0;  ///< how often somebody was forgotten unknown since there are so many slots
+  std::size_t displaced_ = 0;  ///< how many unused entries were replaced since the last growth
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -17,12 +17,12 @@ class pod_times {
   }
 
   static constexpr instant never = instant::max();
-  /// Reserved, but the time is being looked for again: until then the reservation keeps nobody out.
+  /// Reserved, but the time is being computed again: until then the reservation blocks no pod.
   static constexpr instant unknown_yet = instant::max() - instant{1};
 
-  /// Nobody has said anything yet.
+  /// Not set yet.
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
-  /// When a scheduler gave the pod its node; `never` if that is not known.
+  /// When a scheduler assigned the pod to its node; `never` if that is unknown.
   [[nodiscard]] instant started(row_t pod) const noexcept { return of(started_, pod); }
   /// When the node that the pod is nominated to is expected to have room for it; `never` if it is not reserved.
   [[nodiscard]] instant reserved_from(row_t pod) const noexcept { return of(reserved_from_, pod); }
@@ -30,7 +30,7 @@ class pod_times {
   void set_reserved_from(row_t pod, instant when) { set(reserved_from_, pod, when); }
   void forget(row_t pod) { set_started(pod, never), set_reserved_from(pod, never); }
 
-  /// Of one pod; nothing if there is nothing to say.
+  /// Of one pod; nothing if nothing is set.
   void digest_into(digest& out, row_t pod) const {
     if (started(pod) == never && reserved_from(pod) == never) return;
     out.add(std::uint64_t{pod});

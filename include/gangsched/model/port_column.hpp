@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite; room that ports had stays, so that
-/// takes no memory.
+/// The host ports in use on each node, sorted, one entry a use. Changes are undone by their opposite; memory for ports is kept, so that
+/// undoing does not allocate.
 class GANGSCHED_API port_column final : public column_base {
  public:
   explicit port_column(undo_log& undo) noexcept : undo_(&undo) {}
@@ -23,7 +23,7 @@ class GANGSCHED_API port_column final : public column_base {
     insert(row, port);
     if (undo_->recording()) undo_->save(*this, row, added, pack(port));
   }
-  /// Nothing if it is in no use there: in a trial of Kubernetes' it may be gone with another pod (quirk::trials_know_ports_once).
+  /// No effect if it is not in use: in a trial of Kubernetes' it may have gone with another pod (quirk::trials_know_ports_once).
   void remove(row_t row, host_port port) {
     if (!is_used(row, port)) return;
     if (undo_->recording()) undo_->save(*this, row, removed, pack(port));

@@ -16,11 +16,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// Which queue a pod is in, and what each queue's pods use: keeps classes and what is counted of queues right while pods, groups, queues,
+/// Which queue a pod is in, and what each queue's pods use: keeps classes and the counts of queues correct while pods, groups, queues,
 /// flavors and nodes change. It writes the counts and trees of queues, the flavors of nodes and the class of a pod.
-///
-/// A pod is in the queue that it names, else in that of the nearest group above it that names one, else in the one that takes its
-/// namespace, else in none. A queue that is named is there, if only as an expected one.
 class GANGSCHED_API queue_counting {
  public:
   queue_counting(const interner& names, change_log& log, const node_table& nodes, pod_table& pods,
@@ -43,50 +40,50 @@ class GANGSCHED_API queue_counting {
     return *this;
   }
 
-  // --- who is where
+  // --- membership
   /// Whether there are queues, or have been.
   [[nodiscard]] bool any() const noexcept { return queues_.rows.count() != 0; }
   /// The queue of a pod that names @p own (no_row: none). O(depth of the group's tree), and O(length) where queues take namespaces.
   [[nodiscard]] row_t queue_for(row_t own, symbol ns, row_t group) const noexcept;
-  /// The same of a group; of one that has no word for itself, and none above it, that of its first pod that has a queue.
+  /// The same for a group; if neither it nor a group above names one, that of its first pod that has a queue.
   [[nodiscard]] row_t queue_of_group(row_t group) const noexcept;
-  /// The class @p cls, of pods that are in @p queue. Remembers what it made; forgetting it changes nothing. O(key), mostly O(1).
+  /// The class @p cls, of pods that are in @p queue. Results are cached. O(key), mostly O(1).
   [[nodiscard]] class_id class_in(class_id cls, row_t queue);
-  /// The row of that name, which is an expected one if there was none. O(length).
+  /// The row of that name; adds an expected queue if there was none. O(length).
   [[nodiscard]] row_t expect(std::string_view name);
-  /// Something names the queue, or stops naming it. An expected queue goes with the last name.
+  /// An object names the queue, or ceases to. An expected queue is removed with the last mention.
   void name(row_t queue);
   void unname(row_t queue);
 
   // --- pods
   /// Whether what is requested stays below 2^63 in the queue and above with one more pod of @p cls. O(depth · kinds).
   [[nodiscard]] bool fits(const pod_class& cls) const noexcept;
-  /// A pod whose class says a queue is there, or goes. O(depth · kinds).
+  /// A pod whose class has a queue is added, or removed. O(depth · kinds).
   void enter(row_t pod);
   void leave(row_t pod);
-  /// The part of the tree under @p root whose pods are in @p queue, made on first sight. O(parts of the tree).
+  /// The part of the tree under @p root whose pods are in @p queue; created on first use. O(parts of the tree).
   [[nodiscard]] row_t part_for(row_t root, row_t queue);
-  /// It comes on @p node (@p sign +1) or leaves it (−1). Takes memory for the undo log only. O(depth · kinds).
+  /// It is put on @p node (@p sign +1) or taken off (−1). Allocates for the undo log only. O(depth · kinds).
   void count(row_t pod, row_t node, const pod_class& cls, std::int64_t sign) {
     if (cls.queue) count_use(pod, node, cls, sign);
   }
-  /// Moves the pod, with all that is counted of it, to the queue that it should be in, and logs that. False if what is requested there
-  /// would not fit into 64 bits: the caller must then undo the call. O(depth · kinds).
+  /// Moves the pod, with all its counts, to its proper queue, and logs that. False if the requests there would not fit into 64 bits: the
+  /// caller must then undo the call. O(depth · kinds).
   [[nodiscard]] bool settle(row_t pod);
-  /// Of a group and all below it; and of the pods of these namespaces that no word of their own or their groups' keeps. O(pods below),
-  /// O(pods).
+  /// For a group and all below it; the second call: for the pods of these namespaces that are not in a queue by their own or their groups'
+  /// spec. O(pods below), O(pods).
   [[nodiscard]] bool settle_group(row_t group);
   [[nodiscard]] bool settle_namespaces(const std::vector<symbol>& of);
 
   // --- queues, flavors, nodes
-  /// Puts a queue under another one, or under none, with all that is counted in it. False as above. O(depth · kinds · flavors + siblings).
+  /// Moves a queue below another one, or to the roots, with all its counts. False as above. O(depth · kinds · flavors + siblings).
   [[nodiscard]] bool set_parent(row_t queue, row_t parent);
-  /// A node came, changed its labels or goes: it is of the flavor that it should be of. O(flavors · labels + pods there).
+  /// A node was added, removed or changed its labels: updates its flavor. O(flavors · labels + pods there).
   void node_changed(row_t node);
   void node_leaves(row_t node);
-  /// Every node is of the flavor that it should be of. O(nodes · flavors · labels).
+  /// Updates the flavors of all nodes. O(nodes · flavors · labels).
   void flavors_changed();
-  /// To readers of the log: a queue changed, came or went (no_row: flavors did), or less is used in it.
+  /// For readers of the log: a queue was added, changed or removed (no_row: flavors changed), or less is used in it.
   void changed(row_t queue, bool itself = false) {
     log_.write({.kind = change_kind::queue_changed, .more = itself, .facets = reads::queues, .row = queue});
   }

@@ -12,11 +12,11 @@
 #include "gangsched/model/queue_spec.hpp"
 #include "gangsched/model/slots.hpp"
 
-/// The queues of a cluster and the flavors of its nodes: a row each. What the host says of a queue is in its record, its place in its tree
-/// are lists through the rows, and what its pods use is in columns of amounts.
+/// The queues of a cluster and the flavors of its nodes: a row each. The host's spec of a queue is in its record, its place in its tree are
+/// lists through the rows, and the use of its pods is in columns of amounts.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A `queue_quota` as integers by kind, those that it names, in the order of their names.
+/// A `queue_quota` as integers by kind, for the kinds that it names, in the order of their names.
 struct queue_amounts {
   row_t flavor = no_row;  ///< no_row: of all nodes together
   std::vector<amount> guaranteed = {}, limit = {}, borrowing_limit = {}, lending_limit = {};
@@ -36,8 +36,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 struct queue_record {
   queue_spec spec;
   std::vector<queue_amounts> quotas = {};
-  bool expected =
-      false;  ///< nobody has added it yet, or it was removed while something named it: only its name is known
+  bool expected = false;  ///< it was not added yet, or was removed while something named it: only its name is known
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
@@ -47,7 +46,7 @@ struct flavor_record {
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-/// The flavors, and which one each node is of: the first by name whose labels it has.
+/// The flavors, and each node's flavor: the first by name whose labels it has.
 struct GANGSCHED_API flavor_table {
   explicit flavor_table(undo_log& undo);
 
@@ -66,12 +65,12 @@ struct GANGSCHED_API flavor_table {
   [[nodiscard]] flavor_id id_of(row_t row) const noexcept {
     return row == no_row ? flavor_id{} : flavor_id{row, rows.generation(row)};
   }
-  /// What a node with these labels is of. O(flavors · labels).
+  /// The flavor of a node with these labels. O(flavors · labels).
   [[nodiscard]] row_t for_labels(std::span<const label_symbols> labels) const noexcept;
   void digest_into(digest& out, row_t nodes) const;
 };
 
-/// The pods of one tree of groups that are in one queue, so that they count as one there.
+/// The pods of one tree of groups that are in one queue, where they count as one job.
 struct GANGSCHED_API queue_part_table {
   explicit queue_part_table(undo_log& undo);
 
@@ -95,8 +94,8 @@ struct GANGSCHED_API queue_table {
   column<row_t> parent, first_child, last_child, next_sibling, prev_sibling;  ///< siblings by name
   column<row_t> roots;            ///< row 0: the first queue without a parent, row 1: the last
   column<std::uint32_t> named;    ///< how many pods, groups and queues name it
-  column<std::uint32_t> running;  ///< groups and single pods of it and those below with somebody on a node
-  /// What its pods, and those of queues below, use where they are on nodes, and request, wherever they are.
+  column<std::uint32_t> running;  ///< groups and single pods of it and those below with a pod on a node
+  /// What its pods, and those of queues below, use on nodes; and what they request, on nodes or not.
   matrix_column used, requested;
   std::vector<std::unique_ptr<matrix_column>> used_of_flavor;  ///< by flavor's row, of its nodes only
   name_index by_name, by_namespace;
@@ -125,11 +124,11 @@ struct GANGSCHED_API queue_table {
       if (row != no_row) row = next_sibling[row];
     }
   }
-  /// Under its parent, or among those without one (no_row), without anything else.
+  /// Links it below its parent, or among the roots (no_row), and nothing else.
   void link(row_t row, row_t to);
   void unlink(row_t row);
 
-  /// Makes every column at least that long, with room for @p kinds of resources.
+  /// Grows every column to at least that length, with room for @p kinds of resources.
   void grow(row_t to, resource_kind kinds);
   /// The same for the rows that there are.
   void widen(resource_kind kinds) { grow(rows.count(), kinds); }

@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a hook may read of a node, and so what a change can touch. A set of bits; views and changes both speak in it.
+/// What a hook may read of a node, and so what a change can affect. A set of bits; views and changes both use it.
 enum class reads : std::uint32_t {
   nothing = 0,
   name = 1u << 0,
@@ -14,14 +14,14 @@ enum class reads : std::uint32_t {
   schedulable = 1u << 3,  ///< spec.unschedulable
   allocatable = 1u << 4,
   images = 1u << 5,
-  usage = 1u << 6,  ///< what its pods have requested, and how many they are
+  usage = 1u << 6,  ///< requests and number of its pods
   ports = 1u << 7,  ///< host ports in use
   pods = 1u << 8,   ///< the pods on it, with all of theirs
   /// In signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet).
   own = 1u << 9,
   devices = 1u << 10,  ///< its devices, and what of them is in use
-  claims = 1u << 11,  ///< where claims that pods share are, and how many use each: what pods on other nodes change, too
-  queues = 1u << 12,  ///< of changes: what is used in queues, and what they are. No node has it
+  claims = 1u << 11,   ///< where shared claims are allocated, and their users: changed by pods on other nodes, too
+  queues = 1u << 12,   ///< of changes: the use of queues, and their specs; not of a node
   everything = 0xffffffffu,  ///< all of these and the facets of columns
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
@@ -34,12 +34,12 @@ constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(reads set) noexcept { return set != reads::nothing; }
 [[nodiscard]] constexpr bool covers(reads set, reads wanted) noexcept { return (set & wanted) == wanted; }
 
-/// The facet of the @p nth maker of columns, a plugin or the host. There are nineteen: later makers share one, and are asked more often
-/// than need be.
+/// The facet of the @p nth maker of columns, a plugin or the host. There are nineteen: later makers share one, and are called more often
+/// than needed.
 [[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept {
   return static_cast<reads>(1u << (13 + nth % 19));
 }
-/// What a hook that says @p set reads in truth, if its plugin asked for columns with the facets @p columns.
+/// What a hook that declares @p set really reads, if its plugin asked for columns with the facets @p columns.
 [[nodiscard]] constexpr reads with_columns(reads set, reads columns) noexcept {
   if (set == reads::everything || !any(set & reads::own)) return set;
   return static_cast<reads>(static_cast<std::uint32_t>(set) & ~static_cast<std::uint32_t>(reads::own)) | columns;

@@ -25,7 +25,7 @@ class record_index final : public column_base {
   }
 
   [[nodiscard]] static key key_of(symbol ns, std::string_view name) noexcept { return name_index::key_of(ns, name); }
-  /// It will be looked for soon.
+  /// Prefetches for a later find.
   void prefetch(const key& of) const noexcept { rows_.prefetch(of.hash); }
   /// The row of the name, or no_row. O(length).
   [[nodiscard]] row_t find(const key& of) const noexcept {
@@ -36,23 +36,23 @@ class record_index final : public column_base {
   }
   [[nodiscard]] row_t find(symbol ns, std::string_view name) const noexcept { return find(key_of(ns, name)); }
   void reserve(std::size_t names) { rows_.reserve(names); }
-  /// After this so many more can be inserted without fail, while nothing is recorded.
+  /// After this so many more can be inserted without failing, while nothing is recorded.
   void make_room(std::size_t more) { rows_.reserve(rows_.size() + more); }
-  /// The name must be new, and its record come before the next `find`.
+  /// @pre the name is new. Its record must be set before the next `find`.
   void insert(const key& of, row_t row) {
     if (undo_->recording()) undo_->make_room();
     rows_.insert(of.hash, row);
     if (undo_->recording()) undo_->save(*this, row, came, of.hash);
   }
   void insert(symbol ns, std::string_view name, row_t row) { insert(key_of(ns, name), row); }
-  /// The name must be there, and @p row have it.
+  /// @pre the name is in the index, with @p row
   void erase(const key& of, row_t row) {
     if (undo_->recording()) undo_->save(*this, row, went, of.hash);
     rows_.erase(of.hash, [row](row_t one) { return one == row; });
   }
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
 
-  /// (What was erased is put back without memory: as many were there at once before.)
+  /// (What was erased is put back without allocating: the table had as many before.)
   void restore(row_t row, std::uint32_t what, std::uint64_t hash) noexcept override {
     if (what == went)
       rows_.insert(hash, row);

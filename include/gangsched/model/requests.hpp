@@ -22,8 +22,8 @@ struct pod_requests {
   std::int64_t scored_memory = 0;
 };
 
-/// Whether a scheduler counts resource @p name at all (IsScalarResourceName): cpu, memory, ephemeral-storage, pods, extended
-/// resources, hugepages-*, attachable-volumes-*, anything with "kubernetes.io/".
+/// Whether a scheduler counts resource @p name at all (IsScalarResourceName): cpu, memory, ephemeral-storage, pods, extended resources,
+/// hugepages-*, attachable-volumes-*, anything with "kubernetes.io/".
 [[nodiscard]] GANGSCHED_API bool is_counted_resource(std::string_view name) noexcept;
 
 /// The amounts of @p list as integers; @p object and @p field name them in the error (overflow, or out_of_range if negative).

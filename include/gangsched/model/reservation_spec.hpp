@@ -8,11 +8,11 @@
 #include "gangsched/core/instant.hpp"
 #include "gangsched/model/affinity_spec.hpp"
 
-/// Reservations as Koordinator has them (its Reservation object and its plugin Reservation): a pod that holds what it requests for
-/// pods that come later, its owners. docs/reservations.md.
+/// Reservations as in Koordinator (its Reservation object and its plugin Reservation): a pod that holds what it requests for later pods,
+/// its owners. docs/reservations.md.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Who may use a reservation: all that is given has to be true of the pod. One that gives nothing is every pod.
+/// Which pods may use a reservation: everything that is given has to match the pod. An empty one matches every pod.
 struct reservation_owner {
   std::string pod = {};            ///< its name; empty: any
   std::string ns = {};             ///< its namespace; empty: any
@@ -25,37 +25,35 @@ enum class allocate_policy : std::uint8_t {
   restricted  ///< of the resources that are restricted an owner's request has to be left there as a whole
 };
 
-/// Whether a reservation may hold what running pods among its owners already have: they then draw from it, and what they leave
-/// stays held.
+/// Whether a reservation may hold what running pods among its owners already have: they then draw from it, and what they leave stays held.
 enum class pre_allocation : std::uint8_t {
   none,
   if_needed,  ///< where it does not fit beside them
-  required    ///< of one pod at least
+  required    ///< of at least one pod
 };
 
 /// What makes a pod a reservation.
 struct reservation_spec {
-  std::vector<reservation_owner> owners = {};  ///< one of them has to match; none: nobody may use it
-  bool once = true;  ///< it is over with the first owner that runs, and holds nothing any more
+  std::vector<reservation_owner> owners = {};  ///< one of them has to match; none: no pod may use it
+  bool once = true;  ///< allocateOnce: it ends with the first owner that runs, and holds nothing any more
   allocate_policy policy = allocate_policy::aligned;
   std::vector<std::string> restricted = {};  ///< resources, of policy restricted; none given: all that it requests
   gangsched::pre_allocation pre_allocation = gangsched::pre_allocation::none;
-  std::int64_t order = 0;  ///< least first; 0: after those that have one, by how full they would be
-  /// When it is placed, not before: from the time it is added, nodes drain toward it (maintenance, a planned job).
+  std::int64_t order = 0;  ///< lowest first; 0: after those that have one, by how full they would be
+  /// When it is placed, not before: from its addition on, nodes are drained for it (maintenance, a planned job).
   std::optional<instant> starts = {};
   std::optional<instant> expires = {};  ///< it is to be removed then, whatever is left of it
-  bool unschedulable = false;           ///< new owners pass it by, unless they name it
+  bool unschedulable = false;           ///< new owners do not use it, unless they name it
   std::vector<taint> taints = {};       ///< as `reservation_affinity` says
 };
 
-/// What a pod says of the reservation that it has to be in: it runs in one that it may use, or not at all (ReservationAffinity in
-/// Koordinator).
+/// The reservation that a pod must be in: it runs in one that it may use, or not at all (ReservationAffinity in Koordinator).
 struct reservation_affinity {
-  std::string name = {};    ///< of the reservation, that is its pod's; then nothing else counts
+  std::string name = {};    ///< of the reservation, which is its pod's name; then nothing else counts
   label_map selector = {};  ///< labels of the reservation, or, where it has none of that key, of its node
   std::optional<std::vector<node_selector_term>> required = {};  ///< the same; metadata.name is the reservation's
   std::vector<toleration> tolerations =
-      {};  ///< of its taints, but prefer_no_schedule; pods without an affinity mind none
+      {};  ///< of its taints, except prefer_no_schedule; pods without an affinity tolerate all
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

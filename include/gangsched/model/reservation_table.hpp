@@ -19,7 +19,7 @@ class digest;
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// What a pod of the class counts for on its node, of kinds that are not requested too. O(kinds requested).
+/// The amounts of a pod of the class on its node, kinds that are not requested included. O(kinds requested).
 [[nodiscard]] inline std::int64_t counted_amount(const pod_class& cls, resource_kind kind) noexcept {
   switch (kind) {
     case kinds::pods: return 1;
@@ -34,26 +34,21 @@ struct node_table;
 struct pod_table;
 class class_table;
 
-/// Who reservations are for: one for all that have the same owners.
+/// The owners of reservations: one set for all reservations with equal owners.
 struct owner_set {
   std::string key;  ///< canonical bytes of the owners
   std::vector<reservation_owner> owners;
   void digest_into(digest&) const {}  // derived from the reservations' own specs
 };
-/// A reservation: the pod that it is, and whose.
+/// A reservation: its pod, and its owners.
 struct reservation_record {
   row_t pod;
   row_t set;
   void digest_into(digest&) const {}  // `reservation_table` has its own
 };
 
-/// Reservations, and who draws from them. A reservation is a pod that holds what it requests for its owners
+/// Reservations, and the pods that draw from them. A reservation is a pod that holds what it requests for its owners
 /// (`pod_spec::reservation`). As long as it is on a node, what is left of it counts as used there:
-///
-/// left(kind) = max(0, requested − requests of those who draw from it), nothing once it is spent.
-///
-/// Which owners a pod may be for is part of its class: the sets of owners that it is in (`pod_class::owned`). Nothing is paid by clusters
-/// without reservations.
 class GANGSCHED_API reservation_table {
  public:
   reservation_table(undo_log& undo, node_table& nodes, pod_table& pods, class_table& classes);
@@ -62,18 +57,18 @@ class GANGSCHED_API reservation_table {
 
   /// Whether there are none.
   [[nodiscard]] bool empty() const noexcept { return count_[0] == 0; }
-  /// Whether some set names a pod, so that pods that are alike in all but their names may not be of one class.
+  /// Whether some set names a pod, so that pods that differ only in their names may be of different classes.
   [[nodiscard]] bool names_pods() const noexcept { return naming_[0] != 0; }
 
-  // --- reservations that come and go
-  /// The pod, whose class is a reservation's, becomes one. True if its set of owners is new: classes must then be made anew.
+  // --- changes of reservations
+  /// The pod, whose class is a reservation's, becomes one. True if its set of owners is new: classes must then be rebuilt.
   bool add(row_t pod);
   /// The pod, on no node now, stops being one; pods that draw from it stop. True if no other has its owners. O(pods on @p node).
   bool remove(row_t pod, row_t node);
-  /// The pod, on no node now, becomes the reservation that its new class says. Pods on @p node go on drawing from it. True if classes
-  /// must be made anew. O(pods on the node).
+  /// The pod, on no node now, becomes the reservation of its new class. Pods on @p node go on drawing from it. True if classes must be
+  /// rebuilt. O(pods on the node).
   bool renew(row_t pod, row_t node);
-  /// The sets that a pod is in, ascending. O(sets · what they ask).
+  /// The sets that contain a pod, ascending. O(sets · their conditions).
   [[nodiscard]] std::vector<row_t> owned_by(std::string_view ns, std::string_view name, const label_map& labels,
                                             const controller_ref& controller) const;
 
@@ -82,23 +77,23 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] row_t row_of(row_t pod) const noexcept;
   /// The pod of the reservation that a pod draws from, or is to draw from, or no_row.
   [[nodiscard]] row_t drawn_by(row_t pod) const noexcept;
-  /// Of a reservation on its node. O(1).
+  /// @pre the pod is a reservation on its node. O(1).
   [[nodiscard]] std::int64_t left(row_t pod, resource_kind kind) const noexcept;
   /// What its owners request of what it holds.
   [[nodiscard]] std::int64_t drawn(row_t pod, resource_kind kind) const noexcept {
     return drawn_.at(row_of(pod), kind);
   }
-  /// Whether it is for one owner only, and an owner that came after it has it, or has run: then it holds nothing.
+  /// Whether it is for one owner only, and an owner added after it draws from it, or has run: then it holds nothing.
   [[nodiscard]] bool spent(row_t pod) const noexcept;
-  /// Whether an owner that it was for has run: it stays spent, even after that owner leaves.
+  /// Whether an owner of a reservation with `once` has run: it stays spent, even after that owner leaves.
   [[nodiscard]] bool used_up(row_t pod) const noexcept;
   [[nodiscard]] std::uint32_t owners(row_t pod) const noexcept;
-  /// Calls visit(pod) for the pods of the reservations with that set of owners, in the order in which they became what they are now.
+  /// Calls visit(pod) for the pods of the reservations with that set of owners, in the order in which they were last changed.
   template <class Visit>
   void each_in(row_t set, Visit&& visit) const {
     for (row_t row = first_[set]; row != no_row; row = next_[row]) visit(record_[row]->pod);
   }
-  /// The same of all, in no order that means anything.
+  /// The same for all, in unspecified order.
   template <class Visit>
   void each(Visit&& visit) const {
     for (row_t row = 0; row < rows_.count(); ++row)
@@ -108,48 +103,48 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] bool involves(row_t pod) const noexcept {
     return pod < pod_rows_ && of_pod_[pod] != no_row && record_[of_pod_[pod]] != nullptr;
   }
-  /// Whether pods of the class look for room in reservations before they look elsewhere.
+  /// Whether pods of the class look for room in reservations first.
   [[nodiscard]] bool concerns(const pod_class& cls) const noexcept {
     return cls.reservation_affinity != nullptr ||
            (!empty() && (cls.ignores_reservations || !cls.owned.empty() || pre_allocates(cls)));
   }
-  /// Whether pods of the class are reservations that may hold what others have already.
+  /// Whether pods of the class are reservations that may hold what other pods have already.
   [[nodiscard]] static bool pre_allocates(const pod_class& cls) noexcept {
     return cls.reserves != nullptr && cls.reserves->spec.pre_allocation != pre_allocation::none;
   }
   /// The set of owners of the reservation that the pod is.
   [[nodiscard]] row_t set_of(row_t pod) const noexcept { return record_[row_of(pod)]->set; }
-  /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels, taints and exact
-  /// amounts say. What it has left is not looked at. O(what the pod asks of it).
+  /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels, taints and exact amounts are
+  /// concerned. What it has left is not checked. O(requirements of the pod on it).
   [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
-  /// The same whatever amounts it holds.
+  /// The same, whatever amounts it holds.
   [[nodiscard]] bool admits(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
 
-  // --- devices: what a reservation has of its node's as a whole, while others have some of it
+  // --- devices: what a reservation has of its node's in all, while others have some of it
   [[nodiscard]] const device_claim* devices(row_t pod) const noexcept { return devices_[row_of(pod)]; }
   void keep_devices(row_t pod, std::unique_ptr<const device_claim> held) { devices_.set(row_of(pod), std::move(held)); }
   void forget_devices(row_t pod) {
     if (devices(pod) != nullptr) devices_.set(row_of(pod), nullptr);
   }
 
-  // --- who draws
-  /// The pod, which has no node, is to draw from the reservation @p from, or from none. @p there: it was on its node before that.
+  // --- pods that draw
+  /// The pod, which has no node, is to draw from @p from, or from none. @p there: it was on its node before that reservation.
   void choose(row_t pod, row_t from, bool there = false);
   [[nodiscard]] bool was_there(row_t pod) const noexcept { return pod < pod_rows_ && was_there_[pod]; }
-  /// Around a pod's stay on its node, after its requests were counted there and before they are taken back: counts it as a reservation, or
-  /// as drawing from one.
+  /// To be called around a pod's stay on its node, after its requests are counted there and before they are subtracted: counts it as a
+  /// reservation, or as drawing from one.
   void came(row_t pod, row_t node) {
     if (!empty()) count(pod, node, +1);
   }
   void leaves(row_t pod, row_t node) {
     if (!empty()) count(pod, node, -1);
   }
-  /// The reservation is over: an owner ran.
+  /// The reservation is spent: an owner ran.
   void use_up(row_t pod) { used_up_.set(row_of(pod), true); }
-  /// The pod runs: the reservation that it draws from is over if it was for once.
+  /// The pod runs: the reservation that it draws from is spent if it has `once`.
   void runs(row_t pod);
 
-  /// Whether nodes are asked about as they are at the moment, and nobody looks into reservations (`reservation_pass`). No state.
+  /// Whether nodes are evaluated in their present state, without regard to reservations (`reservation_pass`). No state.
   [[nodiscard]] bool aside() const noexcept { return aside_; }
   void set_aside(bool now) noexcept { aside_ = now; }
 
@@ -173,9 +168,9 @@ class GANGSCHED_API reservation_table {
   column<row_t> next_, prev_;
   matrix_column drawn_;                 ///< by row and kind, with kinds::pods and what scores go by
   column<std::uint32_t> owners_;        ///< that draw from it
-  column<std::uint32_t> there_before_;  ///< of these those that it was allocated around
+  column<std::uint32_t> there_before_;  ///< those of them that it was allocated around
   column<bool> used_up_;
-  object_column<device_claim> devices_;  ///< null: nobody has any of them, or it has none
+  object_column<device_claim> devices_;  ///< null: no pod has any of them, or it has none
   column<row_t> of_pod_;    ///< by pod: the row of the reservation that it is or draws from; rows up to `pod_rows_`
   column<bool> was_there_;  ///< by pod: it is one of those
   column<std::uint32_t> count_;   ///< row 0: reservations

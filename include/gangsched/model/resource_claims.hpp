@@ -14,14 +14,14 @@ struct resource_claim_record {
   symbol ns;
   std::vector<device_demand> devices;
   std::vector<device_match> matches;
-  /// What it asks of a node. O(requests).
+  /// Its requirements on a node. O(requests).
   [[nodiscard]] GANGSCHED_API device_wants wants() const;
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
-/// Claims of devices that pods share, and what they have. One is allocated while it has a node and users. What it had stays with it while a
-/// trial takes its last user away, so that he can be put back; whoever leaves for good drops it. One that is kept has its node without
-/// users.
+/// Claims of devices that pods share, and their devices. A claim is allocated while it has a node and users. It keeps its devices while a
+/// trial removes its last user, so that the user can be put back; a user that leaves for good drops them. A claim that is `kept` has its
+/// node without users.
 struct resource_claim_table {
   explicit resource_claim_table(undo_log& undo)
       : rows(undo),
@@ -38,14 +38,14 @@ struct resource_claim_table {
   column<std::uint32_t> classes;     ///< of pods that name it, those with pods
   column<std::uint32_t> users;       ///< pods on nodes that name it
   column<row_t> node;                ///< where its devices are
-  column<bool> kept;                 ///< it was allocated before anybody used it, and nobody has run since
+  column<bool> kept;                 ///< it was allocated before a pod used it, and no user has run since
   object_column<device_claim> held;  ///< null: nowhere
   name_index by_name;
 
   [[nodiscard]] bool contains(resource_claim_id id) const noexcept {
     return id.row < rows.count() && record[id.row] != nullptr && rows.generation(id.row) == id.generation;
   }
-  /// The node that has it allocated, or no_row.
+  /// The node where it is allocated, or no_row.
   [[nodiscard]] row_t allocated_on(row_t row) const noexcept { return counts(row) ? node[row] : no_row; }
   /// Its devices, if it has any, are in use.
   [[nodiscard]] bool counts(row_t row) const noexcept { return users[row] != 0 || kept[row]; }

@@ -8,15 +8,15 @@
 #include "gangsched/model/inside.hpp"
 #include "gangsched/model/saved_cluster.hpp"
 
-/// A cluster to plain data and back.
+/// Saves a cluster as plain data, and restores it.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Takes the saved rows of a table again, each for the object that had it.
+/// Restores the rows of a table, each for its object.
 class GANGSCHED_API row_restorer {
  public:
   /// Makes all rows at once; a row can then be taken only by `offer`. @pre nothing was taken yet
   row_restorer(slots& of, const model::saved_rows& from);
-  /// The next row that is taken is this one. False if it is out of bounds, offered already, or the one before was not taken.
+  /// The next row that is taken is this one. False if it is out of bounds, offered already, or the last offer was not taken.
   [[nodiscard]] bool offer(row_t row);
   /// Several of them, the first one first.
   [[nodiscard]] bool offer(const std::vector<row_t>& rows);
@@ -35,34 +35,34 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 [[nodiscard]] GANGSCHED_API saved_rows saved(const slots& of);
 [[nodiscard]] GANGSCHED_API saved_change saved(const change& one) noexcept;
-/// And back; nothing if the rows that it names are not within their tables. O(1).
+/// The inverse; nothing if the rows that it names are not within their tables. O(1).
 [[nodiscard]] GANGSCHED_API std::optional<change> restored(const cluster_state& state,
                                                            const saved_change& one) noexcept;
 
 void put_disks(const saved_disks& from, pod_volumes& to);
-/// Of a node as it was once, without devices; nothing if the spec is not one.
+/// For a past node, without devices; nothing if the spec is invalid.
 [[nodiscard]] GANGSCHED_API std::optional<node_record> restored_record(cluster_state& state, const node_spec& spec);
 /// Null if there are none.
 [[nodiscard]] GANGSCHED_API std::shared_ptr<const pod_disks> restored_disks(cluster_state& state,
                                                                             const saved_disks& from, symbol ns);
 
-/// Saves a cluster, and what else refers to classes of its pods.
+/// Saves a cluster, and other references to classes of its pods.
 class GANGSCHED_API cluster_saver {
  public:
-  /// @p of is kept elsewhere.
+  /// @p of must outlive it.
   explicit cluster_saver(const cluster_state& of) : state_(&of) {}
 
   static constexpr std::uint32_t none = 0xffffffffu;
-  /// The class's place among the saved ones; none if it means nothing any more. O(size of the spec), the first time.
+  /// The class's index among the saved ones; none if it is no longer valid. O(size of the spec), the first time.
   [[nodiscard]] std::uint32_t number_of(class_id cls, std::uint32_t generation);
   /// The same of one that there is.
   [[nodiscard]] std::uint32_t number_of(class_id cls) { return number_of(cls, state_->classes.generation(cls)); }
-  /// The same of one that may be gone: it has a number if it is @p past, without what is gone of it.
+  /// The same for a class that may be gone: it has a number if it is @p past, without the parts that are gone.
   [[nodiscard]] std::uint32_t number_of(const std::shared_ptr<const pod_class>& cls, bool past);
   /// Without its devices. O(size).
   [[nodiscard]] node_spec spec_of(const node_record& record) const;
   [[nodiscard]] saved_disks disks_of(const pod_disks& from, symbol ns) const;
-  /// @p unread: from where on records of the log are wanted. O(state).
+  /// @p unread: the first record of the log that is needed. O(state).
   [[nodiscard]] saved_cluster save(std::uint64_t unread) &&;
   [[nodiscard]] const cluster_state& state() const noexcept { return *state_; }
 
@@ -83,13 +83,13 @@ class GANGSCHED_API cluster_saver {
   saved_cluster made_;
 };
 
-/// Makes a cluster again. What the data says is checked like what a host says, and that it leads to a cluster with the digest that it has.
+/// Restores a cluster. The data is checked like a host's specs, and the result must have the digest that the data names.
 class GANGSCHED_API cluster_restorer {
  public:
-  /// Keeps a reference to @p from. @p most_words bounds each table of resources by row, so that a few bad bytes cannot ask for all memory.
+  /// Keeps a reference to @p from. @p most_words bounds each table of resources by row, so that bad bytes cannot exhaust memory.
   cluster_restorer(const saved_cluster& from, const device_matcher& matcher, std::uint64_t most_words);
 
-  /// Names, and columns up to there; nobody is in the cluster yet.
+  /// Names, and columns up to there; the cluster is still empty.
   [[nodiscard]] result<void> begin(const own_columns::extent& columns);
   /// Everything else. Columns that were made since `begin` have to be the next ones.
   [[nodiscard]] result<void> finish();
@@ -147,7 +147,7 @@ class GANGSCHED_API cluster_restorer {
     const saved_pod* like = nullptr;  ///< the last pod of it
     class_id made = no_class;
     std::uint32_t epoch = 0;
-    std::weak_ptr<const pod_details> details = {};  ///< of who is as `like`
+    std::weak_ptr<const pod_details> details = {};  ///< of the pods that are as `like`
   };
   std::vector<known_class> known_;        ///< by number
   std::vector<const saved_pod*> by_row_;  ///< pods

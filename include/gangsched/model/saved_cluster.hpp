@@ -11,16 +11,16 @@
 #include "gangsched/model/queue_spec.hpp"
 #include "gangsched/model/saved_tables.hpp"
 
-/// A cluster as plain data: objects as their specs, in the rows that they have, and what of them is state. What follows from that is not in
-/// it. Names and resources stand by their texts, in the order of their numbers.
+/// A cluster as plain data: objects as their specs, in their rows, and their state. Derived data is not included. Names and resources are
+/// texts, in the order of their numbers.
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 class cluster_saver;
 
-/// What data is refused for that is not what was saved.
+/// The reason for refusing invalid data.
 [[nodiscard]] inline error damaged(const char* what) { return {errc::malformed, "snapshot", what, "is damaged"}; }
 
-/// An object of a table that is nothing but names and specs. @p expected: nobody has added it yet.
+/// An object of a table of names and specs only. @p expected: it was not added yet.
 template <class Spec>
 struct saved_object {
   row_t row = no_row;
@@ -51,11 +51,11 @@ struct saved_node {
   std::vector<std::string> devices = {};     ///< ids of its GPUs, then of the others
   std::vector<std::uint8_t> unhealthy = {};  ///< the same
   std::uint64_t arrival = 0;
-  std::optional<node_spec> kept = {};         ///< what the host said, if that is kept
-  std::vector<std::string> beside_spec = {};  ///< of the resources in `spec`: said by `cluster::set_allocatable`
+  std::optional<node_spec> kept = {};         ///< the host's spec, if that is kept
+  std::vector<std::string> beside_spec = {};  ///< of the resources in `spec`: those of `cluster::set_allocatable`
 };
 
-/// A class of pods: what the first of them said, without what is a pod's own.
+/// A class of pods: the spec of the first of them, without the pod's own parts.
 struct saved_class {
   pod_spec spec = {};
   row_t queue = no_row;  ///< that pods of it are in
@@ -68,7 +68,7 @@ struct saved_disks {
   std::vector<attached_volume> attachments = {};
 };
 
-/// What a pod says of time, and what `pod_times` has of it.
+/// The times in a pod's spec, and its data in `pod_times`.
 struct saved_times {
   std::optional<instant> start_time = {};
   instant expected_run_time{0};
@@ -77,12 +77,12 @@ struct saved_times {
   instant started = instant::max(), reserved_from = instant::max();
 };
 
-/// Of a pod on a node what it has to do with reservations.
+/// The reservation data of a pod on a node.
 struct saved_reservation {
   row_t from = no_row;                      ///< that it draws from
-  bool was_there = false;                   ///< before that was
-  bool used_up = false;                     ///< of one: an owner ran that it was there for once
-  std::optional<saved_devices> holds = {};  ///< of one: what it has as a whole, while others have some of it
+  bool was_there = false;                   ///< it was on the node before the reservation
+  bool used_up = false;                     ///< of a reservation with `once`: an owner has run
+  std::optional<saved_devices> holds = {};  ///< of a reservation: everything that it has, while others have some of it
 };
 
 struct saved_pod {
@@ -135,7 +135,7 @@ struct saved_room {
   std::vector<part> parts = {};
 };
 
-/// The pods of one tree of groups in one queue, which count as one there.
+/// The pods of one tree of groups in one queue, where they count as one job.
 struct saved_queue_part {
   row_t row = no_row, root = no_row, queue = no_row;
 };
@@ -148,7 +148,7 @@ struct saved_change {
   std::uint32_t before = no_row, after = no_row;
 };
 struct saved_log {
-  std::uint64_t begin = 0, first = 0;  ///< of what the log has, and of what is here
+  std::uint64_t begin = 0, first = 0;  ///< positions of the log's begin and of the first record here
   std::vector<saved_change> records;   ///< up to its end
   std::uint64_t truncations = 0, forgotten = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> cuts;
@@ -170,15 +170,15 @@ struct saved_cluster {
   std::vector<saved_object<controller_spec>> controllers;
   std::vector<saved_object<flavor_spec>> flavors;
   std::vector<saved_object<queue_spec>> queues;
-  std::vector<saved_queue_part> queue_parts;  ///< as they came
+  std::vector<saved_queue_part> queue_parts;  ///< in order of creation
   std::vector<node_devices> machines;
   std::vector<saved_node> nodes;                                  ///< zone by zone, in the order round the zones
   std::vector<std::pair<std::string, std::int64_t>> image_sizes;  ///< that are not what the first of `nodes` says
   std::vector<saved_group> groups;                                ///< parents first
   std::vector<saved_claim> claims;
   std::vector<saved_class> classes;
-  std::vector<saved_pod> pods;                     ///< as they came
-  std::vector<row_t> placed;                       ///< pods with a node, node by node, as they came there
+  std::vector<saved_pod> pods;  ///< in order of arrival
+  std::vector<row_t> placed;    ///< pods with a node, node by node, in the order in which they were put there
   std::vector<std::pair<row_t, row_t>> nominated;  ///< pods and nodes, as they were nominated
   std::vector<saved_room> rooms;
   saved_columns columns;

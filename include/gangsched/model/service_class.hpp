@@ -9,10 +9,10 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 struct pod_spec;
 
-/// Koordinator's priority classes, as bands of priorities: those of batch and mid run on what those of prod have requested and do not
-/// use. Source: apis/extension/priority.go, 1.7.0.
+/// Koordinator's priority classes, as bands of priorities: those of batch and mid run on what prod pods have requested and do not use.
+/// Source: apis/extension/priority.go, 1.7.0.
 enum class priority_band : std::uint8_t { none, free, batch, mid, prod };
-/// Koordinator's classes of service, from those that get what is left to those that have CPUs of their own. Source: apis/extension/qos.go.
+/// Koordinator's classes of service, from those that get what is left to those with CPUs of their own. Source: apis/extension/qos.go.
 enum class qos_class : std::uint8_t { none, be, ls, lsr, lse, system };
 
 /// prod 9000 to 9999, mid 7000 to 7999, batch 5000 to 5999, free 3000 to 3999; none: any other.
@@ -40,7 +40,7 @@ inline constexpr std::string_view priority_band_label = "koordinator.sh/priority
 /// The band that the pod's label names, else that of @p priority, which it has, else that of its class of service: batch for BE, prod for
 /// others. O(labels + containers).
 [[nodiscard]] GANGSCHED_API priority_band band_of(const pod_spec& pod, std::int32_t priority);
-/// The same of one that is there; none for an id that nothing has.
+/// The same for an existing pod; none for an unknown id.
 [[nodiscard]] GANGSCHED_API qos_class qos_of(const cluster_questions& on, pod_id pod);
 [[nodiscard]] GANGSCHED_API priority_band band_of(const cluster_questions& on, pod_id pod);
 
@@ -56,9 +56,9 @@ struct band_resources {
     default: return {};
   }
 }
-/// Has a pod of batch or mid request the band's resources instead of cpu and memory, as Koordinator's webhook does: in containers and
-/// overhead, limits too; a container with a limit of one requests that if it says nothing else. Of other bands nothing is changed.
-/// O(size of the spec).
+/// Replaces cpu and memory in the requests of a batch or mid pod by the band's resources, as Koordinator's webhook does: in containers and
+/// overhead, limits too; a container with a limit but no request requests its limit. Pods of other bands are unchanged. O(size of the
+/// spec).
 GANGSCHED_API void request_resources_of(priority_band band, pod_spec& pod);
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -10,22 +10,22 @@ class slots {
     head_.grow(1);
     count_.grow(1);
   }
-  /// Rows ever used: the bound of every row number.
+  /// Rows ever used: all row numbers are below this.
   [[nodiscard]] row_t count() const noexcept { return count_[0]; }
   [[nodiscard]] std::uint32_t generation(row_t row) const noexcept { return generation_[row]; }
-  /// Rows for which there is room already; readers that keep something by row make as much.
+  /// Rows for which memory is reserved; readers that store data by row reserve as much.
   [[nodiscard]] row_t room() const noexcept { return room_ > count() ? room_ : count(); }
   void reserve(row_t rows) {
     generation_.grow(rows);
     next_free_.grow(rows);
     if (rows > room_) room_ = rows;
   }
-  /// The row that `take` gives next; then it takes no memory.
+  /// The row that `take` returns next; that call then does not allocate.
   row_t make_room() {
     if (head_[0] != no_row) return head_[0];
     return make_room(1);
   }
-  /// Room for so many behind all there were ever, which begin there: `take` takes no memory so often.
+  /// Reserves memory for so many new rows: `take` then allocates less often.
   row_t make_room(row_t more) {
     generation_.grow(count_[0] + more);
     next_free_.grow(count_[0] + more);
@@ -44,7 +44,7 @@ class slots {
     generation_.set(row, generation_[row] + 1);
     put_first(row);
   }
-  // Of a table that is saved, and made again (`row_restorer`): free rows in order, up to no_row; and a row that nobody has is taken next.
+  // For saving and restoring a table (`row_restorer`): free rows in order, up to no_row; an unused row is taken next.
   [[nodiscard]] row_t first_free() const noexcept { return head_[0]; }
   [[nodiscard]] row_t free_after(row_t row) const noexcept { return next_free_[row]; }
   void set_generation(row_t row, std::uint32_t to) { generation_.set(row, to); }
@@ -63,7 +63,7 @@ class slots {
   column<row_t> next_free_;
   column<row_t> head_;
   column<row_t> count_;
-  row_t room_ = 0;  // beside the undo log: it says nothing about what there is
+  row_t room_ = 0;  // beside the undo log, because it is no state
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -14,7 +14,7 @@
 #include "gangsched/model/group_spec.hpp"
 #include "gangsched/model/reservation_spec.hpp"
 
-/// What a host hands to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are handed over.
+/// What a host passes to a `cluster`: plain structs with Kubernetes' names and meaning. They are checked when they are passed.
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// Amounts by resource name: "cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "nvidia.com/gpu", …
@@ -31,7 +31,7 @@ struct container {
   std::string image = {};
   std::vector<container_port> ports = {};
   bool sidecar = false;  ///< an init container with restartPolicy Always
-  /// The most it may use. Scheduling keeps nothing free for that; plugins that go by the load of nodes read it. May be below the request.
+  /// Its limits. Scheduling reserves nothing for them; load-aware plugins read them. May be below the request.
   resource_list limits = {};
 };
 
@@ -57,9 +57,9 @@ struct attached_volume {
   std::string id;
 };
 
-/// What a pod's volumes mean for where it can run. The library knows no PersistentVolumeClaims: the host resolves them into this.
+/// The constraints of a pod's volumes on nodes. The library has no PersistentVolumeClaims: the host resolves them into this.
 struct pod_volumes {
-  bool unbound_claims = false;                         ///< a claim has to be bound first: no node will do
+  bool unbound_claims = false;                         ///< a claim has to be bound first: no node is feasible
   std::optional<std::vector<std::string>> nodes = {};  ///< where the claims are, or can be, bound; absent: everywhere
   std::vector<volume_zone> zones = {};
   std::vector<used_disk> disks = {};
@@ -67,24 +67,24 @@ struct pod_volumes {
   std::vector<attached_volume> attachments = {};
   /// Where its claims without a volume find or get one; absent: everywhere. `nodes` is then about those that are bound.
   std::optional<std::vector<std::string>> bindable_nodes = {};
-  /// Why no node will do, in kube-scheduler's words: a claim that is missing, lost or being deleted. Empty: none is.
+  /// Why no node is feasible, in kube-scheduler's words: a claim that is missing, lost or being deleted. Empty: no such reason.
   std::string claim_problem = {};
 };
 
 /// Devices that pods share (Kubernetes' ResourceClaim). All are on one node: they are allocated where the first pod that names the claim is
-/// placed, later pods go there too, and when the last pod has left the node they are given back.
+/// placed, later pods go there too, and when the last pod has left the node they are released.
 struct resource_claim_spec {
   std::string name;
   std::string ns = "default";
   std::vector<device_request> devices = {};
   std::vector<device_constraint> constraints = {};
   std::int32_t most_pods = 256;  ///< on nodes at once, as in Kubernetes; 0: any number (KEP-5729: it is a group's)
-  std::vector<held_device> held_devices = {};  ///< what it has where others bound its pods; empty: the library's guess
-  /// where it is allocated though nobody uses it yet: it keeps that until a pod that uses it runs, or it is deallocated
+  std::vector<held_device> held_devices = {};  ///< its devices if others bound its pods; empty: the library guesses
+  /// where it is allocated before a pod uses it: it stays allocated until a pod that uses it runs, or it is deallocated
   node_id node = {};
 };
 
-/// All of a pod that a scheduler reads.
+/// Everything that a scheduler reads of a pod.
 struct pod_spec {
   std::string name;
   std::string ns = "default";
@@ -95,12 +95,12 @@ struct pod_spec {
   pod_volumes volumes = {};
   std::optional<resource_list> resources = {};  ///< pod-level requests
   resource_list overhead = {};
-  bool guaranteed = false;     ///< status.qosClass is so: where NUMA cells are known it gets CPUs and memory
+  bool guaranteed = false;     ///< status.qosClass is Guaranteed: where NUMA cells are known it gets CPUs and memory
   cpu_binding bind_cpus = {};  ///< there, CPUs for the pod as one, from the scheduler (NodeNUMAResource)
   std::vector<device_request> devices = {};                ///< beside the resources that containers request by number
   std::vector<device_constraint> device_constraints = {};  ///< on `devices`
   std::vector<resource_claim_id> resource_claims = {};     ///< of its namespace, each once: devices that it shares
-  std::vector<held_device> held_devices = {};  ///< with `node`: what it holds there; empty: the library's guess
+  std::vector<held_device> held_devices = {};  ///< with `node`: its devices there; empty: the library guesses
   label_map node_selector = {};
   node_affinity affinity = {};
   pod_affinity affinity_to_pods = {};
@@ -114,10 +114,10 @@ struct pod_spec {
   std::string scheduler_name = "default-scheduler";  ///< of the profile that is for the pod
   std::vector<std::string> scheduling_gates = {};
   std::string required_node = {};         ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
-  group_id group = {};                    ///< its gang or basic group; it may be one that is only expected
-  std::string role = {};                  ///< what it is in its group ("head", "worker"), for minimums by role
+  group_id group = {};                    ///< its gang or basic group; it may be only expected
+  std::string role = {};                  ///< its role in the group ("head", "worker"), for minimums by role
   std::optional<std::int32_t> rank = {};  ///< its index in the group: neighbours in rank are placed close to each other
-  node_id node = {};                      ///< bound already (by others, or before a restart)
+  node_id node = {};                      ///< the node that it is bound to (by others, or before a restart)
   node_id nominated_node = {};
   std::string queue = {};      ///< empty: that of the nearest group above it that names one, else its namespace's
   std::string held_room = {};  ///< the room that is held for it, by name (`held_room_spec`); there need not be any
@@ -129,22 +129,22 @@ struct pod_spec {
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler
   std::optional<instant> start_time = {};
-  /// How long it is expected to run, from `start_time`, or else from when a scheduler gave it its node; 0: nobody knows. Backfill counts
-  /// on it (`scheduler_options::backfill`); nothing happens to who runs longer.
+  /// How long it is expected to run, from `start_time`, or else from when a scheduler assigned its node; 0: unknown. Backfill relies on it
+  /// (`scheduler_options::backfill`); pods that run longer are left alone.
   instant expected_run_time{0};
-  /// By when it should have ended, so that it has to start by `deadline − expected_run_time`; and how long it should wait at most, from
-  /// when it entered the queue (0: no limit). If unset, the nearest group above says it. For LeastSlackSort and Deadline
+  /// `deadline`: the time by which it should have ended, so that it has to start by `deadline − expected_run_time`. `max_wait`: the longest
+  /// time to wait, from when it entered the queue (0: no limit). If unset, the nearest group above sets it. For LeastSlackSort and Deadline
   /// (docs/deadlines.md); a pod that runs longer is left alone.
   std::optional<instant> deadline = {};
   instant max_wait{0};
   load_estimate load = {};
   controller_ref controller = {};
-  std::uint64_t cookie = 0;  ///< the host's own word, handed back with every decision
+  std::uint64_t cookie = 0;  ///< the host's own number, returned with every decision
 };
 
-/// Room of nodes that is held for its owners, the pods that name it (Koordinator's Reservation, without its life of its own): to all others
-/// it is used. What an owner requests on such a node is drawn from it, and comes back when the pod leaves; beyond that owners use what is
-/// free there, like everybody.
+/// Room on nodes that is held for its owners, the pods that name it (Koordinator's Reservation, without its life cycle): for all other pods
+/// it is used. What an owner requests on such a node is drawn from it, and returns to it when the pod leaves; beyond that owners use what
+/// is free there, like all pods.
 struct held_room_spec {
   struct part {
     node_id node;
@@ -154,9 +154,9 @@ struct held_room_spec {
   std::vector<part> parts = {};  ///< each node once
 };
 
-/// A pod that is gone, by what still means something then.
+/// A removed pod.
 struct removed_pod {
-  pod_id id;  ///< names nothing any more
+  pod_id id;  ///< no longer valid
   std::string ns, name;
   std::uint64_t cookie = 0;
 };
@@ -174,7 +174,7 @@ struct node_spec {
   resource_list capacity = {};                  ///< for information; scheduling reads allocatable
   sorted_map<std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
-  node_devices devices = {};  ///< empty: not known; then counted resources are all that is looked at
+  node_devices devices = {};  ///< empty: unknown; then only counted resources are checked
   bool unschedulable = false;
   std::uint64_t cookie = 0;
 };
@@ -184,13 +184,13 @@ struct priority_class_spec {
   std::int32_t value = 0;
   bool global_default = false;
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
-  /// PreemptionToleration: preemptors of at least this priority (absent: above `value`) take its pods at once, others only after so many
+  /// PreemptionToleration: preemptors of at least this priority (absent: above `value`) preempt its pods at once, others only after so many
   /// seconds, or never, if that is negative.
   std::optional<std::int32_t> minimum_preemptable = {};
   std::int64_t toleration_seconds = 0;
 };
 
-/// A Service, as far as it says which pods belong together.
+/// A Service, as far as scheduling reads it.
 struct service_spec {
   std::string name;
   std::string ns = "default";

@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Where a check is in a spec: a chain on the stack that becomes text only when something is wrong.
+/// The path to a field of a spec during a check: a chain on the stack that becomes text only for an error.
 struct spec_path {
   enum class step : std::uint8_t { field, element, entry };
   const spec_path* up = nullptr;

@@ -27,14 +27,14 @@
 #include "gangsched/model/topology.hpp"
 #include "gangsched/model/viewed_tables.hpp"
 
-/// The tables behind a `cluster`: one column a fact, one row an object. Views read them; only `cluster` and `transaction` write.
+/// The tables behind a `cluster`: one column per fact, one row per object. Views read them; only `cluster` and `transaction` write.
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 /// Everything of one cluster. Heap-allocated and pinned by `cluster`, because columns point at its undo log.
 struct GANGSCHED_API cluster_state : viewed_tables {
   explicit cluster_state(std::size_t log_bound, const kube_semantics& whose = {});
-  /// A copy that shares nothing with @p from but what never changes. No transaction is open there. What follows from the state, like
-  /// specs that came lately, is made anew. O(state).
+  /// A copy that shares only immutable data with @p from. No transaction is open there. Caches, like those of recent specs, are empty.
+  /// O(state).
   cluster_state(const cluster_state& from);
   cluster_state& operator=(const cluster_state&) = delete;
   ~cluster_state();
@@ -55,11 +55,11 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   queue_counting queued{names, log, nodes, pods, groups, classes, counting, kinds, queues};
   assigned_pods assigned{undo, log, nodes, rooms, pods, groups, classes, counting, devices, columns, queued, reserved};
   name_collection collection{*this};
-  mutable tuple_table tuples;         ///< names for what keyed hooks say, no state
+  mutable tuple_table tuples;         ///< encodings for keyed hooks, no state
   column<std::uint64_t> arrivals;     ///< row 0: nodes, pods and groups ever added
-  bool keeps_specs = false;           ///< of pods and nodes, as the host said them
-  bool in_hook = false;               ///< a hook is running: the host's calls that would change anything are refused
-  call_listener* listener = nullptr;  ///< is told of calls, if anybody is; a copy tells nobody
+  bool keeps_specs = false;           ///< of pods and nodes, as the host passed them
+  bool in_hook = false;               ///< a hook is running: the host's changing calls are refused
+  call_listener* listener = nullptr;  ///< is called for the host's calls, if not null; a copy has none
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
   class_id class_of(row_t pod) { return counting.class_of(pod); }
@@ -73,7 +73,7 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   void changed(const change& record) { log.write(record); }
   /// Equal states, equal digests. O(state).
   [[nodiscard]] std::uint64_t digest() const;
-  /// Also over what is derived and brought up to date when somebody looks: classes and counters of pods, topologies.
+  /// Also over derived data that is updated on access: classes and counters of pods, topologies.
   [[nodiscard]] std::uint64_t digest_with_derived() const;
 };
 

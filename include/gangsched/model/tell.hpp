@@ -7,7 +7,7 @@
 /// How calls of a host are reported to the listener.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// While it lives nothing is reported: calls made inside the reported call are part of it.
+/// During its life nothing is reported: calls made inside the reported call are part of it.
 class untold {
  public:
   explicit untold(model::cluster_state& state) noexcept
@@ -21,7 +21,7 @@ class untold {
   call_listener* listener_;
 };
 
-/// Makes the call through @p again, and reports it with its answer.
+/// Makes the call by @p again, and reports it with its result.
 template <class Again, class... Arguments>
 auto tell(model::cluster_state& state, told what, const void* on, Again&& again, const Arguments&... arguments) {
   const void* const all[]{static_cast<const void*>(&arguments)..., nullptr};

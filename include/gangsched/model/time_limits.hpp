@@ -9,12 +9,12 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 struct viewed_tables;
 
-/// When a pod or group has to start, and how long it should wait, by its own spec or by groups above it (docs/deadlines.md).
+/// The latest start of a pod or group, and its longest wait, by its own spec or by groups above it (docs/deadlines.md).
 struct time_limits {
-  instant latest_start = instant::max();  ///< to meet its deadline; the last instant: no deadline
-  instant max_wait = instant::max();      ///< the last instant: no limit
+  instant latest_start = instant::max();  ///< to meet its deadline; instant::max(): no deadline
+  instant max_wait = instant::max();      ///< instant::max(): no limit
 
-  /// By when it should start if it entered the queue at @p entered.
+  /// The latest start if it entered the queue at @p entered.
   [[nodiscard]] instant start_by(instant entered) const noexcept {
     return max_wait == instant::max() ? latest_start : std::min(latest_start, later_by(entered, max_wait));
   }
@@ -22,7 +22,7 @@ struct time_limits {
 
 /// The limits of a pod. O(depth of its group); O(1) while no pod or group in the cluster has any.
 [[nodiscard]] GANGSCHED_API time_limits limits_of_pod(const viewed_tables& tables, row_t pod) noexcept;
-/// Of a group that starts as one: the least of its pending, not terminating pods, groups below included. O(members), or O(1) as above.
+/// For a group that starts as one: the least of its pending, not terminating pods, groups below included. O(members), or O(1) as above.
 [[nodiscard]] GANGSCHED_API time_limits limits_of_group(const viewed_tables& tables, row_t group) noexcept;
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model

@@ -14,25 +14,25 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 struct node_record;
 struct node_table;
 
-/// Topology keys and which domain of each every node is in. A key is followed from the day something counts by it; a change of a
-/// node costs O(keys followed).
+/// Topology keys, and the domain of every node for each key. A key is followed from the first counter by it on; a change of a node costs
+/// O(keys followed).
 class GANGSCHED_API topology_table {
  public:
   explicit topology_table(undo_log& undo);
   topology_table& operator=(const topology_table& from);
   ~topology_table();
 
-  /// The number of @p key, made on first sight. @p absent_is_empty: nodes without the label are in the domain of the empty value.
+  /// The number of @p key; created on first use. @p absent_is_empty: nodes without the label are in the domain of the empty value.
   topology_id number(symbol key, bool absent_is_empty = false);
-  /// The bound of every number.
+  /// All numbers are below this.
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
-  /// How many have a number; and how many got one since the last sweep.
+  /// The number of keys; the second call: of those numbered since the last sweep.
   [[nodiscard]] std::size_t known() const noexcept { return all_.size() - 1 - free_.size(); }
   [[nodiscard]] std::size_t made() const noexcept { return made_; }
-  /// Forgets those that @p used, by number, does not name, and marks the keys of the others. Returns whether any went. No transaction is
-  /// open.
+  /// Drops those that are not in @p used, by number, and marks the keys of the others. Returns whether any was dropped. @pre no transaction
+  /// is open
   bool sweep(const std::vector<bool>& used, interner& names);
-  /// Starts following @p id if nobody does: O(nodes) once.
+  /// Starts following @p id if it is not followed yet: O(nodes) once.
   void follow(topology_id id, const node_table& nodes);
 
   /// The domain of a node, or no_domain. O(1).
@@ -46,20 +46,20 @@ class GANGSCHED_API topology_table {
   }
   [[nodiscard]] symbol key(topology_id id) const noexcept { return all_[id]->key; }
   [[nodiscard]] bool absent_is_empty(topology_id id) const noexcept { return all_[id]->absent_is_empty; }
-  /// Whether each domain is one node and there are many of them: then what a domain counts is a fact of its node, and hooks had
-  /// better read it there than tell the nodes apart. Moves `plan_epoch` when it changes.
+  /// Whether each domain is one node and there are many of them: then the count of a domain belongs to its node, and hooks should read it
+  /// there instead of distinguishing the nodes. Moves `plan_epoch` when it changes.
   [[nodiscard]] bool local(topology_id id) const noexcept {
     return id == node_itself || all_[id]->facts[is_local] != 0;
   }
-  /// From how many domains on a key can be `local`; half of it is where it stops to be.
+  /// From how many domains on a key can be `local`; it ceases to be below half of that.
   std::uint32_t local_from = 16;
 
-  /// Moves with everything, beside the class, that data which a hook made for a class depends on. No number is used again:
-  /// equal epochs, equal facts, also across roll-backs.
+  /// Moves with every input, beside the class, of the data that a hook made for a class. Numbers are not reused: equal epochs, equal
+  /// inputs, also across roll-backs.
   [[nodiscard]] std::uint64_t plan_epoch() const noexcept { return epoch_[0]; }
   void move_plan_epoch() { epoch_.set(0, ++last_epoch_); }
 
-  // What happens to nodes. `settle` ends a series of these.
+  // Changes of nodes. `settle` ends a series of these.
   void grow(row_t nodes);
   void join(row_t node, const node_record& record);
   void leave(row_t node);
@@ -67,7 +67,7 @@ class GANGSCHED_API topology_table {
   /// Whether a node whose record becomes @p after leaves a domain.
   [[nodiscard]] bool moves(row_t node, const node_record& after) const;
 
-  /// Of those that @p counted_by, by number, names: the others say nothing that means anything.
+  /// Of those that are in @p counted_by, by number: the values of others are meaningless.
   void digest_into(digest& out, row_t nodes, const std::vector<bool>& counted_by) const;
 
  private:
@@ -107,14 +107,14 @@ struct node_choice {
   std::vector<toleration_symbols> tolerations = {};
 };
 
-/// Node choices and whom they take, kept like topologies.
+/// Node choices and the nodes that they include, kept like topologies.
 class GANGSCHED_API choice_table {
  public:
   explicit choice_table(undo_log& undo);
   choice_table& operator=(const choice_table& from);
   ~choice_table();
 
-  /// The number of @p choice, made on first sight; every_node if it leaves nobody out.
+  /// The number of @p choice; created on first use; every_node if it excludes none.
   choice_id number(node_choice&& choice);
   /// As those of topologies.
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }

@@ -10,13 +10,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Something whose words can be put back. Every piece of a cluster's state is one of these.
+/// State whose words can be restored. Every piece of a cluster's state is one of these.
 class column_base {
  public:
   virtual ~column_base() = default;
   /// Puts @p old back at (row, sub).
   virtual void restore(row_t row, std::uint32_t sub, std::uint64_t old) noexcept = 0;
-  /// The old value, saved as owned, will never be needed again (outermost commit): frees it.
+  /// The old value, saved as owned, is no longer needed (outermost commit): frees it.
   virtual void discard(std::uint32_t /*sub*/, std::uint64_t /*old*/) noexcept {}
   /// Adds the content of rows [0, rows) to @p out.
   virtual void digest_into(digest& out, row_t rows) const = 0;
@@ -33,7 +33,7 @@ class undo_log {
     if (size_ == room_) return save_in_more_room(column, row, sub, old);
     entries_[size_++] = {&column, old, row, sub};
   }
-  /// The same; the column is told (`discard`) when the old value is not needed any more.
+  /// The same; the column is notified (`discard`) when the old value is no longer needed.
   void save_owned(column_base& column, row_t row, std::uint32_t sub, std::uint64_t old) {
     make_room();
     owned_.push_back(size_);
@@ -45,7 +45,7 @@ class undo_log {
     if (size_ == room_) make_more_room();
   }
 
-  /// While it lives nothing is saved: for changes that another entry of the log undoes as a whole.
+  /// During its life nothing is saved: for changes that another entry of the log undoes as a whole.
   class pause {
    public:
     explicit pause(undo_log& of) noexcept : of_(&of), depth_(of.depth_) { of.depth_ = 0; }
@@ -63,7 +63,7 @@ class undo_log {
     ++depth_;
     return size_;
   }
-  /// The same for a call that happens whole or not at all (`call_mark`). Such a mark alone is no trial: its changes are meant.
+  /// The same for a call that is atomic (`call_mark`). Such a mark alone is no trial: its changes are final.
   std::size_t open_call() noexcept {
     if (!trying()) ++calls_;
     return open();
@@ -71,7 +71,7 @@ class undo_log {
   void close_call() noexcept {
     if (calls_ > depth_) calls_ = depth_;
   }
-  /// Whether a transaction is open, which somebody may mean to discard.
+  /// Whether a transaction is open that may be discarded.
   [[nodiscard]] bool trying() const noexcept { return depth_ != calls_; }
   /// Restores every word saved since @p mark, newest first. O(words changed).
   void roll_back(std::size_t mark) noexcept {
@@ -107,7 +107,7 @@ class undo_log {
   }
 
   std::vector<entry> entries_;      // the first `size_` count
-  std::vector<std::size_t> owned_;  // ascending: those whose old values belong to somebody
+  std::vector<std::size_t> owned_;  // ascending: those with owned old values
   std::size_t size_ = 0, room_ = 0;
   std::uint32_t depth_ = 0;
   std::uint32_t calls_ = 0;  // the outermost of `depth_`, which are of calls

@@ -8,22 +8,22 @@
 #include "gangsched/model/reads.hpp"
 #include "gangsched/model/spec.hpp"
 
-/// Checks of what a host hands over, by Kubernetes' API rules as far as scheduling depends on them. Pure: whether a name or an id
-/// is known is `cluster`'s to check.
+/// Checks of what a host passes, by Kubernetes' API rules as far as scheduling depends on them. Pure: whether a name or an id exists is
+/// checked by `cluster`.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The parts of a node's spec that an earlier check found right, beside its name.
+/// The parts of a node's spec that an earlier check accepted, beside its name.
 struct right_before {
   reads parts = reads::nothing;  ///< of labels, taints, allocatable (amounts that are not 0, volume limits) and images
   std::uint64_t labels = 0;      ///< of the first 64 labels, a bit each
 };
 
-/// The first thing that is wrong, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).
+/// The first error, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec);
-/// The same; @p right is not looked at again.
+/// The same; the parts in @p right are not checked again.
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const node_spec& spec, const right_before& right);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const pod_spec& spec);
-/// Only the checks that concern this pod by itself; for pods that are otherwise alike all other checks give the same result.
+/// Only the checks that concern this pod alone; for otherwise equal pods all other checks give the same result.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_own(const pod_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const resource_claim_spec& spec);
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const held_room_spec& spec);

@@ -12,8 +12,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-/// The tables of a cluster that views read inline, because hooks ask for them node by node and pod by pod. Each is a part of a
-/// `cluster_state`. What views ask of other tables is compiled once (framework/views.cpp), so a plugin's header includes none of those.
+/// The tables of a cluster that views read inline, because hooks read them node by node and pod by pod. Each is a part of a
+/// `cluster_state`. Other accesses of views are compiled once (framework/views.cpp), so a plugin's header includes none of those tables.
 struct viewed_tables {
   viewed_tables(const kube_semantics& whose, queue_table& queues);
   ~viewed_tables();
@@ -28,7 +28,7 @@ struct viewed_tables {
   pod_table pods;
   group_table groups;
   class_table classes;
-  text_pool* said = nullptr;  ///< of the scheduler whose hooks run: the texts that they put together
+  text_pool* said = nullptr;  ///< of the scheduler whose hooks run: the texts that they make
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model
