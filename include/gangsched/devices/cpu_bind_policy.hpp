@@ -1,7 +1,7 @@
 #pragma once
 #include "gangsched/core/config.hpp"
 
-/// What a pod or a node says of CPUs that are bound (cpu_binding.hpp).
+/// Policies of pods and nodes for bound CPUs (cpu_binding.hpp).
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// How a pod's own CPUs lie on physical cores.
@@ -17,7 +17,7 @@ enum class numa_allocate_strategy : unsigned char {
   most_allocated    ///< with the least
 };
 
-/// What a pod's own CPUs do not share, if other CPUs will do, with CPUs of pods that have the same policy.
+/// What a pod's own CPUs do not share, if possible, with CPUs of pods of the same policy.
 enum class cpu_exclusive_policy : unsigned char {
   none,
   pcpu_level,      ///< no physical core
@@ -26,7 +26,7 @@ enum class cpu_exclusive_policy : unsigned char {
 
 struct cpu_binding {
   cpu_bind_policy policy = cpu_bind_policy::none;
-  bool required = false;  ///< false: if it can be
+  bool required = false;  ///< false: if possible
   cpu_exclusive_policy exclusive = cpu_exclusive_policy::none;
   friend bool operator==(const cpu_binding&, const cpu_binding&) noexcept = default;
 };

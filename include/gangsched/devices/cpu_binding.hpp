@@ -4,10 +4,10 @@
 #include "gangsched/devices/cpu_bind_policy.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
-/// CPUs that a scheduler gives to pods, not the kubelet to containers: koord-scheduler's way (its plugin NodeNUMAResource).
+/// CPUs that a scheduler assigns to pods, not the kubelet to containers: as in koord-scheduler (its plugin NodeNUMAResource).
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Which of @p available a required policy can use: those on cores that are free as a whole, or the first free one of each core. O(CPUs)
+/// Those of @p available that a required policy can use: CPUs on entirely free cores, or the first free one of each core. O(CPUs)
 [[nodiscard]] GANGSCHED_API cpu_set cpus_for(const numa_topology& topology, const cpu_set& available,
                                              cpu_bind_policy policy);
 

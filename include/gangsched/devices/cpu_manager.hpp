@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// kubelet's cpuManagerPolicy and its options, by their names there.
 struct cpu_policy {
-  bool is_static = false;  ///< false: the policy none, which gives nobody CPUs of their own
+  bool is_static = false;  ///< false: the policy none, without exclusive CPUs
   bool full_pcpus_only = false;
   bool distribute_cpus_across_numa = false;
   bool align_by_socket = false;
@@ -17,17 +17,17 @@ struct cpu_policy {
   bool strict_cpu_reservation = false;
   bool prefer_align_cpus_by_uncorecache = false;
 
-  /// What kubelet refuses to start with: options that exclude each other, align_by_socket with single_numa_node or with more
+  /// The settings with which kubelet refuses to start: options that exclude each other, align_by_socket with single_numa_node or with more
   /// sockets than cells. The error names "CPU manager policy" and the option.
   [[nodiscard]] GANGSCHED_API result<void> check(const numa_topology& topology, numa_policy numa) const;
 };
 
-/// Which CPUs of a node are whose.
+/// The shared and the reserved CPUs of a node.
 struct cpu_pool {
-  cpu_set shared;    ///< what is not one container's: the rest runs there
-  cpu_set reserved;  ///< the system's, never a container's own; in `shared` too unless the reservation is strict
+  cpu_set shared;    ///< CPUs that no container has exclusively: all other containers run there
+  cpu_set reserved;  ///< the system's, never exclusive to a container; in `shared` too unless the reservation is strict
 
-  /// What containers may get for themselves.
+  /// CPUs available for exclusive use.
   [[nodiscard]] cpu_set available() const noexcept { return shared - reserved; }
 };
 
@@ -35,7 +35,7 @@ struct cpu_pool {
 [[nodiscard]] GANGSCHED_API result<cpu_pool> make_cpu_pool(const numa_topology& topology, const cpu_policy& policy,
                                                            const cpu_set& reserved);
 
-/// Whether full_pcpus_only lets a request pass; the others are kubelet's SMTAlignmentError.
+/// The result of full_pcpus_only; rejections are kubelet's SMTAlignmentError.
 enum class smt_alignment : unsigned char {
   fits,
   not_whole_cores,    ///< not a multiple of the threads of a core

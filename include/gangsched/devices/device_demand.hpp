@@ -46,7 +46,7 @@ struct device_demand {
   std::vector<device_demand> first_of;
 
   [[nodiscard]] bool wants_gpu() const noexcept { return kind != form::other; }
-  /// MiB it takes of a GPU that has @p total; hundredths are rounded down, so that those of all memory fit.
+  /// MiB it takes of a GPU that has @p total; hundredths are rounded down, so that the shares of all memory fit.
   [[nodiscard]] std::int64_t memory_of(std::int64_t total) const noexcept {
     return memory_percent == 0 ? memory_mib : total * memory_percent / 100;
   }
@@ -54,10 +54,10 @@ struct device_demand {
 
 /// The device's value of an attribute; null if it has none. O(log attributes).
 [[nodiscard]] GANGSCHED_API const device_attribute* find_attribute(const device_inventory::other& device, symbol name);
-/// Whether a device has the class and attributes that @p demand asks for, and the host accepts it. O(selectors + expressions).
+/// Whether a device has the class and attributes of @p demand, and the host's matcher accepts it. O(selectors + expressions).
 [[nodiscard]] GANGSCHED_API bool is_kind(const device_inventory& inventory, const device_demand& demand,
                                          std::size_t device);
-/// The error that the host gave for a device that may be what @p demand asks for; the empty symbol if there was none.
+/// The matcher's error for a device that may match @p demand; the empty symbol if there was none.
 [[nodiscard]] GANGSCHED_API symbol host_error(const device_inventory& inventory, const device_demand& demand,
                                               std::size_t device);
 
@@ -73,12 +73,12 @@ struct device_match {
 /// a share and a MIG profile at once, a count below 1, … O(size).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_request> requests,
                                                        std::string_view object);
-/// Checks what the devices of @p requests must have in common: an attribute without a name, a request that is not there or is about GPUs.
-/// @p field: the name of the list in errors. O(requests named).
+/// Checks the constraints on the devices of @p requests: an attribute without a name, a request that does not exist or is about GPUs. @p
+/// field: the name of the list in errors. O(requests named).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(std::span<const device_constraint> constraints,
                                                        std::span<const device_request> requests,
                                                        std::string_view object, std::string_view field);
-/// The demands of @p requests, which `check` found good; new names are interned.
+/// The demands of @p requests. @pre `check` accepted them. Interns new names.
 [[nodiscard]] GANGSCHED_API std::vector<device_demand> make_demands(std::span<const device_request> requests,
                                                                     interner& names);
 
@@ -87,13 +87,13 @@ struct device_match {
                                                                    std::span<const device_request> requests,
                                                                    interner& names);
 
-/// A MIG profile as its table calls it: "1g.5gb+me" for "nvidia.com/mig-1g.5gb.me"; other text unchanged.
+/// A MIG profile by its name in its table: "1g.5gb+me" for "nvidia.com/mig-1g.5gb.me"; other text unchanged.
 [[nodiscard]] GANGSCHED_API std::string mig_profile_name(std::string_view text);
-/// The prefix of resources that count MIG instances; mig_resource_name() makes such a name of a profile.
+/// The prefix of resources that count MIG instances; mig_resource_name() returns the resource of a profile.
 inline constexpr std::string_view mig_resource_prefix = "nvidia.com/mig-";
 [[nodiscard]] GANGSCHED_API std::string mig_resource_name(std::string_view profile);
 
-/// What a pod holds of its node's devices, and what that adds to the node's words.
+/// What a pod holds of its node's devices, and its contribution to the node's words.
 struct device_claim {
   struct change {
     std::uint32_t word;
@@ -101,10 +101,10 @@ struct device_claim {
   };
   boost::container::small_vector<device_grant, 2> grants;
   boost::container::small_vector<change, 4> changes;
-  std::int32_t link_points = 0;          ///< how well the GPUs of it are connected (links.hpp)
-  std::vector<held_device> absent = {};  ///< held as well, but not of the node now: held again when it is there
+  std::int32_t link_points = 0;          ///< how well its GPUs are connected (links.hpp)
+  std::vector<held_device> absent = {};  ///< held devices that the node lacks now: held again when they return
 
-  /// Empty as when it was made; keeps its memory.
+  /// Reset to the initial state; keeps its memory.
   void clear() noexcept {
     grants.clear();
     changes.clear();

@@ -10,33 +10,33 @@
 #include "gangsched/devices/fixed_set.hpp"
 #include "gangsched/devices/numa_container.hpp"
 
-/// Which devices of a node a pod gets: pure functions of the node's words and the pod's demands. What they choose is always free.
+/// Which devices of a node a pod gets: pure functions of the node's words and the pod's demands. Chosen devices are always free.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A demand and how many: the count of demands that stand for a counted resource is the pod's.
+/// A demand and its count: for demands that stand for a counted resource, the pod's count.
 struct device_want {
   const device_demand* what;
   std::int32_t count;
   std::uint8_t request;                    ///< as in `device_grant`
-  std::uint32_t gpus = ~std::uint32_t{0};  ///< a bit for each GPU that will do
-  std::int16_t others = -1;  ///< which of `device_wants::allowed` other devices have to be in; −1: any will do
+  std::uint32_t gpus = ~std::uint32_t{0};  ///< a bit for each suitable GPU
+  std::int16_t others = -1;  ///< index in `device_wants::allowed` of the suitable other devices; −1: any
 };
 
-/// All that a pod wants of one node's devices.
+/// All device requests of a pod, for one node.
 struct device_wants : boost::container::small_vector<device_want, 4> {
   using other_set = fixed_set<max_other_devices>;
 
   bool guaranteed = false;
-  /// The scheduler gives the pod as one CPUs of its own; else the kubelet may. And how many thousandths of a CPU it requests.
+  /// The scheduler binds CPUs for the pod as a whole; else the kubelet may. And how many thousandths of a CPU it requests.
   cpu_binding binding = {};
-  bool binding_conflict = false;  ///< what the pod and the node require are two things
+  bool binding_conflict = false;  ///< the pod and the node require different policies
   std::int64_t cpu_milli = 0;
-  /// Where the node's kubelet aligns: what each container asks for, and of each want how many. Else empty.
+  /// If the node's kubelet aligns resources: the requests of each container, and its part of each want. Else empty.
   std::vector<numa_container> containers;
   std::vector<other_set> allowed;
   std::vector<device_match> matches;  ///< by the wants' `request`
 
-  /// Neither devices nor anything else that the node hands out piece by piece.
+  /// Neither devices nor anything else that the node assigns in units.
   [[nodiscard]] bool nothing() const noexcept { return empty() && containers.empty(); }
 };
 
@@ -58,36 +58,36 @@ struct device_rules {
   share_rule share = share_rule::tightest;
   mig_rule mig = mig_rule::fragmentation;
   std::int8_t gpu = -1;  ///< a plugin's choice for a share: this GPU, which has room for it; −1: the rule decides
-  /// A plugin's choice for the first request for whole GPUs or shares: as many as it asks for, each with room; 0: the rules decide.
+  /// A plugin's choice for the first request for whole GPUs or shares: as many as requested, each with room; 0: the rules decide.
   std::uint32_t gpus = 0;
 };
 
 /// What one GPU of @p state has room for: a bit for each GPU that can take @p demand. O(GPUs).
 [[nodiscard]] GANGSCHED_API std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept;
 
-/// Whether all of @p claim can be had as things stand, of the node that it was made on. O(its grants + words of the node).
+/// Whether all of @p claim is free, on the node that it was made for. O(its grants + words of the node).
 [[nodiscard]] GANGSCHED_API bool still_free(const device_state& state, const device_claim& claim);
 
-/// What @p want asks of a device: of alternatives the first that is about its class.
+/// What @p want requires of a device: of alternatives the first one of the device's class.
 [[nodiscard]] GANGSCHED_API const device_demand& demand_for(const device_inventory& inventory, const device_want& want,
                                                             std::uint32_t device);
 /// The grant of a device for @p want, which may offer alternatives.
 [[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want,
                                                   std::uint32_t device, std::int32_t mig_start);
 
-/// Chooses devices for all of @p wants, or says why there are none; @p out is empty then. Deterministic. O(GPUs) for a whole GPU or
-/// a share; several requests are met one after another, other devices by backtracking of at most 4,096 steps.
+/// Chooses devices for all of @p wants, or returns why there are none; @p out is empty then. Deterministic. O(GPUs) for a whole GPU or a
+/// share; several requests are served one after another, other devices by backtracking of at most 4,096 steps.
 [[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants,
                                                   const device_rules& rules, device_claim& out);
 
-/// Whether `choose_devices` would find something: mostly without choosing.
+/// Whether `choose_devices` would succeed: mostly without choosing.
 [[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_wants& wants,
                                                const device_rules& rules);
-/// The same if @p only is all that the pod wants, and no kubelet aligns anything. Mostly O(devices).
+/// The same if @p only is the pod's only request, and no kubelet aligns anything. Mostly O(devices).
 [[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_want& only,
                                                const device_rules& rules);
 
-/// A place for one more MIG instance, and what it adds to the fragmentation there.
+/// A place for one more MIG instance, and the fragmentation that it adds.
 struct mig_choice {
   std::uint32_t gpu;
   mig_placement at;

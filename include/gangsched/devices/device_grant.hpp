@@ -5,7 +5,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A device, or a part of one, that a pod has; or CPUs of its own, or memory in NUMA cells. A shared device is followed by what is used of
+/// A device, or a part of one, that a pod has; or exclusive CPUs, or memory in NUMA cells. A shared device is followed by what is used of
 /// its capacities.
 struct device_grant {
   enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory, capacity };

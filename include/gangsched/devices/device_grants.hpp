@@ -5,36 +5,35 @@
 
 #include "gangsched/devices/device_demand.hpp"
 
-/// What a grant means for a node's words.
+/// The effect of a grant on a node's words.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whether what @p grant says can be had as things stand. O(1) for GPUs, O(counters it consumes) for others.
+/// Whether what @p grant names is free. O(1) for GPUs, O(counters it consumes) for others.
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
-/// Whether device @p device of the others is what @p demand asks for, and can be had as things stand, with what is to be had of its
-/// capacities.
+/// Whether device @p device of the others matches @p demand, and is free, its capacities included.
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_demand& demand, std::size_t device);
-/// Adds @p grant to @p claim, with what it means for the node's words.
+/// Adds @p grant to @p claim, with its contribution to the node's words.
 GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
 
-/// What one allocation takes of a capacity: what is asked for (absent: the standard amount, else all), rounded by the policy. Nothing if
-/// the policy or the available amount does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
+/// What one allocation takes of a capacity: the request (absent: the standard amount, else all), rounded by the policy. Nothing if the
+/// policy or the available amount does not allow it. Kubernetes' calculateConsumedCapacity and violatesPolicy. O(log values).
 [[nodiscard]] GANGSCHED_API std::optional<std::int64_t> capacity_taken(const capacity_spec& of,
                                                                        std::optional<std::int64_t> asked) noexcept;
-/// What @p demand takes of the capacities of the shared device in grant @p of. Nothing if the device is not shared, or is only
-/// looked at (adminAccess). O(capacities).
+/// What @p demand takes of the capacities of the shared device in grant @p of. Nothing if the device is not shared, or has adminAccess.
+/// O(capacities).
 [[nodiscard]] GANGSCHED_API boost::container::small_vector<device_grant, 4> capacity_grants(
     const device_inventory& inventory, const device_demand& demand, const device_grant& of);
 
-/// ⌊part/all·100⌋ in floating point, in this order, as Koordinator counts what a share has of a GPU's memory; 0 of nothing.
+/// ⌊part/all·100⌋ in floating point, in this order, as Koordinator computes a share's part of a GPU's memory; 0 if @p all is 0.
 [[nodiscard]] inline std::int64_t memory_percent_of(std::int64_t part, std::int64_t all) noexcept {
   return all == 0 ? 0 : static_cast<std::int64_t>(static_cast<double>(part) / static_cast<double>(all) * 100);
 }
 
 namespace detail {
 
-/// How much of the GPU or device: what the demand says, of one of this node.
+/// The amount of the GPU or device: that of the demand, for a device of this node.
 GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_demand& demand, device_grant& grant);
-/// False if the demand is for hundredths of memory of which the host did not say how much there is, and which are counted in MiB.
+/// False if the demand is in hundredths of memory, the host did not report how much there is, and they are counted in MiB.
 [[nodiscard]] inline bool knows_memory(const device_inventory& inventory, const device_demand& demand) noexcept {
   return inventory.gpu_memory_mib != 0 || inventory.memory_rule == gpu_memory_rule::as_asked ||
          demand.kind != device_demand::form::share || demand.memory_percent == 0;
@@ -49,7 +48,7 @@ GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t g
   return mode == mig_mode::dynamic ? state.inventory->mig->fits(word.instances(), profile)
                                    : fixed_starts(state, gpu, profile);
 }
-/// One grant of a device for the demand; of no units if it is only looked at (adminAccess).
+/// One grant of a device for the demand; of 0 units with adminAccess.
 GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;
 
 }  // namespace detail

@@ -15,7 +15,7 @@ inline constexpr std::size_t max_other_devices = 1024;
 inline constexpr std::int32_t whole_gpu = 1000;  ///< milli
 inline constexpr int memory_percent_bit = 48;    ///< of a GPU's second word: hundredths from there on
 
-/// What is used of one GPU, packed: a claim adds to it and takes the same away again, so fields must never overflow.
+/// What is used of one GPU, packed: a claim adds to it and subtracts the same again, so fields must never overflow.
 ///   bits 0–15 milli · 16–23 memory slices of MIG instances · 24–31 media engines of MIG instances · 32–47 replicas · 48–62 pods
 ///   · 63 the GPU is unhealthy
 struct gpu_word {
@@ -31,7 +31,7 @@ struct gpu_word {
   }
   [[nodiscard]] constexpr bool unhealthy() const noexcept { return (bits >> 63) != 0; }
   [[nodiscard]] constexpr mig_state instances() const noexcept { return {slices(), media()}; }
-  /// Nobody has any of it.
+  /// Nothing of it is in use.
   [[nodiscard]] constexpr bool idle() const noexcept { return (bits << 1) == 0; }
 
   static constexpr std::uint64_t milli_of(std::int32_t milli) noexcept { return static_cast<std::uint64_t>(milli); }
@@ -42,13 +42,13 @@ struct gpu_word {
   static constexpr std::int32_t max_pods = 0x7fff;
   static constexpr std::uint64_t one_pod = std::uint64_t{1} << 48;
   static constexpr std::uint64_t unhealthy_bit = std::uint64_t{1} << 63;
-  /// All of it, to one pod.
+  /// All of it, for one pod.
   static constexpr std::uint64_t whole = std::uint64_t{whole_gpu} | (std::uint64_t{0xff} << 16) | one_pod;
 };
 
 struct numa_layout;
 
-/// What the host said of the devices of an inventory. It grows while pods and nodes are added, and is no state of the cluster.
+/// The matcher's answers about the devices of an inventory. It grows while pods and nodes are added, and is no state of the cluster.
 struct device_answers {
   enum class answer : std::uint8_t { not_asked, no, yes, error };
   struct of_device {
@@ -65,17 +65,13 @@ struct device_answers {
   }
 };
 
-/// A counter that devices share, and how much there is.
+/// A counter that devices share, and its total.
 struct shared_counter {
   symbol name;
   std::int64_t value = 0;
 };
 
-/// What the words of nodes with the same devices mean. Nodes with equal hardware share one; ids and health are the node's own.
-///
-/// Words of a node: two a GPU (`gpu_word`; MiB of memory in use, and above them hundredths, where these count), then one for each other
-/// device (units in use; `unhealthy_bit`), then one for each shared counter (amount in use) and each capacity of a shared device, then
-/// those of `numa_layout`.
+/// The layout of the words of nodes with equal devices. Nodes with equal hardware share one; ids and health are stored per node.
 struct device_inventory {
   struct gpu {
     std::int16_t numa = -1, pcie = -1;
@@ -119,7 +115,7 @@ struct device_inventory {
   std::uint32_t numa_words = 0;
   std::shared_ptr<const node_devices> said;  ///< what makes it again; ids and health are of one of its nodes
 
-  /// The place of a profile in the MIG table, if GPUs here have it. O(profiles).
+  /// The index of a profile in the MIG table, if GPUs here have it. O(profiles).
   [[nodiscard]] std::optional<mig_profile_index> find_profile(symbol name) const noexcept {
     for (std::size_t i = 0; i < mig_profiles.size(); ++i)
       if (mig_profiles[i] == name) return static_cast<mig_profile_index>(i);
@@ -136,15 +132,15 @@ struct device_inventory {
   [[nodiscard]] std::uint32_t words() const noexcept { return first_numa() + numa_words; }
 };
 
-/// The devices of one node as they are now. Cheap to copy; valid until the node or what runs there changes.
+/// The devices of one node in their present state. Cheap to copy; valid until the node or its pods change.
 struct device_state {
-  const device_inventory* inventory = nullptr;  ///< null: the host told of none
+  const device_inventory* inventory = nullptr;  ///< null: the host reported none
   const std::int64_t* used = nullptr;
 
   explicit operator bool() const noexcept { return inventory != nullptr; }
   [[nodiscard]] std::uint32_t gpu_count() const noexcept { return inventory == nullptr ? 0 : inventory->gpu_count(); }
   [[nodiscard]] gpu_word gpu(std::size_t index) const noexcept { return {static_cast<std::uint64_t>(used[2 * index])}; }
-  /// Thousandths of a GPU that nobody has; 0 if it is unhealthy.
+  /// Free thousandths of a GPU; 0 if it is unhealthy.
   [[nodiscard]] std::int32_t free_milli(std::size_t index) const noexcept {
     const gpu_word word = gpu(index);
     return word.unhealthy() ? 0 : whole_gpu - word.milli();
@@ -158,11 +154,11 @@ struct device_state {
   }
 };
 
-/// Makes the tables that choosing looks up; they follow from the rest. O(3^GPUs) up to 8 of them.
+/// Makes the tables for choosing; they are derived from the rest. O(3^GPUs) up to 8 of them.
 GANGSCHED_API void complete_inventory(device_inventory& inventory);
 
 /// Checks one capacity; the error's field is one of `capacity_spec`, and names no object: a range without a least amount, values that are
-/// not ascending, amounts below zero or above all there is, … O(values).
+/// not ascending, amounts below zero or above the total, … O(values).
 [[nodiscard]] GANGSCHED_API std::optional<error> check(const capacity_spec& capacity);
 
 /// Checks @p spec and lays it out, without the tables; new names are interned. @p object names the node in errors: a GPU or device named

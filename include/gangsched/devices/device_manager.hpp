@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The devices of one kind on a node: for each, the cells it is attached to; 0 for one that says nothing of cells.
+/// The devices of one kind on a node: for each, the cells it is attached to; 0 for one without topology.
 struct device_kind {
   std::vector<cell_mask> cells;
 };
@@ -16,7 +16,7 @@ struct device_kind {
 /// The cells that @p wanted devices could come from, as kubelet's Device Manager says: among the cells that have any device of the
 /// kind, sets with enough of @p free and @p reusable that touch all of @p reusable. Preferred are those of as many cells as an empty
 /// node would need. O(2ⁿ · devices)
-/// @return nothing when no device names a cell: then the kind does not care
+/// @return nothing when no device names a cell: then the kind has no preference
 [[nodiscard]] GANGSCHED_API std::optional<numa_hint_list> device_hints(const numa_topology& topology,
                                                                        const device_kind& kind, const device_set& free,
                                                                        const device_set& reusable, unsigned wanted);

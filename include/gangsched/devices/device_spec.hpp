@@ -15,7 +15,7 @@
 #include "gangsched/devices/numa_hints.hpp"
 #include "gangsched/devices/numa_topology.hpp"
 
-/// What is inside a node and what a pod asks of it, as a host says it: plain structs, checked when they are handed over.
+/// The devices of a node and a pod's requests for them, as a host describes them: plain structs, checked when they are passed.
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// How close devices have to be: anywhere in the node, at one NUMA cell, behind one PCIe switch, in one NVLink clique.
@@ -34,7 +34,7 @@ struct mig_instance {
 };
 
 struct gpu_spec {
-  std::string id = {};  ///< what decisions call it ("GPU-8a…"); empty: its index
+  std::string id = {};  ///< its name in decisions ("GPU-8a…"); empty: its index
   bool healthy = true;
   std::int32_t numa = -1;  ///< NUMA cell; −1: not known
   std::int32_t pcie = -1;  ///< PCIe switch; −1: not known
@@ -42,19 +42,19 @@ struct gpu_spec {
   std::vector<mig_instance> instances = {};  ///< of a fixed one
 };
 
-/// What a share needs of a GPU's memory: as many MiB as it comes to, or room in what it asks by (Koordinator: MiB and hundredths are both
-/// counted of every share, these rounded down, so that what shares by MiB have of another hundredth may be promised twice).
+/// How a share's memory is counted: in MiB, or in the unit of its request (Koordinator: MiB and hundredths are both counted for every
+/// share, hundredths rounded down, so that the part of a hundredth that shares by MiB use may be promised twice).
 enum class gpu_memory_rule : std::uint8_t { mib, as_asked };
 
-/// What all GPUs of a node are.
+/// The properties that all GPUs of a node share.
 struct gpu_class {
-  std::string model = {};       ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
-  std::int64_t memory_mib = 0;  ///< of each; 0: not known, and nobody can ask for memory
+  std::string model = {};                   ///< "NVIDIA-A100-SXM4-40GB": what pods name, and the key of the MIG table
+  std::int64_t memory_mib = 0;              ///< of each; 0: unknown, and memory cannot be requested
   std::int32_t compute_capability = 0;      ///< 80: 8.0
-  std::int32_t replicas = 1;                ///< pods that one GPU is handed to by time-slicing or MPS
+  std::int32_t replicas = 1;                ///< pods that share one GPU by time-slicing or MPS
   std::string resource = "nvidia.com/gpu";  ///< the extended resource that counts them
-  std::vector<gpu_link> links = {};         ///< row by row, GPUs × GPUs; empty: what PCIe switches and NUMA cells say
-  std::vector<gpu_partition> partitions = {};  ///< that the fabric manager allows; empty: it does not mind
+  std::vector<gpu_link> links = {};  ///< row by row, GPUs × GPUs; empty: derived from PCIe switches and NUMA cells
+  std::vector<gpu_partition> partitions = {};  ///< that the fabric manager allows; empty: no restriction
   gpu_partition_policy partition_policy = gpu_partition_policy::prefer;
   std::optional<mig_table> mig = {};  ///< of a product that the library does not know by `model`
   gpu_memory_rule memory_rule = gpu_memory_rule::mib;
@@ -68,12 +68,12 @@ struct counter_use {
   std::int64_t amount = 0;
 };
 
-/// What may be asked of a capacity (KEP-5075). An amount is rounded up: to `least` and whole steps above it, or to one of `values`. What is
-/// then more than `most`, or than all of the values, will not do.
+/// How requests for a capacity are rounded (KEP-5075): up to `least` and whole steps above it, or to one of `values`. A result above
+/// `most`, or above all values, is not served.
 struct capacity_policy {
-  std::optional<std::int64_t> standard = {};  ///< for who asks for none; else that is all there is
+  std::optional<std::int64_t> standard = {};  ///< for requests without an amount; else the total
   std::vector<std::int64_t> values = {};      ///< ascending
-  std::optional<std::int64_t> least = {};     ///< a range, instead of values; most and step may be said beside it
+  std::optional<std::int64_t> least = {};     ///< a range, instead of values; may have most and step
   std::optional<std::int64_t> most = {};
   std::optional<std::int64_t> step = {};
 };
@@ -81,14 +81,14 @@ struct capacity_policy {
 /// How much of something a device has.
 struct capacity_spec {
   std::int64_t amount = 0;
-  std::optional<capacity_policy> policy = {};  ///< absent: any amount may be asked for
+  std::optional<capacity_policy> policy = {};  ///< absent: any amount can be requested
 };
 
 /// A NIC, an FPGA, a device of a DRA driver: anything that is no GPU of `gpu_class`.
 struct other_device {
   std::string id;
   std::string device_class;  ///< "rdma", "fpga", "gpu.example.com"
-  std::int64_t units = 1;    ///< how much of it can be handed out: virtual functions, replicas; 1: to one pod
+  std::int64_t units = 1;    ///< how much of it can be assigned: virtual functions, replicas; 1: to one pod
   bool healthy = true;
   std::int32_t numa = -1;
   std::int32_t pcie = -1;
@@ -96,28 +96,28 @@ struct other_device {
   std::vector<counter_use> consumes = {};
   sorted_map<capacity_spec> capacities = {};  ///< "driver/name"; selectors know them as `capacity_attribute`
   bool shared =
-      false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): then units are 1
+      false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): units is then 1
 };
 
-/// What selectors call a capacity: there may be an attribute of its name.
+/// The name of a capacity in selectors: there may be an attribute of the same name.
 [[nodiscard]] inline std::string capacity_attribute(std::string_view name) { return "capacity." + std::string{name}; }
 
-/// What a host says of a device that an expression of its own is about.
+/// The host's answer about a device and an expression.
 struct device_verdict {
   bool matches = false;
   std::string error =
-      {};  ///< not empty: it cannot be evaluated; a request that comes upon the device is unschedulable for that reason
+      {};  ///< not empty: it cannot be evaluated; a request that meets the device is then unschedulable for that reason
 };
-/// Evaluates `device_request::expressions`, whatever language they are in. A pure function that has to ask nothing of the cluster.
-/// Exceptions other than `std::bad_alloc`, which passes through the call, are errors. It is asked once for each expression and kind of
-/// device: id and health of the device, which are a node's own, are not told.
+/// Evaluates `device_request::expressions`, in any language. Must be a pure function that does not use the cluster. Exceptions other than
+/// `std::bad_alloc`, which passes through the call, are errors. It is called once for each expression and kind of device: id and health of
+/// the device, which differ between nodes, are not passed.
 struct device_matcher {
   device_verdict (*ask)(void* context, std::string_view expression,
                         const other_device& device) = nullptr;  ///< null: there is none
   void* context = nullptr;                                      ///< the host's own; lives as long as the cluster
 };
 
-/// A node's NUMA cells, and how its kubelet gives them out: what the fields of its configuration are called there.
+/// A node's NUMA cells, and the settings of its kubelet, by their names there.
 struct node_numa {
   std::vector<numa_cell> cells = {};
   numa_policy policy = numa_policy::none;    ///< topologyManagerPolicy
@@ -127,12 +127,13 @@ struct node_numa {
   bool static_memory = false;                ///< memoryManagerPolicy Static
   std::vector<std::uint32_t> reserved_cpus = {};  ///< reservedSystemCPUs
 
-  // koord-scheduler's words
+  // koord-scheduler's settings
   cpu_bind_policy cpu_bind =
       cpu_bind_policy::none;  ///< of Guaranteed pods and those that bind CPUs anyway: required of them
-  numa_allocate_strategy cpu_strategy = numa_allocate_strategy::least_allocated;  ///< where bound CPUs are
+  numa_allocate_strategy cpu_strategy =
+      numa_allocate_strategy::least_allocated;  ///< the cells that bound CPUs come from
   std::int32_t cpu_amplification_percent =
-      100;  ///< allocatable CPU is so much of what there is; a bound CPU counts for as much
+      100;  ///< allocatable CPU is so much of the real amount; a bound CPU counts for as much
 };
 
 /// All devices of a node. At most 16 GPUs, and 1,024 others; where `numa` is told 256 of each class.
@@ -140,11 +141,11 @@ struct node_devices {
   gpu_class gpu = {};
   std::vector<gpu_spec> gpus = {};
   std::vector<other_device> others = {};
-  sorted_map<std::int64_t> counters = {};  ///< "set/counter" and how much of it there is
-  std::optional<node_numa> numa = {};      ///< told: pods get CPUs, memory and devices as kubelet would give them
+  sorted_map<std::int64_t> counters = {};  ///< "set/counter" and its total
+  std::optional<node_numa> numa = {};      ///< set: pods get CPUs, memory and devices as from a kubelet
 };
 
-/// The GPUs of a machine whose inside is known: links, PCIe switches and NUMA cells are filled in, the rest is the host's to say.
+/// The GPUs of a known machine: links, PCIe switches and NUMA cells are filled in, the host adds the rest.
 [[nodiscard]] GANGSCHED_API node_devices make_node_devices(gpu_machine machine, std::string model = {},
                                                            std::int64_t memory_mib = 0);
 
@@ -160,25 +161,25 @@ enum class attribute_operator : std::uint8_t {
   absent
 };
 
-/// What a device must have: attributes are compared as what they are; different types never match.
+/// A condition on a device: attributes are compared by their types; different types never match.
 struct attribute_selector {
   std::string attribute;
   attribute_operator op = attribute_operator::exists;
   std::vector<device_attribute> values = {};  ///< one, or for `in` any number
 };
 
-/// Some devices of one kind, all on the node that the pod goes to. GPUs are asked for as a whole, as a share, or as MIG instances.
+/// Some devices of one kind, all on the pod's node. GPUs are requested as a whole, as a share, or as MIG instances.
 struct device_request {
-  std::string name = {};             ///< the host's word for it, never read: decisions go by the request's number
+  std::string name = {};             ///< the host's own name, never read: decisions have the request's number
   std::string device_class = "gpu";  ///< "gpu", or the class of other devices
-  /// How many different devices (of MIG: instances). Of whole GPUs in all as many as containers request by number, if they do.
+  /// The number of different devices (for MIG: of instances). The whole GPUs must be as many as containers request by number, if they do.
   std::int32_t count = 1;
 
   // GPUs
-  std::int32_t milli = 1000;             ///< thousandths of each; 1000: it is the pod's own
+  std::int32_t milli = 1000;             ///< thousandths of each; 1000: exclusive
   std::int64_t memory_mib = 0;           ///< of each, for a share
   std::int32_t memory_percent = 0;       ///< or in hundredths of its memory, rounded down to MiB
-  std::string mig_profile = {};          ///< "1g.5gb"; then milli and memory do not count
+  std::string mig_profile = {};          ///< "1g.5gb"; then milli and memory are ignored
   std::vector<std::string> models = {};  ///< any of these; empty: every model
   std::int64_t least_memory_mib = 0;     ///< how much memory the GPU must have in all
   std::int32_t least_compute_capability = 0;
@@ -187,39 +188,38 @@ struct device_request {
 
   // other devices
   std::int64_t units = 1;  ///< of each
-  bool all = false;        ///< every device that the selectors admit, however many (DRA allocationMode All)
-  bool admin = false;      ///< looks at them without using anything up (DRA adminAccess)
+  bool all = false;        ///< every device that matches the selectors, however many (DRA allocationMode All)
+  bool admin = false;      ///< access without using up anything (DRA adminAccess)
   std::vector<attribute_selector> selectors = {};
-  std::vector<std::string> expressions = {};  ///< predicates of the host (`device_matcher`); all hold, after selectors
-  sorted_map<std::int64_t> capacities = {};   ///< how much of each every device must have; of a shared one: uses up
+  std::vector<std::string> expressions =
+      {};  ///< evaluated by the host (`device_matcher`); all must hold, after selectors
+  sorted_map<std::int64_t> capacities = {};       ///< how much of each every device must have; of a shared one: uses up
   device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
   bool beside_preferred = false;
 
-  std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of all the above
-  std::uint16_t container = 0;  ///< whose they are, among `containers`: kubelets align container by container
+  std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of the fields above
+  std::uint16_t container = 0;  ///< the one that uses them, among `containers`: kubelets align container by container
 };
 
-/// What the devices of several requests of one pod, or of one claim, have in common (DRA's constraints). One that lacks the attribute
-/// will not do. GPUs have none.
+/// A constraint on the devices of several requests of one pod, or of one claim (DRA's constraints). A device without the attribute does not
+/// satisfy it. GPUs have none.
 struct device_constraint {
-  std::string attribute;  ///< "driver/name"
-  std::vector<std::int32_t> requests =
-      {};                 ///< numbers of the requests that it is about; empty, without alternatives: all beside it
+  std::string attribute;                    ///< "driver/name"
+  std::vector<std::int32_t> requests = {};  ///< numbers of its requests; empty, without alternatives: all others
   bool distinct = false;  ///< no two have the same value (distinctAttribute); else all do (matchAttribute)
   struct alternative {
     std::int32_t request;
-    std::int32_t place;  ///< in its `first_of`
+    std::int32_t place;  ///< index in its `first_of`
   };
-  std::vector<alternative> alternatives = {};  ///< it is about these too, where they are what was chosen
+  std::vector<alternative> alternatives = {};  ///< requests that it also covers, where these were chosen
 };
 
-/// A device that a pod which others bound holds already. How much of it is what the request says. CPUs that are its own have the id
-/// "cpu", memory in NUMA cells "memory" or "hugepages-2Mi"; there the request is the container (init containers come first).
+/// A device that a pod which others bound already holds. The request says how much of it. Exclusive CPUs have the id "cpu", memory in NUMA
+/// cells "memory" or "hugepages-2Mi"; there the request is the container (init containers come first).
 struct held_device {
   std::string id;
-  std::int32_t request =
-      -1;  ///< number among the pod's `devices`; −1: the first that is about such devices and has not got all
-  std::int32_t mig_start = -1;               ///< of a MIG instance: its first memory slice
+  std::int32_t request = -1;    ///< number among the pod's `devices`; −1: the first unserved one about such devices
+  std::int32_t mig_start = -1;  ///< of a MIG instance: its first memory slice
   std::vector<std::uint32_t> places = {};    ///< the CPUs; of memory the ids of its NUMA cells
   std::uint64_t bytes = 0;                   ///< of memory
   sorted_map<std::int64_t> capacities = {};  ///< of a shared device; empty: what the request says

@@ -8,22 +8,22 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a GPU with so many thousandths left (the index, 0 to 1000) is worth to the pods that are expected.
+/// The value of a GPU with so many thousandths left (the index, 0 to 1000) for the expected pods.
 using bid_values = std::vector<std::int32_t>;
 
-/// By a linear program: patterns of shares, and of whole GPUs, are cut from @p gpus GPUs so that as much as
-/// possible is in use when the expected demand fills all of them; the duals say what the room that a size takes is worth, and a
-/// knapsack over them what room is worth. Column generation on a grid of 10 thousandths. O(iterations · sizes²), milliseconds.
+/// By a linear program: patterns of shares, and of whole GPUs, are cut from @p gpus GPUs so that as much as possible is in use when the
+/// expected demand fills all of them; the duals are the values of the room of each size, and a knapsack over them gives the value of any
+/// room. Column generation on a grid of 10 thousandths. O(iterations · sizes²), milliseconds.
 [[nodiscard]] GANGSCHED_API bid_values bid_for_shares(std::span<const expected_pods> expected, std::int64_t gpus);
 
-/// What is learnt about the pods that come: a prior, worth @p prior_pods of them, and everyone who came.
+/// The estimated distribution of pods: a prior, worth @p prior_pods of them, and all pods seen so far.
 class GANGSCHED_API demand_learner {
  public:
   explicit demand_learner(std::span<const expected_pods> prior, std::int64_t prior_pods = 300);
 
-  /// One more arrived. True if it is time to learn: after 256 of them, and whenever they have doubled. O(log lines).
+  /// Records a pod. True if the bids should be computed again: after 256 pods, and whenever their number has doubled. O(log lines).
   bool see(const expected_pods& arrival);
-  /// What is expected now. O(lines).
+  /// The expected pods now. O(lines).
   [[nodiscard]] std::vector<expected_pods> expected() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Machines whose inside is known, so that hosts and tests need not write matrices.
+/// Machines with known topology, so that hosts and tests need not write matrices.
 enum class gpu_machine : unsigned char {
   dgx1_p100,      ///< 8 GPUs, hybrid cube mesh of single NVLinks
   dgx1_v100,      ///< 8 GPUs, hybrid cube mesh of one and two NVLinks

@@ -8,13 +8,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// GPUs that an NVSwitch machine can cut off from the others for one tenant.
+/// GPUs that an NVSwitch machine can isolate from the others for one tenant.
 struct gpu_partition {
   gpu_mask gpus = 0;
-  std::int32_t score = 0;  ///< Koordinator's allocationScore, or the tier of the ring bandwidth: the more the better
+  std::int32_t score = 0;  ///< Koordinator's allocationScore, or the tier of the ring bandwidth: higher is better
 };
 
-/// Whether GPUs that are no partition may be handed out.
+/// Whether GPUs outside partitions may be assigned.
 enum class gpu_partition_policy : unsigned char {
   honor,   ///< no
   prefer,  ///< when no partition of the size is free
@@ -23,8 +23,8 @@ enum class gpu_partition_policy : unsigned char {
 /// The partitions that the fabric manager allows (Koordinator's partition tables). Immutable.
 class GANGSCHED_API gpu_partition_table {
  public:
-  /// Errors, object "GPU partitions": not 1 … 16 GPUs; and for "partitions[3].gpus" no GPU, a GPU that is not there, or GPUs that
-  /// are another partition already.
+  /// Errors, object "GPU partitions": not 1 … 16 GPUs; and for "partitions[3].gpus" no GPU, a GPU that does not exist, or a set of GPUs
+  /// that is a partition already.
   static result<gpu_partition_table> make(std::size_t gpus, std::vector<gpu_partition> partitions);
 
   /// 8 single GPUs, 4 pairs, 2 quads and all 8, each of neighbours. Which GPUs form a pair differs between machines.
@@ -34,15 +34,15 @@ class GANGSCHED_API gpu_partition_table {
     return {partitions_.data(), partitions_.size()};
   }
 
-  /// The free partition of @p count GPUs that leaves the most: 10000 for each partition of 8 that stays free, 100 of 4, 1 of 2.
-  /// Of several the one with the highest score, of these the lowest mask. 0 if there is none. O(partitions²).
+  /// The free partition of @p count GPUs that leaves the most: 10000 for each partition of 8 that stays free, 100 of 4, 1 of 2. Ties go to
+  /// the highest score, then to the lowest mask. 0 if there is none. O(partitions²).
   [[nodiscard]] gpu_mask best(gpu_mask free, unsigned count) const noexcept;
 
-  /// As the policy says, and as required; @p sets answer where partitions do not.
+  /// By the policy, and as required; @p sets chooses where partitions do not.
   [[nodiscard]] gpu_mask best(gpu_mask free, unsigned count, gpu_partition_policy policy, const best_sets& sets,
                               const gpu_set_requirement& required = {}) const noexcept;
 
-  /// What the partitions within @p free are worth: the sum that best() maximises for what it leaves. O(partitions).
+  /// The value of the partitions within @p free: the sum that best() maximises for what it leaves. O(partitions).
   [[nodiscard]] std::int64_t worth(gpu_mask free) const noexcept;
 
  private:

@@ -28,7 +28,7 @@ enum class link_level : unsigned char {
 };
 inline constexpr std::size_t link_levels = static_cast<std::size_t>(link_level::nvlink) + 1;
 
-/// What connects two GPUs: NVLinks, and the path over PCIe, which is there as well.
+/// What connects two GPUs: NVLinks, and the path over PCIe, which exists as well.
 struct gpu_link {
   std::uint8_t nvlinks = 0;
   link_level path = link_level::sys;  ///< not nvlink
@@ -44,14 +44,14 @@ class GANGSCHED_API link_matrix {
  public:
   static constexpr std::uint8_t max_nvlinks = 18;
 
-  /// @p links row by row, gpus × gpus; what the diagonal says of the path does not matter.
-  /// Errors, object "link matrix": not 1 … 16 GPUs; another number of links; and for "links[2][5]" more than 18 NVLinks, NVLink
-  /// as the path, a GPU linked to itself, or another link than the one back.
+  /// @p links row by row, gpus × gpus; the diagonal's path is ignored.
+  /// Errors, object "link matrix": not 1 … 16 GPUs; another number of links; and for "links[2][5]" more than 18 NVLinks, NVLink as the
+  /// path, a GPU linked to itself, or a link that differs from its reverse.
   static result<link_matrix> make(std::size_t gpus, std::span<const gpu_link> links);
 
   [[nodiscard]] std::size_t gpus() const noexcept { return gpus_; }
   [[nodiscard]] gpu_mask all() const noexcept { return static_cast<gpu_mask>((1u << gpus_) - 1u); }
-  /// Of two different GPUs.
+  /// The link between two different GPUs.
   [[nodiscard]] gpu_link operator()(std::size_t a, std::size_t b) const noexcept {
     GANGSCHED_ASSERT(a < gpus_ && b < gpus_ && a != b);
     return links_[a][b];
@@ -72,16 +72,16 @@ class GANGSCHED_API link_matrix {
   std::array<std::array<gpu_link, max_node_gpus>, max_node_gpus> links_{};
 };
 
-/// What a set of GPUs must be.
+/// Requirements on a set of GPUs.
 struct gpu_set_requirement {
   link_level at_least = link_level::sys;  ///< between every two of them. NVLink is closer than one PCIe switch
   std::span<const gpu_mask> groups = {};  ///< unless empty: all in one of these (NUMA cells, PCIe switches, baseboards)
 };
 
 /// Which of the free GPUs to take: the set with the most NVLinks; of several the one that leaves the most NVLinks among those that stay
-/// free, which keeps quads whole; of several the one whose paths over PCIe are the closest, then that leaves the closest; of several the
-/// lowest mask. Thus one GPU is the worst connected one. (By points alone, as go-gpuallocator sums them, two GPUs of a quad of four that
-/// share a switch would come before two of a quad that is broken already.)
+/// free, which keeps quads whole; of several the one whose paths over PCIe are the closest, then the one that leaves the closest; of
+/// several the lowest mask. So a single GPU is the worst connected one. (By points alone, as go-gpuallocator sums them, two GPUs of a quad
+/// of four that share a switch would come before two of a quad that is broken already.)
 /// Up to 8 GPUs the answers are a table of at most 16 KiB, made once for all nodes of a kind: 3^GPUs steps a level.
 class GANGSCHED_API best_sets {
  public:
@@ -89,12 +89,12 @@ class GANGSCHED_API best_sets {
 
   [[nodiscard]] const link_matrix& links() const noexcept { return links_; }
 
-  /// The @p count GPUs to take of @p free; 0 if there are no such, or none are asked for.
-  /// O(1) up to 8 GPUs without groups. Else all sets are tried: at most C(f, count) with f GPUs free, 12870 for 8 of 16; those
-  /// that a required level or group rules out are not begun.
+  /// The @p count GPUs to take of @p free; 0 if there are none, or @p count is 0.
+  /// O(1) up to 8 GPUs without groups. Else all sets are tried: at most C(f, count) with f GPUs free, 12870 for 8 of 16; those that a
+  /// required level or group excludes are not begun.
   [[nodiscard]] gpu_mask best(gpu_mask free, unsigned count, const gpu_set_requirement& required = {}) const noexcept;
 
-  /// Whether a set is what is required. O(groups + GPUs²).
+  /// Whether a set meets the requirement. O(groups + GPUs²).
   [[nodiscard]] bool meets(gpu_mask set, const gpu_set_requirement& required) const noexcept;
 
   /// Sum of the pairs' points within a set. O(1) up to 8 GPUs, else O(GPUs²).

@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What is left of a node's memory, as kubelet's Memory Manager keeps it.
+/// What is left of a node's memory, as kubelet's Memory Manager tracks it.
 struct memory_state {
   struct cell {
     memory_amounts free;
@@ -24,7 +24,7 @@ struct memory_state {
 /// The memory of an empty node.
 [[nodiscard]] GANGSCHED_API memory_state make_memory_state(const numa_topology& topology);
 
-/// What containers that ended before the next one started leave to it, for the same cells only.
+/// Memory of ended containers that later ones reuse, in the same cells only.
 class GANGSCHED_API reusable_memory {
  public:
   [[nodiscard]] std::uint64_t of(cell_mask cells, std::size_t kind) const noexcept;

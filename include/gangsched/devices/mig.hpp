@@ -13,17 +13,17 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/result.hpp"
 
-// NVIDIA's Multi-Instance GPU: which instances fit into a GPU, where, and what they leave for others (NVIDIA's MIG user guide).
-// A GPU is a mask of its memory slices. An instance takes `memory_slices` of them from a start that its profile allows; the
-// budget of compute slices holds by itself, because the starts allow no more.
+// NVIDIA's Multi-Instance GPU: which instances fit into a GPU, where, and what they leave for others (NVIDIA's MIG user guide). A GPU is a
+// mask of its memory slices. An instance takes `memory_slices` of them from a start that its profile allows; the budget of compute slices
+// needs no check, because the starts allow no more.
 
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// What an instance takes of the GPU's media engines (video decoders, JPEG, optical flow).
 enum class mig_media : unsigned char {
-  none,  ///< nothing that another instance could miss: "-me", and plain profiles where nobody can take all
-  any,   ///< its share of engines that several have; conflicts with `all` only
-  one,   ///< the one set that each GPU has: "+me"
+  none,  ///< none that another instance could lack: "-me", and plain profiles where no profile takes all
+  any,   ///< its share of the engines; conflicts with `all` only
+  one,   ///< the single set that each GPU has: "+me"
   all,   ///< every engine: "+me.all"
 };
 
@@ -36,12 +36,12 @@ struct mig_profile {
   mig_media media = mig_media::none;
   std::uint8_t max_instances = 0;  ///< on an empty GPU; follows from the rest
   std::uint16_t sm = 0;          ///< streaming multiprocessors, 0 if not known: not proportional to the compute slices
-  std::uint32_t memory_mib = 0;  ///< what is usable, 0 if not known: less than the gigabytes in the name
+  std::uint32_t memory_mib = 0;  ///< usable memory, 0 if unknown: less than the gigabytes in the name
 
   friend bool operator==(const mig_profile&, const mig_profile&) = default;
 };
 
-/// The products whose tables are known. H800, A800 and the like are the product that they are sold instead of.
+/// The products with known tables. H800, A800 and the like count as the product that they replace.
 enum class mig_product : unsigned char {
   a30,
   a100_40gb,
@@ -54,19 +54,19 @@ enum class mig_product : unsigned char {
   b200_180gb,
   gb200_186gb,
   b300,
-  gb300,         ///< only the profiles that are known
+  gb300,         ///< only the known profiles
   rtx_pro_6000,  ///< 96 GB; starts follow from the counts, as on A30
 };
 inline constexpr std::size_t mig_products = static_cast<std::size_t>(mig_product::rtx_pro_6000) + 1;
 
-/// "A100-40GB": short, and find_mig_product() takes it back.
+/// "A100-40GB": short, and accepted by find_mig_product().
 [[nodiscard]] GANGSCHED_API std::string_view to_string(mig_product product) noexcept;
 
-/// The product that the label nvidia.com/gpu.product means ("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", "NVIDIA-H100-NVL"), that NVML
-/// calls so ("NVIDIA H200"), or that to_string() named. None if there is no table, or if the text leaves open which ("A100").
+/// The product that the label nvidia.com/gpu.product names ("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", "NVIDIA-H100-NVL"), that NVML names
+/// ("NVIDIA H200"), or that to_string() named. None if there is no table, or if the text is ambiguous ("A100").
 [[nodiscard]] GANGSCHED_API std::optional<mig_product> find_mig_product(std::string_view gpu_name) noexcept;
 
-/// A profile's place in its table.
+/// A profile's index in its table.
 using mig_profile_index = std::uint8_t;
 
 /// What the instances on one GPU take. Made by mig_table::place() from an empty one; equal sets of instances make equal states.
@@ -94,10 +94,10 @@ class GANGSCHED_API mig_table {
   /// The table of a known product.
   [[nodiscard]] static mig_table of(mig_product product);
 
-  /// The table of another product. max_instances may be 0: it is filled in.
-  /// Errors, object "MIG table @p name": no profile or more than 64; slices not in 1 … 8; a profile without name, slices or starts,
-  /// with a name that is there already (also in its resource form), beyond the GPU's slices, with a max_instances that the
-  /// starts do not give; or profiles that fit together and need more compute slices than there are.
+  /// The table of another product. max_instances may be 0: it is computed.
+  /// Errors, object "MIG table @p name": no profile or more than 64; slices not in 1 … 8; a profile without name, slices or starts, with a
+  /// duplicate name (also in its resource form), beyond the GPU's slices, with a max_instances that contradicts the starts; or profiles
+  /// that fit together and need more compute slices than there are.
   static result<mig_table> make(std::string name, std::uint8_t compute_slices, std::uint8_t memory_slices,
                                 std::vector<mig_profile> profiles);
 
@@ -124,7 +124,7 @@ class GANGSCHED_API mig_table {
     const std::uint8_t disjoint = max_disjoint(state.mask, profile);
     return media == mig_media::one || media == mig_media::all ? std::uint8_t{disjoint != 0} : disjoint;
   }
-  /// As room(), as if media engines did not matter: how many starts' slices are free and disjoint. O(1).
+  /// As room(), ignoring media engines: how many starts' slices are free and disjoint. O(1).
   [[nodiscard]] std::uint8_t max_disjoint(std::uint8_t mask, mig_profile_index profile) const noexcept {
     GANGSCHED_ASSERT(profile < profiles_.size());
     return disjoint_[at(profile, mask)];
@@ -133,7 +133,7 @@ class GANGSCHED_API mig_table {
   [[nodiscard]] std::uint8_t slices(mig_placement instance) const noexcept {
     return static_cast<std::uint8_t>(((1u << (*this)[instance.profile].memory_slices) - 1u) << instance.start);
   }
-  /// Memory slices that nobody has, whether or not a profile can use them.
+  /// Free memory slices, whether or not a profile can use them.
   [[nodiscard]] std::uint8_t free_slices(mig_state state) const noexcept {
     return static_cast<std::uint8_t>(std::popcount(((1u << memory_slices_) - 1u) & ~unsigned{state.mask}));
   }
@@ -159,7 +159,7 @@ class GANGSCHED_API mig_table {
     if (starts == 0) return std::nullopt;
     return pick(starts, profile, rule);
   }
-  /// The start that @p rule takes of @p starts, which are not 0.
+  /// The start that @p rule chooses of @p starts, which are not 0.
   [[nodiscard]] std::uint8_t pick(std::uint8_t starts, mig_profile_index profile, mig_start rule) const noexcept {
     GANGSCHED_ASSERT(starts != 0);
     const std::uint8_t compute = (*this)[profile].compute_slices;
@@ -196,9 +196,9 @@ class GANGSCHED_API mig_table {
   std::vector<std::uint8_t> fits_, disjoint_;  // by at(profile, mask)
 };
 
-/// How much of a GPU's free memory the requests to come cannot use (FGD's measure on slices):
-/// F(mask) = Σ_p weight_p · (free slices − size_p · max_disjoint(mask, p)), in slices × the sum of weights. Integers, 2 KiB.
-/// Between GPUs and starts, the least growth of F is the best: compare delta()s of GPUs with the same weights.
+/// How much of a GPU's free memory future requests cannot use (FGD's measure on slices): F(mask) = Σ_p weight_p · (free slices − size_p ·
+/// max_disjoint(mask, p)), in slices × the sum of weights. Integers, 2 KiB. Between GPUs and starts, the least growth of F is the best:
+/// compare delta()s of GPUs with the same weights.
 class GANGSCHED_API mig_fragmentation {
  public:
   /// With default_weights().
@@ -212,7 +212,7 @@ class GANGSCHED_API mig_fragmentation {
   [[nodiscard]] std::int64_t operator()(std::uint8_t mask) const noexcept { return values_[mask]; }
   [[nodiscard]] std::int64_t weight_sum() const noexcept { return weight_sum_; }
 
-  /// What an instance changes; negative if it takes what is of little use anyway.
+  /// The change by an instance; negative if it takes slices that are of little use anyway.
   [[nodiscard]] std::int64_t delta(const mig_table& table, mig_state state, mig_placement instance) const noexcept {
     return values_[state.mask | table.slices(instance)] - values_[state.mask];
   }

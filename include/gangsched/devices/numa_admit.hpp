@@ -15,7 +15,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// How the kubelet of a node is configured, and what the node has. The topology must outlive it.
+/// The settings of a node's kubelet, and the node's topology, which must outlive it.
 struct numa_node {
   const numa_topology* topology = nullptr;
   numa_policy policy = numa_policy::none;
@@ -27,7 +27,7 @@ struct numa_node {
   bool whole_groups = false;  ///< as allocate_memory's argument
 };
 
-/// What a node has left. Copying it is how a caller tries something.
+/// What a node has left. Copy it to try something.
 struct numa_state {
   cpu_pool cpus;
   memory_state memory;
@@ -39,7 +39,7 @@ struct numa_pod {
   std::vector<numa_container> containers;  ///< init containers and sidecars first, in the pod's order
 };
 
-/// Why a kubelet would refuse a pod.
+/// Why a kubelet would reject a pod.
 enum class numa_refusal : unsigned char {
   none,
   topology_affinity,  ///< the policy does not accept the best hint
@@ -53,8 +53,8 @@ enum class numa_refusal : unsigned char {
 
 /// What one container gets.
 struct numa_grant {
-  numa_hint hint;       ///< what it was allocated by; cells 0: no preference
-  cpu_set cpus;         ///< its own; empty: it runs on the shared ones
+  numa_hint hint;       ///< the hint that it was allocated by; cells 0: no preference
+  cpu_set cpus;         ///< its exclusive CPUs; empty: it runs on the shared ones
   memory_grant memory;  ///< what of it is booked on this container once later ones have used an init container's again
   std::vector<device_set> devices;  ///< by numa_node::devices
 };
@@ -62,9 +62,9 @@ struct numa_grant {
 struct numa_admission {
   bool admitted = false;
   numa_refusal reason = numa_refusal::none;
-  std::size_t container = 0;       ///< the one that was refused
-  std::vector<numa_grant> grants;  ///< one for each container; empty when refused
-  numa_state after;                ///< what is left; the state given, when refused
+  std::size_t container = 0;       ///< the one that was rejected
+  std::vector<numa_grant> grants;  ///< one for each container; empty when rejected
+  numa_state after;                ///< what is left; the state given, when rejected
 };
 
 /// A device plugin's preferred allocation: which @p wanted devices of kind @p kind a container gets, with allocate_devices' arguments. Must
@@ -72,13 +72,13 @@ struct numa_admission {
 using numa_device_choice = std::function<std::optional<device_set>(
     std::size_t kind, const device_set& free, const device_set& reusable, cell_mask affinity, unsigned wanted)>;
 
-/// Who chooses CPUs instead of the CPU Manager: @p wanted out of @p available, near @p affinity (0: anywhere).
+/// Chooses CPUs instead of the CPU Manager: @p wanted out of @p available, near @p affinity (0: anywhere).
 using numa_cpu_choice =
     std::function<std::optional<cpu_set>(const cpu_set& available, cell_mask affinity, unsigned wanted)>;
 
-/// Whether the kubelet of @p node would admit @p pod with what @p state has left, and exactly what it would give it: Topology
-/// Manager, then Device, CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices is ours (the
-/// lowest, or what @p choice says), where a device plugin has its own.
+/// Whether the kubelet of @p node would admit @p pod with what @p state has left, and what it would assign: Topology Manager, then Device,
+/// CPU and Memory Manager of 1.36, container by container. Only the choice between equal devices differs (the lowest, or by @p choice) from
+/// a kubelet whose device plugin has its own.
 [[nodiscard]] GANGSCHED_API numa_admission numa_admit(const numa_node& node, const numa_state& state,
                                                       const numa_pod& pod, const numa_device_choice& choice = {},
                                                       const numa_cpu_choice& cpus = {});
@@ -86,7 +86,7 @@ using numa_cpu_choice =
 /// The state of an empty node; the error is make_cpu_pool's.
 [[nodiscard]] GANGSCHED_API result<numa_state> make_numa_state(const numa_node& node, const cpu_set& reserved);
 
-/// Gives back what a pod had, once all its containers are gone.
+/// Returns what a pod had, once all its containers are gone.
 GANGSCHED_API void numa_release(const numa_node& node, numa_state& state, std::span<const numa_grant> grants);
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -10,8 +10,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 using memory_amounts = std::vector<std::uint64_t>;
 
 enum class container_kind : unsigned char {
-  init,     ///< ends before the next container starts; what it had may be used again
-  sidecar,  ///< an init container that goes on running
+  init,     ///< ends before the next container starts; its resources may be reused
+  sidecar,  ///< an init container that keeps running
   app
 };
 

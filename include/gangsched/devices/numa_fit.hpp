@@ -4,7 +4,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What the node's kubelet makes of a pod: whether it would admit it (`numa_admit`), and the CPUs and memory that the containers get.
+/// The result of the node's kubelet for a pod: whether it would admit it (`numa_admit`), and the CPUs and memory of the containers.
 ///
 /// The kubelet's hints cover whole GPUs, which are chosen by their links; shares, replicas and MIG instances, for which a GPU is as many
 /// devices as it has room for; and other devices, each as one. They do not cover what only DRA can say (`first_of`, `all`, `admin`):
@@ -18,12 +18,12 @@ namespace gangsched::inline GANGSCHED_ABI {
                                              device_wants& narrowed,
                                              boost::container::small_vector<device_grant, 8>& own);
 
-/// How CPUs of a pod are bound on a node: as the node says, of pods that are Guaranteed or bind CPUs anyway, else as the pod says. Nothing
-/// if the pod requires something else than the node.
+/// How CPUs of a pod are bound on a node: by the node's policy for pods that are Guaranteed or bind CPUs anyway, else by the pod's. Nothing
+/// if the pod requires another policy than the node.
 [[nodiscard]] GANGSCHED_API std::optional<cpu_binding> binding_on(const node_numa& node, const cpu_binding& of_pod,
                                                                   bool guaranteed) noexcept;
 
-/// A node with NUMA cells and a pod as NodeResourceTopologyMatch sees them: a zone a cell, by index.
+/// A node with NUMA cells and a pod in the terms of NodeResourceTopologyMatch: one zone per cell, by index.
 struct numa_zones {
   std::vector<numa_resource> resources;  ///< cpu, the kinds of memory, then one for each want that the kubelet aligns
   std::vector<symbol> devices;  ///< of the last resources: what GPUs are counted by, or the class of other devices
@@ -31,15 +31,15 @@ struct numa_zones {
 };
 [[nodiscard]] GANGSCHED_API numa_zones zones_of(const device_state& state, const device_wants& wants);
 
-/// Whether CPUs or memory that @p grant says can be had as things stand.
+/// Whether the CPUs or memory of @p grant are free.
 [[nodiscard]] GANGSCHED_API bool is_free_in_cells(const device_state& state, const device_grant& grant);
-/// What it adds to the words.
+/// The contribution of @p grant to the words.
 GANGSCHED_API void add_cells_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
 
 /// The best @p count of the GPUs @p free as whole GPUs; 0 if there are too few, or none as close as required. O(1) up to 8 GPUs.
 [[nodiscard]] GANGSCHED_API std::uint32_t best_gpus(const device_inventory& inventory, std::uint32_t free,
                                                     std::uint32_t count, const device_demand& demand);
-/// How many instances of a MIG profile the GPU has room for; or had, if nobody used it.
+/// How many instances of a MIG profile the GPU has room for; or would have, if empty.
 [[nodiscard]] GANGSCHED_API unsigned mig_room(const device_state& state, std::size_t gpu, mig_profile_index profile,
                                               bool empty);
 

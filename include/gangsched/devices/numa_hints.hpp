@@ -12,7 +12,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 using cell_mask = std::uint16_t;
 inline constexpr unsigned max_numa_cells = 16;
 
-/// How many cells @p cells names.
+/// The number of cells in @p cells.
 [[nodiscard]] constexpr unsigned cell_count(cell_mask cells) noexcept {
   return static_cast<unsigned>(std::popcount(cells));
 }
@@ -28,14 +28,14 @@ enum class numa_policy : unsigned char { none, best_effort, restricted, single_n
 /// kubelet's topologyManagerScope: one merge for each container in order, or one for the whole pod.
 enum class numa_scope : unsigned char { container, pod };
 
-/// Where a resource could come from. "Preferred" says that no smaller number of cells could ever do.
+/// The cells that a resource could come from. "Preferred": no smaller number of cells would ever do.
 struct numa_hint {
   cell_mask cells = 0;  ///< 0: any
   bool preferred = false;
   friend bool operator==(const numa_hint&, const numa_hint&) noexcept = default;
 };
 
-/// All hints for one resource. An empty list says that the resource cannot be had; one that does not care has no list at all.
+/// All hints for one resource. An empty list means that the resource is not available; one without preference has no list at all.
 using numa_hint_list = std::vector<numa_hint>;
 
 /// Distances between cells, row by row, as the firmware's SLIT has them (10 is the cell itself).
@@ -49,7 +49,7 @@ struct numa_distances {
   [[nodiscard]] GANGSCHED_API std::uint64_t sum(cell_mask cells_in) const noexcept;
 };
 
-/// What a policy makes of hints: the hint to allocate by, and whether the pod may start.
+/// The result of merging hints by a policy: the hint to allocate by, and whether the pod is admitted.
 struct numa_verdict {
   numa_hint best;
   bool admitted = false;

@@ -7,7 +7,7 @@
 #include "gangsched/devices/device_spec.hpp"
 #include "gangsched/devices/numa_admit.hpp"
 
-/// What kubelet's managers gave away on a node, as words that only add up.
+/// The state of kubelet's managers on a node, as words that are only added up.
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// The NUMA cells of nodes with the same hardware, and how their kubelets are configured.
@@ -34,7 +34,7 @@ struct numa_layout {
   [[nodiscard]] GANGSCHED_API cell_mask cell(std::int32_t id) const noexcept;
   /// The CPUs of pods with an exclusive policy. O(CPUs / 64).
   [[nodiscard]] GANGSCHED_API cpu_set exclusive(const std::int64_t* words, cpu_exclusive_policy policy) const;
-  /// As numa_admit wants it, without kinds of devices. Valid while the layout is where it is.
+  /// In the form of numa_admit, without kinds of devices. Valid while the layout does not move.
   [[nodiscard]] GANGSCHED_API numa_node node() const;
   /// What is left, by the node's words from the first of these on; without devices. O(CPUs / 64 + cells · kinds).
   [[nodiscard]] GANGSCHED_API numa_state state(const std::int64_t* words) const;
@@ -42,7 +42,7 @@ struct numa_layout {
   static constexpr std::uint64_t group_change(cell_mask cells) noexcept { return 1 + (std::uint64_t{cells} << 24); }
 };
 
-/// What a kind of memory of numa_topology::memory_kinds() is requested as: "memory", "hugepages-2Mi".
+/// The resource name of a kind of memory of numa_topology::memory_kinds(): "memory", "hugepages-2Mi".
 [[nodiscard]] GANGSCHED_API std::string memory_resource(std::uint64_t page_bytes);
 
 /// Checks @p spec and lays it out; @p object names the node in errors, fields begin with "devices.numa".

@@ -9,9 +9,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a scheduler that lets the kubelet decide knows of a resource: NodeResourceTopologyMatch of scheduler-plugins.
+/// A resource as seen by a scheduler that leaves the choice to the kubelet: NodeResourceTopologyMatch of scheduler-plugins.
 struct numa_resource {
-  /// CPU, memory, huge pages: some zone has to list it, and only Guaranteed pods have it aligned.
+  /// CPU, memory, huge pages: some zone has to list it, and it is aligned for Guaranteed pods only.
   bool numa_affine = false;
   bool on_node = true;      ///< the node has any of it at all
   std::int64_t whole = 1;   ///< amounts in a unit that scores count in, rounded up: 1000 for CPU in milli-CPU
@@ -33,7 +33,7 @@ struct numa_zone_container {
   std::vector<std::int64_t> requests;  ///< by resource, or not_listed
 };
 
-/// A pod on a node, as the scheduler sees them.
+/// A pod and a node, as the scheduler sees them.
 struct numa_zone_pod {
   std::span<const numa_resource> resources;
   std::vector<numa_zone> zones;  ///< at most 16, in the object's order
@@ -48,7 +48,7 @@ struct numa_zone_pod {
 /// @return the zone's id for each container, or one for the pod; nothing when some does not fit
 [[nodiscard]] GANGSCHED_API std::optional<std::vector<std::uint32_t>> single_numa_zones(const numa_zone_pod& pod);
 
-/// Zones that one request needs.
+/// The zones that one request needs.
 struct numa_zone_need {
   cell_mask zones = 0;          ///< by position; 0: all together have not enough
   bool least_distance = false;  ///< no other set of as many zones is closer
@@ -67,8 +67,8 @@ struct numa_zone_need {
 
 enum class numa_strategy : unsigned char { least_allocated, most_allocated, balanced_allocation };
 
-/// The score of the zone that suits least, leaving out those with 0, under the policy single-numa-node: of the pod, or the mean over
-/// all containers, rounded down. A balance over a single resource is 100, where upstream divides by zero.
+/// The lowest score of a zone, except 0, under the policy single-numa-node: of the pod, or the mean over all containers, rounded down. A
+/// balance over a single resource is 100, where upstream divides by zero.
 /// @return 0 … 100; 100 for a pod that is not Guaranteed
 [[nodiscard]] GANGSCHED_API std::int64_t numa_allocation_score(const numa_zone_pod& pod, numa_strategy strategy);
 

@@ -35,18 +35,18 @@ struct numa_cell {
   std::vector<std::uint32_t> distances;   ///< to every cell by ascending id, 10 … 254; all cells have them or none
 };
 
-/// CPUs that share something: a core, a socket, a cell, a cache.
+/// CPUs that share a core, a socket, a cell or a cache.
 struct cpu_group {
   std::uint32_t id = 0;
   cpu_set cpus;
 };
 
-/// What is inside a node: its CPUs, cores, sockets, caches, NUMA cells and their memory. Immutable once built.
+/// The topology of a node: its CPUs, cores, sockets, caches, NUMA cells and their memory. Immutable.
 ///
 /// Cells are known by index from here on, in ascending order of their ids; cell_mask uses the same indexes.
 class GANGSCHED_API numa_topology {
  public:
-  /// Where a CPU sits. Numbers are indexes into the lists below, no_place for an id that no CPU has.
+  /// The position of a CPU. Numbers are indexes into the lists below, no_place for an id without a CPU.
   struct place {
     std::uint32_t core = no_place, socket = no_place, cell = no_place, uncore_cache = no_place;
   };
