@@ -51,8 +51,8 @@ class row_set {
     return no_row;
   }
 
-  /// Calls visit(row) for every member in ascending order. Each word is read once, when the walk gets there: what @p visit
-  /// changes in the same word or behind does not show, what it changes ahead does.
+  /// Calls visit(row) for every member in ascending order. Each word is read once, when the walk reaches it: changes by @p visit in the
+  /// same word or before it are not seen, later ones are.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -60,7 +60,7 @@ class row_set {
     }
   }
 
-  /// Keeps what is also in @p other; rows beyond its end are in no set.
+  /// Keeps only members that are also in @p other; rows beyond the end of @p other are not in it.
   row_set& and_with(const row_set& other) noexcept {
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= i < other.words_.size() ? other.words_[i] : 0;
     return *this;

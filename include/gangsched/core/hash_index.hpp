@@ -10,8 +10,8 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// A hash table of small values. The caller supplies the hash, and a predicate that picks one of the values with that hash. Nothing
-/// iterates over the table where its order could show. Only growth allocates; if that fails nothing has changed. An erased value can be put
-/// back without allocating. (Abseil's tables are broken once their growth has failed.)
+/// iterates over the table where its order could be observed. Only growth allocates; if that fails nothing has changed. An erased value can
+/// be put back without allocating. (Abseil's tables are broken once their growth has failed.)
 /// @tparam Mark how much of each hash is stored: half of it saves memory, at one needless comparison in billions.
 template <class Value, std::unsigned_integral Mark = std::uint64_t>
   requires(std::is_trivially_copyable_v<Value>)

@@ -13,8 +13,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 using row_t = std::uint32_t;
 inline constexpr row_t no_row = 0xffffffffu;
 
-/// A strong id: a row and the generation it had when the id was made, so that an id of a removed object is recognised.
-/// A default-made id names nothing. Ids made inside a discarded transaction are void.
+/// A strong id: a row and the generation it had when the id was made, so that the id of a removed object is recognised. A
+/// default-constructed id names nothing. Ids made inside a discarded transaction are void.
 template <class Tag>
 struct id {
   row_t row = no_row;
@@ -35,7 +35,7 @@ using group_id = id<struct group_tag>;
 using budget_id = id<struct budget_tag>;
 using resource_claim_id = id<struct resource_claim_tag>;
 using queue_id = id<struct queue_tag>;
-using flavor_id = id<struct flavor_tag>;        ///< a kind of node that queues have quota of
+using flavor_id = id<struct flavor_tag>;        ///< a kind of node with quota of its own
 using scope_row_id = id<struct scope_row_tag>;  ///< a row of a named scope, like a licence among "licences"
 
 /// One reservation of a node for a pod, from the decision to the answer. Numbers are unique within a cluster; later ones are larger.

@@ -4,7 +4,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 /// A pointer from one part of an object to another part. Assigning a part copies its data but keeps its own `peer` pointers. To copy the
-/// whole object, construct a new one, whose parts point at each other; then assign to each part the original's part.
+/// whole object, construct a new one, whose parts point at each other; then assign the original's part to each part.
 template <class T>
 class peer {
  public:

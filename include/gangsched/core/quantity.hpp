@@ -37,9 +37,9 @@ class quantity {
   /// @p units whole units: every integer that has at most 64 bits, unsigned ones too.
   template <detail::count_of_units T>
   constexpr quantity(T units) noexcept : nanos_(nanos_t{units} * nano) {}
-  /// A fraction is written "1500m"_q, parsed, or made by from_milli. 1.5 does not compile: as an integer it would be 1, and taken at
-  /// its word 0.1 would be 100000000.000000005551 nanos, which a quantity, exact to 1e-9, would have to round without being asked.
-  /// Neither do truths and characters: '4' is 52.
+  /// A fraction is written "1500m"_q, parsed, or made by from_milli. 1.5 does not compile: as an integer it would be 1, and 0.1, taken
+  /// exactly, would be 100000000.000000005551 nanos, which a quantity, exact to 1e-9, would have to round silently. Booleans and characters
+  /// do not compile either: '4' is 52.
   template <class T>
     requires(std::is_arithmetic_v<T> && !detail::count_of_units<T>)
   quantity(T) = delete;
@@ -97,7 +97,7 @@ class quantity {
 
 namespace literals {
 
-/// "1500m"_q, "1Gi"_q; a text that parse() refuses does not compile.
+/// "1500m"_q, "1Gi"_q; a text that parse() rejects does not compile.
 [[nodiscard]] consteval quantity operator""_q(const char* text, std::size_t length) {
   const detail::parsed_quantity parsed = detail::parse_quantity({text, length});
   if (parsed.verdict != detail::quantity_verdict::good) detail::this_literal_is_not_a_quantity();

@@ -49,7 +49,7 @@ inline constexpr quantity_magnitude quantity_limit = ~quantity_magnitude{0} >> 1
   return minus;
 }
 
-/// Suffixes come before exponents: "E" is 10^18, "E3" is 10^3. An exponent outside 64 bits is none, as upstream.
+/// Suffixes are tried before exponents: "E" is 10^18, "E3" is 10^3. An exponent outside 64 bits is not one, as upstream.
 [[nodiscard]] constexpr quantity_scale read_quantity_suffix(std::string_view suffix) noexcept {
   if (suffix.empty()) return {true, quantity_format::decimal_si, 0};
   const bool binary = suffix.size() == 2 && suffix[1] == 'i';
@@ -71,7 +71,7 @@ inline constexpr quantity_magnitude quantity_limit = ~quantity_magnitude{0} >> 1
     size = size * 10 + static_cast<unsigned>(c - '0');
     if (size > most) return {};
   }
-  // No text is long enough to tell exponents beyond 2^62 apart; below that, adding its length cannot overflow.
+  // No text is long enough for exponents beyond 2^62 to differ; below that, adding its length cannot overflow.
   constexpr std::uint64_t enough = std::uint64_t{1} << 62;
   const auto exponent = static_cast<std::int64_t>(size < enough ? size : enough);
   return {true, quantity_format::decimal_exponent, minus ? -exponent : exponent};
@@ -145,7 +145,7 @@ inline constexpr quantity_magnitude quantity_limit = ~quantity_magnitude{0} >> 1
   return {quantity_verdict::good, format, static_cast<quantity_nanos>(size) * (minus ? -1 : 1)};
 }
 
-/// Never defined: a literal that gets here is no constant expression, and the name tells why.
+/// Never defined: a literal that reaches this is no constant expression, and the name says why.
 void this_literal_is_not_a_quantity();
 
 }  // namespace detail

@@ -5,19 +5,19 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a hook says. Same codes and meaning as kube-scheduler's framework.
+/// The result of a hook. Same codes and meaning as in kube-scheduler's framework.
 enum class code : std::uint8_t {
   success = 0,
   error = 1,          ///< the hook itself failed; the pod is retried with error backoff
   unschedulable = 2,  ///< rejected; removing pods may help
   unresolvable = 3,   ///< rejected; removing pods cannot help (UnschedulableAndUnresolvable)
   wait = 4,           ///< permit and placement_feasible only
-  skip = 5,           ///< pre_filter / pre_score: nothing to do for this pod; bind: not mine
-  pending = 6,        ///< rejected, waits for something outside; the next event that can help skips the backoff
+  skip = 5,           ///< pre_filter / pre_score: nothing to do for this pod; bind: left to the next plugin
+  pending = 6,        ///< rejected, waits for an external event; the next event that can help ends the backoff
 };
 
-/// A code and why: a text and, where the reason is about a named thing, that name ("Insufficient " + cpu). The text has static storage, or
-/// is one that a hook's view keeps (`node_view::say`). Trivially copyable; text is only put together when somebody asks (`explain`).
+/// A code and a reason: a text and, where the reason is about a named thing, that name ("Insufficient " + cpu). The text has static
+/// storage, or is kept by a hook's view (`node_view::say`). Trivially copyable; the two are only concatenated on demand (`explain`).
 struct status {
   gangsched::code code = gangsched::code::success;
   symbol detail{};  ///< appended to `reason`

@@ -8,16 +8,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What a row brings to its hash: whoever breaks many ties may keep it.
+/// A row's contribution to its hash: callers that break many ties may cache it.
 struct row_mixer {
   [[nodiscard]] std::uint64_t operator()(row_t row) const noexcept { return mix64(row); }
 };
 
-/// The uniform rule, a pure function of (seed, decision, the set of tied rows, how many rows there are); never of the order in
-/// which an index happens to hold the set. Sets of n rows with n² ≥ rows: draw rows until one is in the set (uniform by
-/// rejection, rows/n draws on average). Smaller sets: the row with the smallest hash (uniform as well, n hashes).
-/// Either way O(√rows). @p contains(row) tells membership, @p each(visit) calls visit(row) for every member in any order;
-/// @p count is how many there are. An empty set gives no_row. @p mixed(row) says what row_mixer does.
+/// The uniform rule, a pure function of (seed, decision, the set of tied rows, the number of rows); never of the order in which an index
+/// holds the set. Sets of n rows with n² ≥ rows: draw rows until one is in the set (uniform by rejection, rows/n draws on average). Smaller
+/// sets: the row with the smallest hash (uniform as well, n hashes). Either way O(√rows). @p contains(row): whether the row is in the set;
+/// @p each(visit) calls visit(row) for every member in any order; @p count is the number of members. An empty set gives no_row. @p
+/// mixed(row) returns what row_mixer does.
 template <class Contains, class Each, class Mixed = row_mixer>
 [[nodiscard]] row_t break_tie(std::uint64_t seed, std::uint64_t decision, std::uint64_t count, row_t rows,
                               Contains&& contains, Each&& each, const Mixed& mixed = {}) {

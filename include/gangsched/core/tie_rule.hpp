@@ -9,7 +9,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 enum class tie_rule : std::uint8_t {
   uniform,     ///< uniformly by seed (default)
   lowest_row,  ///< the node added first among the tied (by row)
-  kube_heap,   ///< what kube-scheduler 1.36's heap yields over the nodes in snapshot order
+  kube_heap,   ///< the choice of kube-scheduler 1.36's heap over the nodes in snapshot order
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

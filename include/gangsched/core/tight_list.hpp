@@ -12,8 +12,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A list that is replaced as a whole, for records of which there are many: of the size of a pointer, which is null if nothing is in it.
-/// Reads are those of std::vector; making one is O(elements).
+/// A list that is replaced as a whole, for records of which there are many: the size of a pointer, which is null for an empty list. Reads
+/// are those of std::vector; making one is O(elements).
 template <class T>
   requires(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::size_t))
 class tight_list {
