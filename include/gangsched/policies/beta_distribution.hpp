@@ -38,8 +38,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// How likely a Beta distribution with these parameters, both above 0, is to be at most @p x: the regularised incomplete beta function. To
-/// about 13 digits for parameters up to 10^4. O(√(a + b)) at most.
+/// The probability that a Beta distribution with these parameters, both above 0, is at most @p x: the regularised incomplete beta function.
+/// To about 13 digits for parameters up to 10^4. O(√(a + b)) at most.
 [[nodiscard]] inline double beta_at_most(double a, double b, double x) noexcept {
   if (!(x > 0)) return 0;
   if (x >= 1) return 1;

@@ -11,19 +11,19 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The kinds of resources that quotas compare, numbered, and amounts by number as policies of queues have them: `queues::unnamed` where
-/// nothing is asked for.
+/// The kinds of resources that quotas compare, numbered, and amounts by number in the form of the policies of queues: `queues::unnamed`
+/// where nothing is requested.
 class compared_resources {
  public:
   using amounts = std::vector<std::int64_t>;
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-  /// Begins anew, for kinds below @p bound.
+  /// Starts again, for kinds below @p bound.
   void clear(resource_kind bound) {
     kinds_.clear();
     place_.assign(bound, none);
   }
-  /// Nothing if it is there already, or there are as many as a policy can have (`queues::most_resources`).
+  /// No effect if it is there already, or the policies' maximum is reached (`queues::most_resources`).
   void add(resource_kind kind) {
     if (place_[kind] != none || kinds_.size() == queues::most_resources) return;
     place_[kind] = kinds_.size();
@@ -38,7 +38,7 @@ class compared_resources {
   }
 
   [[nodiscard]] amounts nothing() const { return amounts(size(), queues::unnamed); }
-  /// A list of a quota's, each at most @p largest.
+  /// A list of a quota, each amount at most @p largest.
   [[nodiscard]] amounts of(const std::vector<amount>& list, std::int64_t largest = queues::largest_amount) const {
     amounts made = nothing();
     for (const amount& one : list)
@@ -60,7 +60,7 @@ class compared_resources {
   std::vector<std::size_t> place_;  ///< by kind
 };
 
-/// Calls visit(kind) for each guarantee and each limit of all nodes together that one of @p queues has. O(queues · resources).
+/// Calls visit(kind) for each guarantee and each limit of all nodes together in @p queues. O(queues · resources).
 template <class Visit>
 void each_quota_kind(const std::vector<queue_view>& queues, const Visit& visit) {
   for (const queue_view& queue : queues) {

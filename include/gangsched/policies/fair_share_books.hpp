@@ -26,7 +26,7 @@ struct GANGSCHED_API fair_share_books {
     resource_kind kind = 0;
     flavor_id flavor = {};  ///< default: of all nodes
   };
-  /// What the cluster counts, in a trial too.
+  /// The cluster's counts, in a trial with its changes.
   struct counts final : queues::fair_share::usage {
     counts(const fair_share_books& b, const cluster_view& c) : of(b), cluster(c) {}
     [[nodiscard]] std::int64_t used(queues::queue_index queue, std::size_t at) const override {
@@ -40,7 +40,7 @@ struct GANGSCHED_API fair_share_books {
     const fair_share_books& of;
     const cluster_view& cluster;
   };
-  /// With what is kept for others for whom victims went.
+  /// With what is reserved for entities whose victims were evicted.
   struct with_promised final : queues::fair_share::usage {
     explicit with_promised(const counts& without) : now(without) {}
     [[nodiscard]] std::int64_t used(queues::queue_index queue, std::size_t at) const override {
@@ -56,10 +56,10 @@ struct GANGSCHED_API fair_share_books {
     }
     const counts& now;
     std::vector<std::pair<queues::queue_index, std::vector<std::int64_t>>> promised = {};
-    std::vector<queues::queue_index> jobs = {};  ///< of those, who runs nobody yet
+    std::vector<queues::queue_index> jobs = {};  ///< of those, jobs without a running pod
   };
 
-  /// What a search for victims writes down: the next one has its room.
+  /// Buffers of a search for victims, kept for the next one.
   struct search_memory {
     std::vector<queues::fair_share::running_unit> running = {}, other_running = {};  ///< by unit
     std::vector<std::int64_t> amounts = {};                                          ///< theirs
@@ -71,16 +71,16 @@ struct GANGSCHED_API fair_share_books {
   std::vector<resource> resources = {};
   queue_list list = {};  ///< by index of the tree
   queues::fair_share::fair_shares shares = {};
-  std::string fault = {};  ///< why nobody of any queue may start, or empty: quotas name more than can be compared
-  bool keeps = false;      ///< something is kept for some queue, whether it uses it or not
+  std::string fault = {};  ///< why no pod may start, or empty: quotas name more resources than can be compared
+  bool keeps = false;      ///< some amount is kept for a queue, used or not
   queues::fair_share::reclaim_plan plan = {};
   search_memory memory = {};
   queues::fair_share::known_parts parts = {};  ///< as of the last change
-  const pod_class* last_asked = nullptr;       ///< since the last change, about admission; null: nobody
+  const pod_class* last_asked = nullptr;  ///< the class last checked by admission since the last change; null: none
   status last_said = {};
 
-  /// Whether quota can refuse it at all: somebody above has a limit of what it requests, or of jobs unless it runs, or something is kept
-  /// for somebody.
+  /// Whether quota can reject it at all: a queue on the way up has a limit of what it requests, or of jobs unless it runs, or something is
+  /// kept for a queue.
   [[nodiscard]] bool may_refuse(queues::queue_index queue, std::span<const std::int64_t> request, bool runs) const {
     constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
     if (keeps) return true;
@@ -92,10 +92,10 @@ struct GANGSCHED_API fair_share_books {
     return false;
   }
 
-  /// The least priority that a group states; none if none does. O(groups) once after a change.
+  /// The lowest priority that a group states; none if none does. O(groups) once after a change.
   [[nodiscard]] std::optional<std::int32_t> lowest_group_priority(const cluster_view& cluster);
 
-  /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) if pods came or went, else O(nodes), too.
+  /// Updates them to the last committed change. O(1) if none matters, O(queues · resources) if only pods changed, else O(nodes), too.
   void read(const cluster_view& cluster);
 
  private:

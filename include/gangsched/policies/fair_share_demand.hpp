@@ -16,8 +16,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 struct fair_share_demand {
   queues::queue_index queue = queues::no_queue;
   std::vector<std::int64_t> request;  ///< by resource; those of flavors are added for the node's
-  bool runs = false;                  ///< some of it does already
-  bool grows = false;                 ///< some of it waits that would be more than is needed of what goes as a whole
+  bool runs = false;                  ///< some of its pods run already
+  bool grows = false;  ///< it includes a waiting pod beyond the minimum, of a group that is disrupted as a whole
 
   fair_share_demand(const fair_share_books& b, const queue_view& of)
       : queue(b.list.find(of)), request(b.resources.size()) {}
@@ -28,8 +28,8 @@ struct fair_share_demand {
       if (!one.flavor || one.flavor == flavor) request[i] += pod.request(one.kind);
     }
   }
-  /// What the tree needs at least: of each gang in it the first members up to its minimum, with those that run; if all have that, one
-  /// member more.
+  /// The minimum of the tree: of each gang in it the first members up to its minimum, running ones included; if all have that, one member
+  /// more.
   void add_least(const fair_share_books& b, const group_view& root, flavor_id flavor) {
     bool found = false;
     each_need(root, [&](const std::vector<pod_info>& pending, std::size_t count) {
@@ -43,16 +43,15 @@ struct fair_share_demand {
       add(b, member, flavor);
     });
   }
-  /// What has to start beside @p more, a pod that is more than its tree needs: of each gang that the tree cannot do without, and of the
-  /// pod's own, the first other members up to its minimum.
+  /// What has to start together with @p more, a pod beyond its tree's minimum: of each gang that the tree needs, and of the pod's own, the
+  /// first other members up to its minimum.
   void add_beside(const fair_share_books& b, const pod_info& more, flavor_id flavor) {
     const group_view own = *more.group();
     each_need(own.root(), [&](const std::vector<pod_info>& pending, std::size_t count) {
       const bool is_own = pending.front().group()->id() == own.id();
       if (!is_own && detail::grows_a_whole(pending.front())) return;
       std::size_t left = is_own ? count - 1 : count;
-      for (const bool thought :
-           {true, false})  // those that are tried on the node that they are nominated to are counted there
+      for (const bool thought : {true, false})  // those tried on their nominated node are counted there
         for (const pod_info& member : pending) {
           if (left == 0 || member.id() == more.id() || member.node().has_value() != thought) continue;
           if (!thought && is_in_queue(b, member)) add(b, member, flavor);
@@ -60,7 +59,7 @@ struct fair_share_demand {
         }
     });
   }
-  /// The same for whom others go, whichever members find room then: by resource, of those that request most.
+  /// The amounts for which pods are evicted, whichever members find room then: by resource, of those that request most.
   void add_most(const fair_share_books& b, const group_view& root, flavor_id flavor) {
     fair_share_demand one{*this};
     std::vector<std::int64_t> amounts;
@@ -88,7 +87,7 @@ struct fair_share_demand {
     return b.list.find(member.queue()) == queue;
   }
   static bool waits(const pod_info& member) { return member.state() == pod_state::pending && !member.terminating(); }
-  /// Calls visit(members that wait, how many of them its minimum lacks) for each gang of the tree that lacks some.
+  /// Calls visit(waiting members, how many its minimum lacks) for each gang of the tree that lacks some.
   template <class Visit>
   void each_need(const group_view& group, Visit&& visit) {
     const std::uint32_t there = group.assumed() + group.bound(), least = group.spec().composite ? 0 : group.min_count();

@@ -12,10 +12,10 @@
 #include "gangsched/policies/group_need.hpp"
 #include "gangsched/policies/victim_units.hpp"
 
-/// Jobs as FairShare sees them: single pods, and trees of groups.
+/// Jobs in the terms of FairShare: single pods, and trees of groups.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// A job's place among those of its queue: a tree of groups is one, and stays where it is, whatever pods of it are made anew.
+/// A job's place in the order of its queue: a tree of groups is one job, and keeps its place when its pods are recreated.
 struct job_rank {
   explicit job_rank(const pod_info& pod) {
     if (const auto group = pod.group())
@@ -31,7 +31,7 @@ struct job_rank {
   row_t tree = no_row;  ///< the root of its groups
 };
 
-/// Of one that waits for its room. O(depth).
+/// The key of a job that waits for room. O(depth).
 inline std::int32_t priority_of_one(const pod_info& pod) {
   const auto group = pod.group();
   return group ? group->root().spec().priority.value_or(pod.priority()) : pod.priority();
@@ -49,7 +49,7 @@ inline bool lacks_role(const group_view& group, const pod_info& pod) {
   return false;
 }
 
-/// Whether the pod is more than its group needs, of one that goes as a whole. O(groups).
+/// Whether the pod is beyond its group's minimum, in a group that is disrupted as a whole. O(groups).
 inline bool grows_a_whole(const pod_info& pod) {
   const std::optional<group_view> top = disrupted_with(pod);
   if (!top) return false;
@@ -65,7 +65,7 @@ inline bool grows_a_whole(const pod_info& pod) {
   return false;
 }
 
-/// Units in the order in which they go, so that what a gang needs goes after all of its surplus, and not while some of that stays.
+/// Units in the order of eviction: the minimum of a gang comes after all of its surplus, and not while some of that stays.
 [[nodiscard]] inline std::vector<std::uint32_t> with_surplus(const std::vector<victim_unit>& units,
                                                              std::vector<std::uint32_t> order) {
   std::map<group_id, std::size_t> surplus, seen;

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Whether somebody of it or of a group below is on a node. O(groups).
+/// Whether a pod of it or of a group below is on a node. O(groups).
 inline bool is_on_nodes(const group_view& group) {
   bool any = group.assumed() + group.bound() > 0;
   group.each_child([&](const group_view& child) { any = any || is_on_nodes(child); });
@@ -14,7 +14,7 @@ inline bool is_on_nodes(const group_view& group) {
 }
 
 /// Calls visit(pod_info) for the waiting pods that a group needs at least to start: of each gang in its tree the first ones up to its
-/// minimum, those with a node counted; of each other group one. O(members).
+/// minimum, members with a node counted; of each other group one. O(members).
 template <class Visit>
 void each_needed_pod(const group_view& group, const Visit& visit) {
   std::uint32_t left = group.spec().composite ? 0 : group.min_count();

@@ -8,13 +8,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What would be lost with a running pod, in any unit.
+/// The work that evicting a running pod would lose, in any unit.
 using work_of_pod = std::function<std::int64_t(const pod_info&)>;
 
-/// Which of the pods that @p rule lets go must go, so that a group fits; the verdict and the nominations of
-/// group_preempt. All of them are taken off, and the group's cycle is run once; if it fails, nobody goes. Then
-/// units are put back, first those that break a disruption budget, then the most important, each if the members
-/// still fit where they are. No second round while victims terminate on nodes that members are nominated to.
+/// Which of the pods that @p rule allows to evict must go so that a group fits; the verdict and the nominations of group_preempt. All of
+/// them are taken off, and the group's cycle is run once; if it fails, none is evicted. Then units are put back, first those whose eviction
+/// violates a disruption budget, then the most important, each if the members still fit where they are. No second round while victims
+/// terminate on nodes that members are nominated to.
 ///
 /// @p least_disruption: of several placements the one whose victims cost least (broken budgets, highest priority, @p lost_work, groups
 /// disturbed, pods), Kubernetes' choice in a tie; and in the end no victim can be put back without fewer members finding room

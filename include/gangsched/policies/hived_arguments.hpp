@@ -6,9 +6,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Reads `physicalCluster` and `virtualClusters` of HiveD's configuration (hivedscheduler, pkg/api/config.go) as a plugin's argument has
-/// them. False for what has the wrong form, names a type that is not there, or asks for more than 1,000,000 cells; whether the cells fit
-/// is not asked. @param virtual_ones may be empty.
+/// Reads `physicalCluster` and `virtualClusters` of HiveD's configuration (hivedscheduler, pkg/api/config.go) from a plugin's argument.
+/// False for the wrong form, an unknown type, or more than 1,000,000 cells; whether the cells fit is not checked. @param virtual_ones may
+/// be empty.
 [[nodiscard]] GANGSCHED_API bool read_hived_cells(argument_reader& read, const argument& physical,
                                                   const argument& virtual_ones, queues::hived::configuration& out);
 

@@ -15,17 +15,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Cells for a cluster that says nothing of them: each node is a top cell of its GPUs, the nodes with as many GPUs (and of one flavor, if
-/// queues have quota by flavor) are a chain, and a cell falls into as many parts as the smallest prime factor of its size says, so that
-/// 8 GPUs are two times 4. A queue is due what it is guaranteed beyond what queues below it are: in whole nodes, the largest first, then
-/// in parts; of more than there is, queues that come first have theirs. Of a node count the first 1,024 GPUs.
-/// O(nodes + queues · kinds of nodes · levels).
+/// Cells for a cluster without a configuration of cells: each node is a top cell of its GPUs; nodes with equally many GPUs (and of one
+/// flavor, if queues have quota by flavor) are a chain; a cell is divided by the smallest prime factor of its size, so that 8 GPUs are two
+/// times 4. A queue is due its guarantee beyond those of the queues below it: in whole nodes, the largest first, then in parts; if there is
+/// not enough, earlier queues have precedence. Only the first 1,024 GPUs of a node count. O(nodes + queues · kinds of nodes · levels).
 [[nodiscard]] GANGSCHED_API queues::hived::configuration cells_of_nodes(const cluster_view& cluster,
                                                                         const std::string& gpu);
 
-/// Which pods have which cells on a cluster. Reading the change log keeps that right: pods
-/// that left give their cells back, running pods that never asked get cells where
-/// they run, and if nodes or queues changed every pod keeps its devices in the new cells.
+/// Which pods have which cells of a cluster, updated from the change log: the cells of pods that left are released, running pods without
+/// cells get those where they run, and if nodes or queues changed every pod keeps its devices in the new cells.
 class GANGSCHED_API hived_books {
  public:
   using configuration = queues::hived::configuration;
@@ -39,7 +37,7 @@ class GANGSCHED_API hived_books {
     std::uint32_t devices = 0;
     friend bool operator==(const place&, const place&) = default;
   };
-  /// Who wants cells: pods that are placed together.
+  /// A request for cells: pods that are placed together.
   struct demand {
     std::vector<member> pods = {};  ///< by size
     group_id tree = {};             ///< the root of their groups, if they have one
@@ -56,20 +54,20 @@ class GANGSCHED_API hived_books {
     std::string pin_label = "hivedscheduler.microsoft.com/pinned-cell";
     std::string type_label = "hivedscheduler.microsoft.com/leaf-cell-type";
   };
-  /// Where the pods of a demand go, or why they cannot.
+  /// The placement of a demand's pods, or why there is none.
   struct plan {
     demand whose = {};
     queues::hived::decision made = {};
-    std::vector<place> places = {};                                ///< of their pods by size; nothing if they wait
-    std::optional<std::vector<std::string>> nodes = std::nullopt;  ///< the only ones that were looked at
-    std::optional<std::uint32_t> unit = std::nullopt;              ///< theirs, which is promised these places
-    const char* why = nullptr;                                     ///< they may not even ask; static storage
+    std::vector<place> places = {};                                ///< of the pods by size; empty if they wait
+    std::optional<std::vector<std::string>> nodes = std::nullopt;  ///< the only nodes that were considered
+    std::optional<std::uint32_t> unit = std::nullopt;              ///< their unit, which these places are reserved for
+    const char* why = nullptr;  ///< why they are rejected without a search; static storage
 
     [[nodiscard]] bool waits() const noexcept { return made.state == queues::hived::group_state::waiting; }
     [[nodiscard]] bool may_go() const noexcept { return made.state == queues::hived::group_state::allocated; }
     [[nodiscard]] bool is_of(pod_id pod) const noexcept;
   };
-  /// Pods that have cells, or are promised some.
+  /// Pods that have cells, or a reservation of some.
   struct unit {
     struct part {
       pod_id pod;
@@ -81,32 +79,32 @@ class GANGSCHED_API hived_books {
     demand whose = {};
     std::vector<part> parts = {};
     std::string root_type = {};  ///< of the virtual cells that its devices are in; empty: none
-    bool first = false;          ///< of its tree: the others cannot go on without it
+    bool first = false;          ///< the essential one of its tree: the others cannot go on without it
     bool promised = false;       ///< its pods are nominated
   };
 
   explicit hived_books(options chosen) : options_(std::move(chosen)) {}
 
-  /// Brings them up to the last committed change; nothing to be done if there was none. To be called with the cluster as it is, not in a
-  /// trial. @p last: what was decided since the last call, which is kept if its pods are where it says. O(1) without changes, O(pods of
-  /// the nodes that changed), or O(pods) if nodes or queues did.
+  /// Updates them to the last committed change; no effect if there was none. To be called outside trials. @p last: the decision since the
+  /// last call, which is kept if its pods are where it placed them. O(1) without changes, O(pods of the nodes that changed), or O(pods) if
+  /// nodes or queues did.
   void read(const cluster_view& cluster, std::optional<plan>& last);
 
-  /// How many devices the pod wants. O(requests).
+  /// How many devices the pod requests. O(requests).
   [[nodiscard]] std::uint32_t devices_of(const pod_info& pod) const;
   /// The virtual cluster of a queue: the nearest on its way up that has cells, else itself; nothing if that is none.
   [[nodiscard]] std::optional<std::string> cluster_of(const queue_view& queue) const;
-  /// Decides where somebody goes, without doing it. @p nodes: the only ones that may be used, if set.
+  /// Computes a placement, without changes. @p nodes: the only ones that may be used, if set.
   [[nodiscard]] plan decide(demand whose, std::optional<std::vector<std::string>> nodes);
-  /// The plan of a demand that is promised cells already, if it is: allocated once nobody else is on them.
+  /// The plan of a demand that has a reservation of cells, if it has one: allocated once no other pods are on them.
   [[nodiscard]] std::optional<plan> promised_to(const demand& whose) const;
-  /// Gives up what somebody is promised.
+  /// Releases the reservation of a unit.
   void forget(std::uint32_t unit);
 
-  /// The units that a plan needs to be gone, those too that are only promised something.
+  /// The units that a plan needs to be evicted, those with only a reservation included.
   [[nodiscard]] std::vector<const unit*> in_the_way(const plan& of) const;
   [[nodiscard]] bool known() const noexcept { return cells_.has_value(); }
-  /// Without pods: in which virtual cluster, and how important. In none: opportunistic, without a name. O(members of its tree).
+  /// Without pods: the virtual cluster and priority. Without a virtual cluster: opportunistic, without a name. O(members of its tree).
   [[nodiscard]] demand demand_of(const pod_info& pod) const;
   /// The names of the nodes of its cells.
   [[nodiscard]] const std::vector<std::string>& nodes() const { return cells_->layout().nodes(); }
@@ -144,12 +142,12 @@ class GANGSCHED_API hived_books {
   std::optional<queues::hived::cell_scheduler> cells_;
   std::vector<char> bad_;  ///< by the layout's node
   std::map<std::string, node_id, std::less<>> node_ids_;
-  std::map<std::uint32_t, unit> units_;  ///< their names in the cells are their numbers
+  std::map<std::uint32_t, unit> units_;  ///< named in the cells by their numbers
   std::uint32_t next_ = 0;
   std::map<pod_id, std::uint32_t> unit_of_;
   std::map<row_t, std::vector<std::uint32_t>> on_node_;  ///< units with pods there; some may have left
   std::vector<pod_id> found_;                            ///< on nodes, of no unit
-  /// Who was refused since the cells changed last: virtual cluster, priority, device type, pin and sizes.
+  /// Demands rejected since the cells last changed: virtual cluster, priority, device type, pin and sizes.
   std::map<std::tuple<std::string, std::int32_t, std::string, std::string, std::vector<std::uint32_t>>,
            queues::hived::decision>
       refused_;

@@ -9,15 +9,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A node as a task of KAI's looks at it.
+/// A node as a task of KAI's sees it.
 struct kai_rated_node {
-  bool fits_now = false;   ///< as things are, whoever leaves
+  bool fits_now = false;   ///< as things are, without evictions
   bool apart = false;      ///< it has no GPUs, and the task needs none
   double free = 0;         ///< of what the task needs, GPUs or cpu
   std::size_t number = 0;  ///< in the order of nodes
   node_id id = {};
 
-  /// Whether a task takes it before @p other: where it fits as things are, without GPUs if it needs none, the fullest first.
+  /// Whether a task prefers it to @p other: nodes where it fits without evictions, nodes without GPUs if it needs none, the fullest first.
   [[nodiscard]] bool is_before(const kai_rated_node& other) const noexcept {
     if (fits_now != other.fits_now) return fits_now;
     if (apart != other.apart) return apart;
@@ -25,7 +25,7 @@ struct kai_rated_node {
   }
 };
 
-/// Nodes in the order in which a task takes them, kept as one of them changes.
+/// Nodes in a task's order of preference, updated when one of them changes.
 class kai_node_order {
  public:
   kai_node_order() = default;
@@ -42,9 +42,9 @@ class kai_node_order {
   }
 
   [[nodiscard]] const std::vector<kai_rated_node>& all() const noexcept { return all_; }
-  /// Its number in the order of nodes. @pre The node is one of them.
+  /// Its number in the order of nodes. @pre the node is one of them
   [[nodiscard]] std::size_t number_of(node_id node) const { return by_row_[node.row].number; }
-  /// One of them, by `id`, with its number, is rated anew. O(log nodes), and O(places that it moves).
+  /// Rates one of them again, by `id`, with its number. O(log nodes), and O(places that it moves).
   void follow(const kai_rated_node& next) {
     const auto is_before = [](const kai_rated_node& a, const kai_rated_node& b) { return a.is_before(b); };
     kai_rated_node& known = by_row_[next.id.row];

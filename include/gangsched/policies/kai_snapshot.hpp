@@ -14,17 +14,17 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The cluster as KAI's policy sees it when it is asked something: queues with their shares, jobs in them, tasks of these. A job is a tree
-/// of groups, or a pod without a group; its sets are the groups of pods in it. O(pods · log pods + nodes + queues).
+/// The cluster as KAI's policy sees it at a call: queues with their shares, their jobs, and the jobs' tasks. A job is a tree of groups, or
+/// a pod without a group; its sets are the groups of pods in it. O(pods · log pods + nodes + queues).
 struct GANGSCHED_API kai_snapshot {
   static constexpr std::size_t resources = 3;  ///< cpu in milli, bytes of memory, GPUs
   using amount = std::array<double, resources>;
   using state = queues::kai::task_state;
   static constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
-  /// A guarantee or limit of that much is none.
+  /// A guarantee or limit of that much counts as none.
   static constexpr std::int64_t unbounded = std::int64_t{1} << 60;
 
-  /// What the table does not know of a task.
+  /// Data of a task beside the table.
   struct place {
     pod_id pod;
     node_id node;                            ///< where it is
@@ -46,13 +46,13 @@ struct GANGSCHED_API kai_snapshot {
   double least_gpu_memory = 0;                             ///< MiB, of the nodes that say
 
   kai_snapshot(const cluster_view& of, std::string gpu_resource, std::int32_t not_preemptible_from);
-  /// Without queues there is nothing else either.
+  /// Without queues it is empty.
   [[nodiscard]] bool has_queues() const noexcept { return shares.has_value(); }
-  /// What of a node counts as GPUs as a whole.
+  /// The amount of a node's that counts as whole GPUs.
   [[nodiscard]] std::int64_t count_of_gpus(const node_info& node) const {
     return kinds_of[2] ? node.allocatable(*kinds_of[2]) : 0;
   }
-  /// GPUs of a node that nobody uses, and everything.
+  /// Unused GPUs of a node, and the free amounts.
   [[nodiscard]] double free_gpus(const node_info& node) const;
   [[nodiscard]] amount free_of(const node_info& node) const {
     return {static_cast<double>(node.free(kinds::cpu)), static_cast<double>(node.free(kinds::memory)), free_gpus(node)};
@@ -69,16 +69,16 @@ struct GANGSCHED_API kai_snapshot {
     return t == nothing ? nothing : table.tasks()[t].job;
   }
   [[nodiscard]] std::size_t job_of(const group_view& group) const;
-  /// Whether tasks of it are promised a node that somebody is leaving.
+  /// Whether tasks of it are nominated to a node that other pods are leaving.
   [[nodiscard]] bool waits_for_victims(std::size_t job) const;
   /// Whether a job that is not preemptible would exceed what a queue on its way up deserves.
   [[nodiscard]] bool exceeds_deserved(std::size_t job) const;
-  /// Both of these, for who is admitted; and whether its queues' limits have room for it.
+  /// Both of these, for a job that is admitted; and whether its queues' limits have room for it.
   [[nodiscard]] status may_start(std::size_t job) const;
   [[nodiscard]] status within_limits(std::size_t job) const;
 
  private:
-  /// What a pod has, of GPUs whose memory is that.
+  /// The amounts of a pod, if its GPUs have that much memory.
   [[nodiscard]] amount needs_of(const pod_info& pod, double gpu_memory) const;
   bool read_queues();
   void read_nodes();

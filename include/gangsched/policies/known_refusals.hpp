@@ -9,10 +9,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Refusals since the cluster changed last: an equal request gets the same answer, at no cost.
+/// Rejections since the cluster last changed: an equal request gets the same answer, at no cost.
 class known_refusals {
  public:
-  /// What somebody asks for who has nothing of his own: no node, no nomination, no gate; of a group pods of one class, and no tree.
+  /// The request of an entity without individual state: no node, no nomination, no gate; for a group pods of one class, and no tree.
   struct request {
     const pod_class* spec = nullptr;  ///< of all pods
     std::uint32_t pods = 0, least = 0;
@@ -21,7 +21,7 @@ class known_refusals {
     bool grouped = false;
     friend bool operator==(const request&, const request&) = default;
   };
-  /// None if what he is told may be for him alone.
+  /// None if the answer may depend on the entity itself.
   [[nodiscard]] static std::optional<request> of(const pod_info& pod) {
     if (pod.group() || !has_nothing(pod)) return std::nullopt;
     return request{&pod.spec(), 1, 1, pod.priority(), row_of(pod.queue()), false};
@@ -40,7 +40,7 @@ class known_refusals {
     return alike && made.pods != 0 ? std::optional{made} : std::nullopt;
   }
 
-  /// What was said to those who asked for it, or null. Valid until the cluster changes, or something is added. O(refusals).
+  /// The reason given to an equal request, or null. Valid until the cluster changes, or something is added. O(refusals).
   [[nodiscard]] const status* find(const std::optional<request>& asked, const cluster_view& cluster) {
     if (!whose_ || !(*whose_ == cluster) || at_ != cluster.changes()) known_.clear();
     whose_ = cluster;

@@ -16,9 +16,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Which workloads ask for quota, which have some, and what Kueue's arithmetic says. A workload is the part of a tree of groups in one
-/// queue, or a pod without a group. Its pod sets are pods of one group and class. While none of its pods runs it asks for all of them,
-/// and may be reduced to the minimums of its gangs (partial admission); afterwards it asks for what these lack and for one pod more.
+/// Which workloads request quota, which have some, and the results of Kueue's arithmetic. A workload is the part of a tree of groups in one
+/// queue, or a pod without a group. Its pod sets are pods of one group and class. While none of its pods runs it requests quota for all of
+/// them, and may be reduced to the minimums of its gangs (partial admission); afterwards it requests what these lack and one pod more.
 class GANGSCHED_API kueue_books {
  public:
   using queue_index = queues::queue_index;
@@ -32,7 +32,7 @@ class GANGSCHED_API kueue_books {
     std::int32_t least = 0;  ///< of them: it does not start without
     std::int32_t there = 0;  ///< of them: on nodes already
   };
-  /// What of a workload is to start together.
+  /// The part of a workload that is to start together.
   struct workload {
     queue_index queue = queues::no_queue;
     std::int32_t priority = 0;
@@ -41,17 +41,17 @@ class GANGSCHED_API kueue_books {
     std::string_view ns = {};  ///< its local queue
     pod_id pod = {};           ///< of a pod without a group
     std::vector<pod_set> sets = {};
-    kueue_quotas::amounts held = {};  ///< what those of its sets use that are on nodes
+    kueue_quotas::amounts held = {};  ///< what its sets use that are on nodes
 
     [[nodiscard]] bool has(const pod_info& other) const;
   };
-  /// What one that is asked about is told.
+  /// The answer about a workload.
   struct answer {
     workload who = {};
     entry made = {};
   };
 
-  /// @p by_local_usage: names of the queues in which what local queues used in the past counts.
+  /// @p by_local_usage: names of the queues in which the past use of local queues counts.
   kueue_books(queues::kueue::fair_sharing_options sharing, bool partial_admission,
               std::vector<std::string> by_local_usage) {
     options_.fair_sharing = sharing;
@@ -61,31 +61,31 @@ class GANGSCHED_API kueue_books {
   kueue_books(const kueue_books&) = delete;
   kueue_books& operator=(const kueue_books&) = delete;
 
-  /// Brings the quotas up to the last change of a queue.
+  /// Updates the quotas to the last change of a queue.
   void read(const cluster_view& cluster);
   kueue_quotas quotas = {};
-  by_host<scope_column> scores = {};  ///< of local queues, where some queue goes by them
-  /// How much of what counts a local queue has used: who has used less goes first. 0 in queues that do not go by it. O(length of names).
+  by_host<scope_column> scores = {};  ///< of local queues, if some queue uses them
+  /// The past use of a local queue: lower goes first. 0 in queues that do not use it. O(length of names).
   [[nodiscard]] double score(const cluster_view& cluster, queue_index queue, std::string_view ns) const;
 
-  /// A pod, with what the gangs of its tree ask for; or what a tree of groups asks for, and if that is nothing one pod more.
+  /// A pod, with the requests of the gangs of its tree; or the requests of a tree of groups, and if there are none one pod more.
   /// O(members).
   [[nodiscard]] workload of(const pod_info& pod) const;
   [[nodiscard]] workload of(const group_view& group) const;
 
-  /// From now on of() says of the workload's tree that it asks for the pod counts of the entry, until this is called with null.
+  /// From now on of() returns the pod counts of the entry for the workload's tree, until this is called with null.
   void fix_counts(const workload& who, const entry* made);
 
-  /// Flavors for it, and who has to go if it needs that, once those have what they were promised for whom others went. Valid until the
-  /// next call. O(queues of the tree · resources), and if preemption is asked about O(changes since it was last, workloads that run there).
-  /// @param for_victims: false: nobody is looked for where that is the only way, and there is no fit then.
+  /// Flavors for it, and victims if it needs them, after reserving quota for workloads whose victims were evicted. Valid until the next
+  /// call. O(queues of the tree · resources), and if preemption is considered O(changes since it last was, workloads that run there).
+  /// @param for_victims: false: no victims are sought if only preemption would help, and the result is no fit.
   [[nodiscard]] const entry& look(const cluster_view& cluster, const workload& who, bool for_victims = true);
-  /// The same for a pod, without victims, for as long as nothing changes.
+  /// The same for a pod, without victims, cached while nothing changes.
   [[nodiscard]] const answer& look_at(const cluster_view& cluster, const pod_info& pod);
-  /// As look() after it asked about preemption, if only these jobs may go, by row.
+  /// As look() considering preemption, if only these jobs may be evicted, by row.
   [[nodiscard]] const entry& look_again(const cluster_view& cluster, const workload& who,
                                         const std::vector<bool>& may_go);
-  /// Brings the jobs up to date, which look() does where it asks about preemption. O(changes since, and the pods of their jobs).
+  /// Updates the jobs, which look() does if it considers preemption. O(changes since, and the pods of their jobs).
   void list_jobs(const cluster_view& cluster);
   [[nodiscard]] const kueue_jobs& jobs() const noexcept { return jobs_; }
   /// How many local queues are remembered, for the order of victims: at most as many as there are jobs, twice, and a few.
@@ -96,12 +96,12 @@ class GANGSCHED_API kueue_books {
   [[nodiscard]] static bool has_place(const workload& who, const entry& made, const group_view& group);
   /// Whether a pod of it may be on nodes of a flavor, by an entry that fits.
   [[nodiscard]] bool is_for(const workload& who, const entry& made, const pod_info& pod, flavor_id node) const;
-  /// Whether somebody else waits in its queue who came before it, or is more important. O(pods).
+  /// Whether its queue has another waiting workload that is older or more important. O(pods).
   [[nodiscard]] bool has_earlier(const cluster_view& cluster, const workload& than, const pod_info& like) const;
-  /// What is missing, in Kueue's words; of the entry that look() made last.
+  /// What is missing, in Kueue's words; for the entry of the last look().
   [[nodiscard]] std::string words(const cluster_view& cluster, const workload& who);
 
-  /// How far above its own it would be with the usage, and what that is of what others lend (`fair_tournament`).
+  /// How far above its own quota it would be with the usage, and the ratio to what others lend (`fair_tournament`).
   struct standing {
     bool borrows = false;
     queues::kueue::dominant_share share = {};
@@ -127,7 +127,7 @@ class GANGSCHED_API kueue_books {
   void keep_flavors(const cluster_view& cluster, const pod_set& set, queue_index queue,
                     queues::kueue::workload_shape::pod_set& of) const;
   void nominate(const workload& who);
-  /// In a trial of the ledger, does not count what the workload was promised, or holds of what it asks for, as used by others.
+  /// In a trial of the ledger, excludes what is reserved for the workload, or what it holds, from the usage of others.
   void forget_own(const workload& who);
   void need(const group_view& group, workload& to) const;
   void start(const group_view& group, workload& to) const;
@@ -139,7 +139,7 @@ class GANGSCHED_API kueue_books {
 
   queues::kueue::admission_options options_ = {};
   queues::kueue::shape_pool shapes_;
-  std::optional<queues::kueue::local_usage> local_;  ///< by which victims of a queue are ordered
+  std::optional<queues::kueue::local_usage> local_;  ///< the order of victims in a queue
   std::optional<queues::kueue::admission_cycle> cycle_;
   std::optional<queues::kueue::flavor_assigner> assigner_;
   std::vector<promise> promised_;

@@ -16,16 +16,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Which jobs run in Kueue's queues, and what each uses: kept up to date by the log, also in transactions. The running pods of a tree of
-/// groups are one job, and so is a pod without a group. A job in several queues, or in none, has no quota to give back as a whole, and
-/// is not listed.
+/// Which jobs run in Kueue's queues, and what each uses: updated from the log, also in transactions. The running pods of a tree of groups
+/// are one job, and so is a pod without a group. A job in several queues, or in none, has no quota that it could release as a whole, and is
+/// not listed.
 class kueue_jobs {
  public:
   using queue_index = queues::queue_index;
 
   struct job {
     row_t tree = no_row;            ///< the root of its groups
-    std::vector<pod_id> pods = {};  ///< by row; nobody: the row of the job is free
+    std::vector<pod_id> pods = {};  ///< by row; empty: the row of the job is free
     std::int32_t priority = 0;
   };
 
@@ -34,13 +34,13 @@ class kueue_jobs {
   kueue_jobs(const kueue_jobs&) = delete;
   kueue_jobs& operator=(const kueue_jobs&) = delete;
 
-  /// Nobody is listed: the quotas are others.
+  /// Empties the list: the quotas have changed.
   void forget() {
     listed_at_.reset();
     workloads_ = queues::kueue::workload_table{quotas_->all().tree().size()};
   }
-  /// Lists those that changes since the last call may concern. local_of(queue, namespace) is a local queue's number, of queues that go by
-  /// these. O(changes, and the pods of their jobs).
+  /// Lists the jobs that changes since the last call may affect. local_of(queue, namespace) is a local queue's number, in queues with local
+  /// usage. O(changes, and the pods of their jobs).
   template <class LocalOf>
   void list(const cluster_view& cluster, const LocalOf& local_of) {
     const cluster_view::log_standing now = cluster.standing();
@@ -49,7 +49,7 @@ class kueue_jobs {
     listed_at_.reset();
     const auto look = [&](const change& what) { kept = kept && note(cluster, what); };
     if (kept && !cluster.each_change(listed_to_, look)) kept = false;
-    // What transactions did then may have been taken back.
+    // Changes of transactions at that time may have been rolled back.
     for (const change& what : tentative_) look(what);
     tentative_.clear();
     cluster.each_uncommitted([&](const change& what) {
@@ -71,15 +71,15 @@ class kueue_jobs {
 
   /// By row, of all trees of queues.
   [[nodiscard]] const std::vector<job>& all() const noexcept { return all_; }
-  /// The same as workloads that were admitted, with the same rows.
+  /// The same as admitted workloads, with the same rows.
   [[nodiscard]] queues::kueue::workload_table& workloads() noexcept { return workloads_; }
   /// The job of a pod on a node, or of a tree of groups; no_row if it is not listed.
   [[nodiscard]] row_t of_pod(row_t pod) const noexcept { return pod < of_pod_.size() ? of_pod_[pod] : no_row; }
   [[nodiscard]] row_t of_tree(row_t root) const noexcept { return root < of_tree_.size() ? of_tree_[root] : no_row; }
-  /// The root of the queues that it is in.
+  /// The root of its queues.
   [[nodiscard]] queue_index root_of(row_t row) const { return quotas_->root_of(workloads_[row].queue); }
 
-  /// It is no candidate for preemption until pass_over_nobody(). no_row: nobody.
+  /// It is no candidate for preemption until pass_over_nobody(). no_row: none.
   void pass_over(row_t row) {
     if (row == no_row) return;
     passed_over_.push_back(row);
@@ -91,7 +91,7 @@ class kueue_jobs {
   }
 
  private:
-  /// Its job, if it is listed, and the one that it is of now.
+  /// Its job, if it is listed, and its present job.
   void note_pod(const cluster_view& cluster, row_t row) {
     if (const row_t its = of_pod(row); its != no_row) noted_.jobs.push_back(its);
     const std::optional<pod_info> pod = cluster.pod_at(row);
@@ -105,11 +105,11 @@ class kueue_jobs {
     if (const row_t its = of_tree(row); its != no_row) noted_.jobs.push_back(its);
     if (const std::optional<group_view> group = cluster.group_at(row)) noted_.trees.push_back(group->root().row());
   }
-  /// Whom the change may concern is listed anew. False: everybody.
+  /// Lists the jobs again that the change may affect. False: all jobs.
   [[nodiscard]] bool note(const cluster_view& cluster, const change& what) {
     switch (what.kind) {
       case change_kind::pod_removed:
-        if (what.after != no_row) note_tree_of(cluster, what.after);  // whose priority may have been its own
+        if (what.after != no_row) note_tree_of(cluster, what.after);  // its priority may have been the group's own
         [[fallthrough]];
       case change_kind::pod_added:
       case change_kind::pod_updated:
@@ -120,16 +120,16 @@ class kueue_jobs {
       case change_kind::group_removed:
         if (what.before != no_row) note_tree_of(cluster, what.before);
         [[fallthrough]];
-      case change_kind::group_added:  // those below it have another root now
+      case change_kind::group_added:  // groups below it have another root now
         if (const std::optional<group_view> group = cluster.group_at(what.row))
           group->each_pod_below([&](const pod_info& pod) { note_pod(cluster, pod.row()); });
         [[fallthrough]];
       case change_kind::group_updated: note_tree_of(cluster, what.row); return true;
-      case change_kind::node_updated:  // and then its flavor may be another one
+      case change_kind::node_updated:  // which may change its flavor
         if (const auto node = cluster.node_at(what.row); node && covers(what.facets, reads::labels))
           node->each_pod([&](const pod_info& pod) { note_pod(cluster, pod.row()); });
         return true;
-      case change_kind::column_changed:  // what local queues have used
+      case change_kind::column_changed:  // past use of local queues
         return quotas_->by_local_usage.empty() || what.scope() < scope_number::first_named;
       default: return true;
     }
@@ -192,7 +192,7 @@ class kueue_jobs {
     if (pod.start_time()) return *pod.start_time();
     return instant::max() - instant{pods - std::min(static_cast<std::int64_t>(pod.arrival()), pods)};
   }
-  /// The job of `members_`, those of its pods that are on nodes.
+  /// The job of `members_`: those of its pods that are on nodes.
   template <class LocalOf>
   void add(const cluster_view& cluster, row_t tree, const LocalOf& local_of) {
     if (members_.empty()) return;
@@ -209,7 +209,7 @@ class kueue_jobs {
     const std::optional<group_view> root = tree == no_row ? std::nullopt : cluster.group_at(tree);
     record.name = root ? root->name() : first.name();
     record.uid = record.name;
-    record.uid += '\0';  // of one name in two namespaces the one whose first pod has the lower row goes first
+    record.uid += '\0';  // of equal names in two namespaces the lower row goes first
     for (int shift = 24; shift >= 0; shift -= 8) record.uid += static_cast<char>(first.row() >> shift & 0xff);
     record.priority = root ? tree_priority(*root) : first.priority();
     record.created = instant{static_cast<instant::rep>(root ? root->arrival() : first.arrival())};
@@ -245,15 +245,15 @@ class kueue_jobs {
   queues::kueue::workload_table workloads_ = queues::kueue::workload_table{};
   std::vector<job> all_ = {};
   std::vector<row_t> of_pod_ = {}, of_tree_ = {};             ///< jobs, by row
-  std::optional<cluster_view::log_standing> listed_at_ = {};  ///< none: nobody is listed
+  std::optional<cluster_view::log_standing> listed_at_ = {};  ///< none: the list is empty
   std::uint64_t listed_to_ = 0;                               ///< changes
-  std::vector<change> tentative_ = {};                        ///< what transactions had done then
+  std::vector<change> tentative_ = {};                        ///< changes of open transactions at that time
   struct {
     std::vector<row_t> pods = {}, trees = {};  ///< of pods without a group; of roots
     std::vector<row_t> jobs = {};
   } noted_ = {};
   std::vector<row_t> passed_over_ = {};
-  // What is written on.
+  // Buffers.
   std::vector<pod_info> members_ = {};
   kueue_quotas::amounts usage_ = {};
 };

@@ -16,7 +16,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 class cluster;
 
-/// Where the scores of local queues stand: a scope with a row "QUEUE/NAMESPACE" for each, and the host's column with the bits of a double.
+/// The scores of local queues: a scope with a row "QUEUE/NAMESPACE" for each, and the host's column with the bits of a double.
 inline constexpr const char* kueue_local_queues = "kueue.local-queues";
 inline constexpr const char* kueue_local_score = "score";
 
@@ -28,7 +28,7 @@ inline constexpr const char* kueue_local_score = "score";
 class GANGSCHED_API kueue_local_usage {
  public:
   struct options {
-    std::vector<std::string> queues = {};  ///< that go by it (admissionScope)
+    std::vector<std::string> queues = {};  ///< with local usage (admissionScope)
     queues::kueue::local_usage_options decay = {};
   };
   explicit kueue_local_usage(options chosen);
@@ -37,12 +37,12 @@ class GANGSCHED_API kueue_local_usage {
   /// next advance() on; where there is no such queue it waits for it, and is forgotten as others are. Error: `out_of_range`, for a number
   /// that is not finite or an amount that is negative.
   result<void> set(queues::kueue::local_queue_spec spec);
-  /// All local queues as they are, for set() after a restart.
+  /// The state of all local queues, for set() after a restart.
   [[nodiscard]] std::vector<queues::kueue::local_queue_spec> local_queues() const;
 
-  /// Takes the samples that are due, notes who came to a node or left one since the last call, and writes scores that changed into the
-  /// cluster. Who is on a node at the first call has been there. Errors: those of `cluster::set_column`. O(1) if nothing happened and no
-  /// sample is due, O(pods) otherwise.
+  /// Takes the samples that are due, records which pods got or left a node since the last call, and writes changed scores into the cluster.
+  /// Pods on nodes at the first call count as there before. Errors: those of `cluster::set_column`. O(1) if nothing happened and no sample
+  /// is due, O(pods) otherwise.
   result<void> advance(cluster& on, instant now);
 
  private:

@@ -35,13 +35,12 @@ class GANGSCHED_API kueue_quotas {
   using queue_index = queues::queue_index;
   using amounts = std::vector<queues::kueue::fr_amount>;
 
-  std::vector<std::string> by_local_usage =
-      {};  ///< queues in which past usage of local queues counts; said before the first read()
+  std::vector<std::string> by_local_usage = {};  ///< queues with local usage; set before the first read()
 
-  /// Brings the quotas up to the last change of a queue or flavor; true if they are others now. O(changes since), or
-  /// O(queues · resources · flavors) if there was one.
+  /// Updates the quotas to the last change of a queue or flavor; true if they changed. O(changes since), or O(queues · resources · flavors)
+  /// if there was one.
   bool read(const cluster_view& cluster);
-  /// Why Kueue's arithmetic cannot have the queues as they are; empty if it can.
+  /// Why Kueue's arithmetic cannot represent the queues; empty if it can.
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
   /// Kueue's number of a queue; no_queue if it is a cohort, or there is a fault.
   [[nodiscard]] queue_index find(const queue_view& queue) const noexcept {
@@ -51,18 +50,18 @@ class GANGSCHED_API kueue_quotas {
   [[nodiscard]] queues::kueue::quota_ledger& ledger() noexcept { return *ledger_; }
   [[nodiscard]] queue_index root_of(queue_index queue) const { return quotas_->tree().root_of(queue); }
 
-  /// Has the ledger say what the queues of a tree use on nodes, as things stand, and nothing else. O(queues of the tree · resources).
+  /// Sets the ledger to the present use of a tree's queues on nodes, and nothing else. O(queues of the tree · resources).
   void count(const cluster_view& cluster, queue_index root);
   /// What a pod of the queue uses on a node of the flavor.
   void add_amounts(const pod_view& pod, queue_index queue, flavor_id node, amounts& to) const;
-  /// Whether nodes of flavor @p node are meant where the queue has the resource in Kueue's flavor @p chosen.
+  /// Whether nodes of flavor @p node belong to Kueue's flavor @p chosen in which the queue has the resource.
   [[nodiscard]] bool is_on(queue_index queue, queues::kueue::resource_index resource,
                            queues::kueue::flavor_index chosen, flavor_id node) const;
   /// Whether the queue has quota of any resource there.
   [[nodiscard]] bool has_some_on(queue_index queue, flavor_id node) const;
 
  private:
-  /// A resource in a flavor that a queue has quota of, and on which nodes it is used.
+  /// A resource in a flavor that a queue has quota of, and the nodes on which its use counts.
   struct counted {
     queues::kueue::fr_index of;
     resource_kind kind;

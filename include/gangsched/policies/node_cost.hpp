@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What nodes are compared by where pods would have to go from one of them, most significant first; lower is better (framework/preemption).
+/// The keys by which nodes are compared for preemption, most significant first; lower is better (framework/preemption).
 struct node_cost {
   /// Added to every priority in a sum, so that fewer victims are better even if their priorities are negative.
   static constexpr std::int64_t priority_offset = std::int64_t{1} << 31;

@@ -15,37 +15,37 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The victims on one node, and who goes with them, most important first.
+/// The victims on one node, with the pods that are evicted together with them, most important first.
 struct node_candidate {
   node_id node;
   std::vector<pod_id> victims = {};
-  std::int64_t violations = 0;  ///< victims, or whole groups, that some disruption budget has no room for
+  std::int64_t violations = 0;  ///< victims, or whole groups, whose eviction violates a disruption budget
 
-  /// What a post_filter hook answers: the pod goes there once they are gone. @p reason: static storage.
+  /// The result of a post_filter hook: the pod is nominated to the node. @p reason: static storage.
   [[nodiscard]] victim_plan plan(const char* reason) && {
     return {.verdict = status::success(), .nominated = node, .victims = std::move(victims), .reason = reason};
   }
 };
 
-/// Searches victims for a pod node by node, by a policy of queues that knows no nodes: it sees each unit of pods as one pod.
-/// Leaves the trial as it was.
+/// Searches victims for a pod node by node, by a policy of queues that knows no nodes and counts each unit of pods as one pod. Leaves the
+/// trial unchanged.
 class GANGSCHED_API node_victims {
  public:
   node_victims(trial& attempt, const pod_info& pod, const victim_rule& rule);
 
-  /// In the order of the rule, who is to be kept first first.
+  /// In the rule's order, most important first.
   [[nodiscard]] const std::vector<victim_unit>& units() const noexcept { return units_.all(); }
 
   struct choice {
-    std::vector<std::uint32_t> victims = {};  ///< places in the list of units, most important first
+    std::vector<std::uint32_t> victims = {};  ///< indexes in the list of units, most important first
     std::size_t violating = 0;
   };
-  /// What the policy says about a node: the units with pods there, in order, and the node to try things on, which numbers them like the
-  /// list. Success, with somebody who goes; unschedulable; or an error, which is about this node alone.
+  /// The policy's result for a node: given are the units with pods there, in order, and the node to try removals on, with the list's
+  /// numbers. Success, with victims; unschedulable; or an error, for this node alone.
   using policy = std::function<status(std::span<const std::uint32_t>, queues::trial_node&, choice&)>;
   [[nodiscard]] status dry_run(node_id node, const policy& choose, node_candidate& out);
 
-  /// Of all nodes with such units that do not reject the pod with unresolvable that one whose victims cost least (`node_cost`), the first
+  /// Of all nodes with such units that do not reject the pod with unresolvable the one whose victims cost least (`node_cost`), the first
   /// row in a tie. O(nodes) dry runs.
   [[nodiscard]] std::optional<node_candidate> best(const policy& choose);
 
@@ -61,12 +61,11 @@ class GANGSCHED_API node_victims {
   std::map<row_t, std::vector<std::uint32_t>> on_;  ///< units with pods on a node
 };
 
-/// Drops units of which a part may not go by @p rule, be it a pod that was not collected for that. O(pods · cost of the rule).
+/// Drops units with pods that may not be evicted by @p rule, those not collected for that reason included. O(pods · cost of the rule).
 GANGSCHED_API void drop_partial_units(const cluster_view& cluster, const victim_rule& rule,
                                       std::vector<victim_unit>& units);
 
-/// Whether somebody who terminates on the node that the pod is nominated to may leave it room, by @p may_go; not if filters say that the
-/// node will not do whoever leaves.
+/// Whether a terminating pod on the nominated node may make room there, by @p may_go; not if filters reject the node as unresolvable.
 [[nodiscard]] GANGSCHED_API bool waits_for_leaving(trial& attempt, const pod_info& pod,
                                                    const std::function<bool(const pod_info&)>& may_go);
 

@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// How long the quotas of a cluster have been over their runtime quota, for who asks now and then whose pods are to be revoked
-/// (`elastic_quota_policy::to_revoke`). Quotas are watched from the first question on.
+/// How long the quotas of a cluster have been over their runtime quota, for hosts that periodically ask which pods to revoke
+/// (`elastic_quota_policy::to_revoke`). Quotas are watched from the first call on.
 struct overuse_watch {
   instant delay = std::chrono::minutes{2};  ///< DelayEvictTime of Koordinator's ElasticQuotaArgs
   std::map<queue_id, queues::koordinator::overuse_monitor> quotas = {};

@@ -23,17 +23,17 @@ template <class Visit>
 void each_container(const pod_class& pod, resource_kind of, const Visit& visit) {
   for (const container_bounds& one : pod.bounds)
     visit(one.kind, detail::given(one.requests, of), detail::given(one.limits, of));
-  if (pod.bounds.empty() && pod.image_containers != 0)  // of one that names a 0 there are bounds
+  if (pod.bounds.empty() && pod.image_containers != 0)  // a pod that names a 0 has bounds
     visit(container_kind::app, detail::given(pod.requests, of), std::optional<std::int64_t>{});
 }
 
-/// What it has beside its containers. O(resources).
+/// The overhead. O(resources).
 [[nodiscard]] inline std::int64_t overhead_of(const pod_class& pod, resource_kind of) noexcept {
   return detail::given(pod.overhead, of).value_or(0);
 }
 
-/// What all may use that run at once, as what they request is counted: containers and sidecars, or an init container with the sidecars
-/// before it; with the overhead if that is not 0. A container without a limit counts for nothing. O(containers · resources).
+/// The sum of the limits of all containers that run at once, combined like requests: containers and sidecars, or an init container with the
+/// sidecars before it; with the overhead if that is not 0. A container without a limit counts as 0. O(containers · resources).
 [[nodiscard]] inline std::int64_t limit_of(const pod_class& pod, resource_kind of) noexcept {
   std::int64_t running = 0, sidecars = 0, peak = 0;
   for (const container_bounds& one : pod.bounds) {

@@ -15,11 +15,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Queues of a cluster by index, as the arithmetic of quotas knows them (`queues::queue_tree`), as of when they were read. Queues that come
-/// or go later are in no list until it is read again: `queue_news`.
+/// Queues of a cluster by index, for the arithmetic of quotas (`queues::queue_tree`), as of the last read. Queues that are added or removed
+/// later are not reflected until the next read: `queue_news`.
 class queue_list {
  public:
-  /// Reads the queues that @p wanted(queue_view) says yes to, parents first, siblings by name. They are valid until a queue changes.
+  /// Reads the queues for which @p wanted(queue_view) is true, parents first, siblings by name. They are valid until a queue changes.
   /// O(queues).
   template <class Wanted>
   std::vector<queue_view> read(const cluster_view& cluster, const Wanted& wanted) {
@@ -39,24 +39,24 @@ class queue_list {
   std::vector<queue_view> read(const cluster_view& cluster) {
     return read(cluster, [](const queue_view&) { return true; });
   }
-  /// Who is whose parent in @p all, which read(cluster) said: the indexes are those of this list.
+  /// The tree of @p all, which read(cluster) returned: with the indexes of this list.
   [[nodiscard]] static queues::queue_tree tree_of(const std::vector<queue_view>& all) {
     std::vector<queues::queue_link> links;
     for (const queue_view& queue : all) {
       const auto above = queue.parent();
       links.push_back({queue.name(), above ? above->name() : std::string_view{}});
     }
-    return queues::queue_tree::make(links).value();  // the model has no queue twice, nor one below itself
+    return queues::queue_tree::make(links).value();  // the model has no duplicate queue, and no cycle
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
   [[nodiscard]] queue_id id(std::size_t index) const { return ids_[index]; }
-  /// `no_queue` of one that is not in the list. O(1).
+  /// `no_queue` for one that is not in the list. O(1).
   [[nodiscard]] queues::queue_index find_row(std::size_t row) const noexcept {
     return row < index_of_.size() ? index_of_[row] : queues::no_queue;
   }
   [[nodiscard]] queues::queue_index find(const queue_view& queue) const noexcept { return find_row(queue.row()); }
-  /// `no_queue`, too, of none.
+  /// `no_queue`, too, for no queue.
   [[nodiscard]] queues::queue_index find(const std::optional<queue_view>& queue) const noexcept {
     return queue ? find(*queue) : queues::no_queue;
   }
@@ -66,18 +66,18 @@ class queue_list {
   std::vector<queues::queue_index> index_of_ = {};  ///< by row
 };
 
-/// Why nobody of a queue may start whose `queue_view::admits` says no.
+/// Why no pod of a queue may start if `queue_view::admits` is false.
 inline constexpr const char* queue_admits_nobody = "a queue that it is in is not there, or admits nobody";
-/// The same where only queues without others below have pods.
+/// The same if only queues without children have pods.
 inline constexpr const char* queue_has_no_pods =
     "a queue that it is in is not there, admits nobody, or has others below it";
 
-/// Has a filter by queues say the same of all nodes.
+/// Sets the same verdict for all nodes, for filters by queue.
 inline void refuse_all(std::span<filtered_group> groups, const status& why) {
   for (filtered_group& group : groups) group.verdict = why;
 }
 
-/// How long pods of a queue run before they may go, by @p field: as the nearest of it and those above says, if one does. O(depth).
+/// How long pods of a queue run before they may be evicted, by @p field: that of the nearest queue on the way up with one. O(depth).
 [[nodiscard]] inline instant nearest_min_runtime(const queue_view& queue, instant queue_spec::*field) {
   instant found{};
   queue.each_up([&](const queue_view& one) {
@@ -87,12 +87,12 @@ inline void refuse_all(std::span<filtered_group> groups, const status& why) {
   return found;
 }
 
-/// Whether what somebody made of the queues and flavors of a cluster is out of date.
+/// Whether data derived from the queues and flavors of a cluster is out of date.
 class queue_news {
  public:
-  /// Has @p make done if a queue or flavor came, went or says something else since it was last done (what is used in one does not count),
-  /// or it was done for another cluster, or the log has lost it since. Whether it was. If it throws, it is done again the next time.
-  /// O(changes since the last call).
+  /// Calls @p make if a queue or flavor was added, removed or changed since the last time (use does not count), or the cluster is another
+  /// one, or the log has lost the last position. Returns whether it was called. If it throws, it is called again the next time. O(changes
+  /// since the last call).
   template <class Make>
   bool read(const cluster_view& cluster, const Make& make) {
     bool any = !whose_ || !(*whose_ == cluster) || read_to_ > cluster.changes();
@@ -108,7 +108,7 @@ class queue_news {
     read_to_ = cluster.changes();
     return any;
   }
-  /// What was made does not hold any more.
+  /// Invalidates the derived data.
   void forget() noexcept { whose_.reset(); }
 
  private:
@@ -116,12 +116,12 @@ class queue_news {
   std::uint64_t read_to_ = 0;  ///< changes
 };
 
-/// Whether what somebody made of queues, nodes, and what is requested is out of date.
+/// Whether data derived from queues, nodes and requests is out of date.
 class demand_news {
  public:
-  /// Has @p make done, and then @p count, if more changed since they were last done than which pods have nodes; @p count alone if pods came
-  /// or went and nothing else did. Whether anything changed at all. If one throws, both are done again the next time.
-  /// O(changes since the last call).
+  /// Calls @p make and then @p count, if more has changed than which pods have nodes; @p count alone if pods were added or removed and
+  /// nothing else. Returns whether anything changed at all. If one throws, both are called again the next time. O(changes since the last
+  /// call).
   template <class Make, class Count>
   bool read(const cluster_view& cluster, const Make& make, const Count& count) {
     enum class news : std::uint8_t { none, requests, all };
@@ -139,7 +139,7 @@ class demand_news {
         case change_kind::column_changed: break;
         case change_kind::pod_added:
         case change_kind::pod_removed: most = std::max(most, news::requests); break;
-        case change_kind::queue_changed:  // or only what is used in it, which is read when it is asked for
+        case change_kind::queue_changed:  // or only its use, which is read on demand
           if (one.more || one.row == no_row) most = news::all;
           break;
         default: most = news::all;

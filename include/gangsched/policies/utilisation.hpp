@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The columns of what is used of nodes that Trimaran's plugins share, and what they say of a node.
+/// The columns of measured use of nodes that Trimaran's plugins share, and their values for a node.
 struct utilisation_columns {
   by_host<node_column> measured, cpu_mean, cpu_deviation, memory_mean, memory_deviation, cpu_capacity;
 
@@ -23,21 +23,21 @@ struct utilisation_columns {
 
   using room = node_view<reads::own | reads::allocatable>;
 
-  /// When what is known of it was measured; nothing if nothing is.
+  /// When the node was measured; nothing if it was not.
   [[nodiscard]] std::optional<instant> measured_at(room node) const { return node_load::when(node.own(measured)); }
-  /// Thousandths of a CPU that its share is of.
+  /// The CPU that the share refers to, in thousandths.
   [[nodiscard]] std::int64_t capacity_of(room node) const {
     return node_load::count(node.own(cpu_capacity)).value_or(node.allocatable(kinds::cpu));
   }
   /// The share of its CPU that is used, in percent; nothing if only its deviation is known.
   [[nodiscard]] std::optional<double> cpu_of(room node) const { return node_load::real(node.own(cpu_mean)); }
 
-  /// Used of a resource, of what is allocatable.
+  /// The use of a resource, relative to what is allocatable.
   struct use {
     double mean = 0, deviation = 0;  ///< at least 0, at most the capacity
     double capacity = 0;
   };
-  /// Nothing if neither was measured. @p unit: how many units of the resource one of the result is.
+  /// Nothing if neither was measured. @p unit: units of the resource per unit of the result.
   [[nodiscard]] std::optional<use> use_of(room node, resource_kind of, double unit = 1) const {
     const bool is_cpu = of == kinds::cpu;
     const auto mean = node_load::real(node.own(is_cpu ? cpu_mean : memory_mean));

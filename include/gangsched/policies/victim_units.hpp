@@ -9,36 +9,36 @@
 #include "gangsched/framework/hooks.hpp"
 #include "gangsched/queues/put_back.hpp"
 
-/// Who may have to go, and trying who need not: what searches for victims share.
+/// Possible victims, and the search for those that need not be evicted: shared by all searches for victims.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Pods that go together: a pod; the pods of the highest group above one with disruption `all`; what a gang with disruption `surplus`
-/// needs for its minimum.
+/// Pods that are evicted together: a pod; the pods of the highest group above one with disruption `all`; the minimum of a gang with
+/// disruption `surplus`.
 struct victim_unit {
-  std::vector<pod_id> pods = {};  ///< in the order in which they came
+  std::vector<pod_id> pods = {};  ///< in order of arrival
   victim_rank rank = {};
   group_id group = {};      ///< of a unit that is a group, or the rest of one without its surplus
   group_id goes_with = {};  ///< of surplus: it cannot stay without the rest of this group
-  bool violating = false;   ///< a disruption budget has no room for it
+  bool violating = false;   ///< its eviction violates a disruption budget
   bool gone = false;
 };
 
-/// Who may go for a preemptor.
+/// Which pods may be evicted for a preemptor.
 class victim_rule {
  public:
   virtual ~victim_rule() = default;
-  /// False: nobody on any node may go. A cheap answer before pods are looked at.
+  /// False: no pod on any node may be evicted. A cheap check before pods are examined.
   [[nodiscard]] virtual bool anybody(const cluster_view& /*cluster*/) const { return true; }
-  /// Whether the pod may have to go, as far as that can be said of it alone.
+  /// Whether the pod may be evicted, as far as the pod alone decides.
   [[nodiscard]] virtual bool may_go(const pod_info& pod) const = 0;
-  /// Whether a pod that may go is looked at. False only for pods that arrange would not let go, nor has to see.
+  /// Whether a pod that may be evicted is collected. False only for pods that arrange would drop and need not see.
   [[nodiscard]] virtual bool looks_at(const pod_info& /*pod*/) const { return true; }
-  /// Leaves of @p units, in any order, those that may go, who is to be kept first first. The rest of a gang may not go while its surplus
-  /// stays.
+  /// Leaves those of @p units, given in any order, that may be evicted, most important first. The rest of a gang may not be evicted while
+  /// its surplus stays.
   virtual void arrange(const cluster_view& /*cluster*/, std::vector<victim_unit>& units) const;
 };
 
-/// Everybody of lower priority: a unit's is that of its tree of groups (KEP-5710).
+/// All pods of lower priority: a unit's is that of its tree of groups (KEP-5710).
 class lower_priority final : public victim_rule {
  public:
   explicit lower_priority(std::int32_t than) noexcept : than_(than) {}
@@ -52,7 +52,7 @@ class lower_priority final : public victim_rule {
 /// The units of a trial, which takes them off their nodes and puts them back.
 class GANGSCHED_API victim_units {
  public:
-  /// @param alpha: as groups were until 1.36, without surplus, and charging budgets up to the first that has no room.
+  /// @param alpha: as for groups until 1.36, without surplus, and charging budgets up to the first exceeded one.
   victim_units(trial& attempt, bool alpha) : attempt_(&attempt), alpha_(alpha) {}
 
   /// O(pods · log pods), and budgets for each.
@@ -72,7 +72,7 @@ class GANGSCHED_API victim_units {
     for (victim_unit& one : all_)
       if (!one.gone) take(one);
   }
-  /// Puts back who need not go, by @p fits, asked while the unit is there. Whether anybody was.
+  /// Puts back the units that need not be evicted, by @p fits, called while the unit is there. Returns whether there was one.
   template <class Fits>
   bool reprieve(const Fits& fits) {
     bool any = false;

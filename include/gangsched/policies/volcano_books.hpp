@@ -14,9 +14,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Queues and jobs of a cluster as Volcano's plugins see them. Its queues are those without children that are there; a job is a tree of
-/// groups, or a pod without one. What is deserved follows what is requested, as of the last change that was read; what is allocated is the
-/// cluster's own count, in a trial too.
+/// Queues and jobs of a cluster in the terms of Volcano's plugins. Its queues are those without children that were added; a job is a tree
+/// of groups, or a pod without one. What is deserved follows the requests, as of the last change that was read; what is allocated is the
+/// cluster's own count, in a trial with its changes.
 class GANGSCHED_API volcano_books {
  public:
   using resources = queues::volcano::resources;
@@ -27,7 +27,7 @@ class GANGSCHED_API volcano_books {
     return group ? job_key{group->root().row(), no_row} : job_key{no_row, pod.row()};
   }
 
-  /// Brings them up to the last committed change. O(1) if none matters, O(queues · resources) and a division if pods came or went, else
+  /// Updates them to the last committed change. O(1) if none matters, O(queues · resources) and a division if only pods changed, else
   /// O(nodes), too.
   void read(const cluster_view& cluster, const queues::volcano::plugin_tiers& tiers);
 
@@ -35,20 +35,20 @@ class GANGSCHED_API volcano_books {
   [[nodiscard]] queues::queue_index find_row(std::size_t row) const { return list_.find_row(row); }
   [[nodiscard]] std::size_t queue_count() const { return list_.size(); }
   [[nodiscard]] const resources& total() const { return total_; }
-  /// Null if neither proportion nor capacity takes part.
+  /// Null if neither proportion nor capacity is configured.
   [[nodiscard]] queues::volcano::queue_shares* shares() { return shares_ ? &*shares_ : nullptr; }
   [[nodiscard]] const queues::volcano::queue_shares* shares() const { return shares_ ? &*shares_ : nullptr; }
 
   [[nodiscard]] resources request_of(const pod_view& pod) const;
-  /// What is there of a node to be had, and free.
+  /// The allocatable and free amounts of a node.
   [[nodiscard]] resources free_of(const node_info& node) const;
-  /// Has the shares count what the queue's pods use now, and @p more.
+  /// Sets the shares to the present use of the queue's pods plus @p more.
   void follow(const cluster_view& cluster, queues::queue_index queue, const resources& more = {});
-  /// What the tree's gangs need at least, of all their members in the order in which they came.
+  /// The minimum of the tree's gangs, of all their members in order of arrival.
   [[nodiscard]] resources least_of(const group_view& root) const;
   [[nodiscard]] double share_of(const group_view& root) const;
 
-  /// What is reserved by jobs that somebody is on a node of, or nominated to one, and what they have above their minimum; all but @p job.
+  /// What is reserved by jobs with a pod on a node, or nominated to one, and what they have above their minimum; all but @p job.
   /// O(nodes + pods on them) once after a change.
   struct reservations {
     resources inqueue = {};      ///< of all queues
@@ -58,8 +58,8 @@ class GANGSCHED_API volcano_books {
   [[nodiscard]] reservations reserved(const cluster_view& cluster, queues::queue_index queue, job_key job);
   [[nodiscard]] resources used(const cluster_view& cluster) const;
 
-  /// A tree of weights with a place for each queue; null where drf has no hierarchy. Jobs with somebody on a node are in it, and one
-  /// for all of a queue that wait. O(nodes + pods on them) once after a change.
+  /// A tree of weights with a node for each queue; null where drf has no hierarchy. It contains the jobs with a pod on a node, and one for
+  /// all waiting jobs of a queue. O(nodes + pods on them) once after a change.
   struct tree {
     queues::volcano::fair_hierarchy jobs;
     std::vector<queues::volcano::fair_hierarchy::node_index> queue_nodes = {};
@@ -91,12 +91,12 @@ class GANGSCHED_API volcano_books {
   demand_news news_;
   queue_list list_;
   std::vector<resource_kind> devices_;  ///< from queues::volcano::first_device on
-  bool counts_pods_ = false;            ///< some node says how many it takes
+  bool counts_pods_ = false;            ///< some node has a limit of pods
   bool has_hierarchy_ = false;
   resources total_;
   std::optional<queues::volcano::queue_shares> shares_;
 
-  std::optional<cluster_view::log_standing> jobs_of_, tree_of_;  ///< with what an open transaction has done
+  std::optional<cluster_view::log_standing> jobs_of_, tree_of_;  ///< including an open transaction's changes
   std::map<job_key, running_job> jobs_;
   std::vector<reservations> of_queue_;  ///< its own alone
   resources inqueue_;

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// Reads what a volcano-scheduler.conf says of actions and tiers; what it does not say stays as it is. @p spares_critical: conformance is
-/// in a tier. Errors name the path; nothing is changed then.
+/// Reads actions and tiers of a volcano-scheduler.conf; fields that it lacks are unchanged. @p spares_critical: conformance is in a tier.
+/// Errors name the path; nothing is changed then.
 [[nodiscard]] GANGSCHED_API result<void> read_volcano_configuration(const argument& args,
                                                                     queues::volcano::session_options& session,
                                                                     bool& spares_critical);

@@ -16,12 +16,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What YuniKorn's configuration says beside what `queue_spec` does.
+/// The parts of YuniKorn's configuration that `queue_spec` lacks.
 struct yunikorn_settings {
   /// Limits of users and groups in one queue.
   struct limits_of {
     std::string queue;
-    std::string user, group;                                     ///< one of them, "*" for everybody else
+    std::string user, group;                                     ///< one of them; "*": all without a limit of their own
     std::vector<std::pair<std::string, std::int64_t>> max = {};  ///< by resource, in the cluster's units: cpu in milli
     std::uint32_t max_applications = 0;                          ///< 0: no bound
   };
@@ -29,15 +29,15 @@ struct yunikorn_settings {
   bool priority_first = true;
   std::vector<std::string> priority_fences = {}, preemption_fences = {};  ///< names of queues
   std::vector<limits_of> limits = {};
-  /// How long a queue of that name may be above its maximum before `yunikorn_policy::over_quota` names who has to go; others may for ever.
+  /// How long a queue of that name may be above its maximum before `yunikorn_policy::over_quota` names pods to evict; others may for ever.
   std::vector<std::pair<std::string, instant>> quota_preemption = {};
   std::string user_label = "yunikorn.apache.org/username", group_label = "yunikorn.apache.org/group";
-  std::string allow_label = "yunikorn.apache.org/allow-preemption";  ///< "false": others go before the pod
+  std::string allow_label = "yunikorn.apache.org/allow-preemption";  ///< "false": other pods are evicted before it
 };
 
-/// YuniKorn's queues, applications and asks as a cluster has them: above all queues is a root with all nodes' resources; an application
-/// is a tree of groups, or a pod without one; an ask is a pod. Who terminates is gone. Kept up with the cluster's changes:
-/// O(changes · depth), and O(queues + pods) where queues, nodes or groups changed.
+/// YuniKorn's queues, applications and asks for a cluster: the root has all nodes' resources; an application is a tree of groups, or a pod
+/// without one; an ask is a pod. Terminating pods count as gone. Updated from the cluster's changes: O(changes · depth), and O(queues +
+/// pods) where queues, nodes or groups changed.
 class GANGSCHED_API yunikorn_books {
  public:
   using partition = queues::yunikorn::partition;
@@ -45,12 +45,12 @@ class GANGSCHED_API yunikorn_books {
 
   void read(const cluster_view& cluster, const yunikorn_settings& settings);
   [[nodiscard]] const partition& queues() const { return *queues_; }
-  /// The leaf of a queue; `no_queue` of one that is not there, or has others below it.
+  /// The leaf of a queue; `no_queue` for one that was not added, or has children.
   [[nodiscard]] queues::queue_index find(const std::optional<queue_view>& queue) const {
     const queues::queue_index at = queue ? list_.find(*queue) : queues::no_queue;
     return at == queues::no_queue || queue->has_children() ? queues::no_queue : at + 1;
   }
-  /// `none` of a pod that is in no such queue, or terminates.
+  /// `none` for a pod without such a queue, or a terminating one.
   [[nodiscard]] queues::yunikorn::ask_index ask_of(const pod_info& pod) const {
     return pod.row() < entries_.size() ? entries_[pod.row()].ask : queues::yunikorn::none;
   }
@@ -78,7 +78,7 @@ class GANGSCHED_API yunikorn_books {
 
   std::optional<cluster_view> whose_ = {};
   std::uint64_t read_to_ = 0;  ///< changes
-  queue_list list_;            ///< a queue is its place and one, after the root
+  queue_list list_;            ///< a queue's index plus one, after the root
   compared_resources kinds_;
   std::optional<partition> queues_;
   std::vector<entry> entries_;  ///< by row of the pod
