@@ -6,16 +6,16 @@
 /// What all of the C interface is made of: codes, errors, texts, ids.
 ///
 /// **Structs** that may grow begin with `struct_size`, which the caller sets to `sizeof` the struct that it was compiled with. The library
-/// reads that many bytes and takes the rest of its own struct as zero; zero always means "as if nobody had said anything". A struct that
-/// is larger than the library's own is refused (`GANGSCHED_MALFORMED`) unless the part that the library does not know is zero. In an array
-/// all elements have the size of the first.
+/// reads that many bytes and takes the rest of its own struct as zero; zero always means the default. A struct that is larger than the
+/// library's own is refused (`GANGSCHED_MALFORMED`) unless the part that the library does not know is zero. In an array all elements have
+/// the size of the first.
 ///
-/// **Texts** that are handed in end with a zero byte; a null pointer is the empty text. Nothing that is handed in is kept: it is copied.
+/// **Texts** that are passed in end with a zero byte; a null pointer is the empty text. Everything passed in is copied.
 ///
 /// **Threads**: one writer. A cluster, and the schedulers on it, belong to one thread at a time; functions that take them as const may be
-/// called concurrently while nobody writes. Handles that share nothing are independent.
+/// called concurrently while no other thread writes. Handles that share nothing are independent.
 ///
-/// **Misuse**: a null handle, a null struct and a null place for a result that is needed are `GANGSCHED_MALFORMED`.
+/// **Misuse**: a null handle, a null struct and a null pointer for a required result are `GANGSCHED_MALFORMED`.
 
 #if defined(GANGSCHED_SHARED) && defined(__GNUC__)
 #define GANGSCHED_C_API __attribute__((visibility("default")))
@@ -38,21 +38,21 @@ enum {
   GANGSCHED_OUT_OF_RANGE = 2,    ///< a number outside what the field may hold
   GANGSCHED_OVERFLOW = 3,        ///< a sum or product that does not fit into 64 bits
   GANGSCHED_DUPLICATE = 4,       ///< the name exists already
-  GANGSCHED_UNKNOWN = 5,         ///< an id or a name that nothing has
+  GANGSCHED_UNKNOWN = 5,         ///< an unknown id or name
   GANGSCHED_WRONG_STATE = 6,     ///< the object exists, but the call does not apply to its state
-  GANGSCHED_OUTDATED = 7,        ///< a late answer: the attempt that it names is over, or another has taken its place
+  GANGSCHED_OUTDATED = 7,        ///< a late answer: the attempt that it names is over, or was replaced by another
   GANGSCHED_BUSY = 8,            ///< called from inside a plugin's callback
   GANGSCHED_TIME_WENT_BACK = 9,  ///< `now` was smaller than in an earlier call
   GANGSCHED_CONTRACT = 10,       ///< a plugin broke its contract
-  GANGSCHED_NO_MEMORY = 11,      ///< make the same call again when there is memory
-  GANGSCHED_INTERNAL = 12        ///< an exception that the library should not have let come this far
+  GANGSCHED_NO_MEMORY = 11,      ///< out of memory; the same call may be repeated
+  GANGSCHED_INTERNAL = 12        ///< an unexpected exception inside the library
 };
 
-/// The code in words, "out_of_range"; "" for a number that is none. Static storage. O(1).
+/// The code's name, "out_of_range"; "" for an invalid code. Static storage. O(1).
 GANGSCHED_C_API const char* gangsched_code_name(gangsched_code code) GANGSCHED_NOEXCEPT;
 
-/// Receives what a failing call reports. The caller owns it, may use one for many calls, and may pass null where only the code matters. A
-/// call that succeeds leaves it as it was.
+/// Receives the error of a failing call. The caller owns it, may use one for many calls, and may pass null where only the code matters. A
+/// call that succeeds leaves it unchanged.
 typedef struct gangsched_error gangsched_error;
 
 /// Null if there is no memory.
@@ -62,7 +62,7 @@ GANGSCHED_C_API void gangsched_error_destroy(gangsched_error* error) GANGSCHED_N
 /// The code of the last failure; GANGSCHED_OK if there was none.
 GANGSCHED_C_API gangsched_code gangsched_error_code(const gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// "pod default/web-1: tolerations[2].effect: unknown effect"; its parts are the other three. Each is valid until the error is used by a
-/// call that fails, or destroyed; "" if there is nothing to say.
+/// call that fails, or destroyed; "" if there is none.
 GANGSCHED_C_API const char* gangsched_error_message(const gangsched_error* error) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API const char* gangsched_error_object(const gangsched_error* error) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API const char* gangsched_error_field(const gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -74,13 +74,13 @@ typedef struct gangsched_text {
   size_t size;
 } gangsched_text;
 
-/// Frees a text that a call made for the caller (`char **`). Null is allowed.
+/// Frees a text that a call returned to the caller (`char **`). Null is allowed.
 GANGSCHED_C_API void gangsched_free(char* made) GANGSCHED_NOEXCEPT;
 
-/// The version of the library that runs: "0.1.0". Static storage.
+/// The version of the library at run time: "0.1.0". Static storage.
 GANGSCHED_C_API const char* gangsched_version(void) GANGSCHED_NOEXCEPT;
 
-/// Ids: 0 names nothing. They stay valid until the object is removed, and are not given to another one then.
+/// Ids: 0 names nothing. They stay valid until the object is removed, and are not reused.
 typedef struct gangsched_node_id {
   uint64_t value;
 } gangsched_node_id;
@@ -97,7 +97,7 @@ typedef struct gangsched_resource_claim_id {
   uint64_t value;
 } gangsched_resource_claim_id;
 
-/// One reservation of a node for a pod, from the decision to the answer; 0: none. No two of a cluster have the same.
+/// One reservation of a node for a pod, from the decision to the answer; 0: none. Unique within a cluster.
 typedef uint64_t gangsched_attempt;
 
 /// Nanoseconds since an epoch of the host's choice; `GANGSCHED_NEVER` is never.

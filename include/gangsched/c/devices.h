@@ -1,8 +1,7 @@
 #pragma once
 #include "gangsched/c/objects.h"
 
-/// What is inside a node, what pods ask of it, claims and volumes: as gangsched/devices/device_spec.hpp and gangsched/model/spec.hpp have
-/// them.
+/// Devices of nodes, pods' requests for them, claims and volumes: as in gangsched/devices/device_spec.hpp and gangsched/model/spec.hpp.
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,7 +46,7 @@ typedef struct gangsched_mig_instance {
 
 typedef struct gangsched_gpu {
   size_t struct_size;
-  const char* id;  ///< what decisions call it ("GPU-8a…"); empty: its index
+  const char* id;  ///< its name in decisions ("GPU-8a…"); empty: its index
   bool unhealthy;
   bool has_numa;
   int32_t numa;  ///< NUMA cell, if `has_numa`
@@ -73,20 +72,20 @@ typedef struct gangsched_gpu_link {
   int32_t path;     ///< GANGSCHED_PATH_SYS …
 } gangsched_gpu_link;
 
-/// GPUs that an NVSwitch machine can cut off from the others for one tenant.
+/// GPUs that an NVSwitch machine can isolate from the others for one tenant.
 typedef struct gangsched_gpu_partition {
   uint32_t gpus;  ///< bit i for the GPU with index i
-  int32_t score;  ///< the more the better
+  int32_t score;  ///< higher is better
 } gangsched_gpu_partition;
 
-/// What may be asked of a capacity: an amount is rounded up to `least` and whole steps above it, or to one of `values`.
+/// How requests for a capacity are rounded: up to `least` and whole steps above it, or to one of `values`.
 typedef struct gangsched_capacity {
   size_t struct_size;
   const char* name;  ///< "driver/name"
   int64_t amount;
-  bool has_policy;  ///< false: any amount may be asked for, and the rest does not count
+  bool has_policy;  ///< false: any amount can be requested, and the rest is ignored
   bool has_standard, has_least, has_most, has_step;
-  int64_t standard;  ///< for who asks for none
+  int64_t standard;  ///< for requests without an amount
   int64_t least, most, step;
   const int64_t* values;  ///< ascending
   size_t value_count;
@@ -97,7 +96,7 @@ typedef struct gangsched_other_device {
   size_t struct_size;
   const char* id;
   const char* device_class;  ///< "rdma", "gpu.example.com"
-  int64_t units;             ///< how much of it can be handed out; 0: 1
+  int64_t units;             ///< how much of it can be assigned; 0: 1
   bool unhealthy;
   bool has_numa;
   int32_t numa;
@@ -111,10 +110,10 @@ typedef struct gangsched_other_device {
   bool shared;  ///< by pods, and requests of one, as long as its capacities last
 } gangsched_other_device;
 
-/// Whether GPUs are taken apart from partitions: when no partition of the size is free, or never.
+/// Whether GPUs outside partitions may be assigned: if no partition of the size is free, or never.
 enum { GANGSCHED_PARTITIONS_PREFER = 0, GANGSCHED_PARTITIONS_HONOR = 1 };
 
-/// What an instance takes of its GPU's video engines: nothing that another one could miss, a share, the one set that there is, or all.
+/// An instance's use of its GPU's video engines: none that another could lack, a share, the single set, or all.
 enum { GANGSCHED_MEDIA_NONE = 0, GANGSCHED_MEDIA_ANY = 1, GANGSCHED_MEDIA_ONE = 2, GANGSCHED_MEDIA_ALL = 3 };
 
 /// A kind of MIG instance, as `nvidia-smi mig -lgip` and `-lgipp` list them.
@@ -126,8 +125,8 @@ typedef struct gangsched_mig_profile {
   uint8_t starts;            ///< bit s: an instance may begin at memory slice s
   uint8_t max_instances;     ///< on an empty GPU; 0: as many as the rest allows
   int32_t media;             ///< GANGSCHED_MEDIA_NONE …
-  uint16_t multiprocessors;  ///< 0: not known
-  uint32_t memory_mib;       ///< that is usable; 0: not known
+  uint16_t multiprocessors;  ///< 0: unknown
+  uint32_t memory_mib;       ///< usable memory; 0: unknown
 } gangsched_mig_profile;
 
 /// The instances that a GPU can be divided into, of a product that the library does not know by its model.
@@ -146,7 +145,7 @@ typedef struct gangsched_numa_cpu {
 
 typedef struct gangsched_hugepages {
   uint64_t page_bytes;
-  uint64_t bytes;  ///< what containers may have
+  uint64_t bytes;  ///< available to containers
 } gangsched_hugepages;
 
 typedef struct gangsched_numa_cell {
@@ -154,7 +153,7 @@ typedef struct gangsched_numa_cell {
   uint32_t id;
   const gangsched_numa_cpu* cpus;  ///< none: memory only
   size_t cpu_count;
-  uint64_t memory_bytes;  ///< what containers may have, without huge pages
+  uint64_t memory_bytes;  ///< available to containers, without huge pages
   const gangsched_hugepages* hugepages;
   size_t hugepage_count;
   const uint32_t* distances;  ///< to every cell by ascending id, 10 to 254; all cells have them or none
@@ -170,10 +169,10 @@ enum {
 };
 /// How a pod's own CPUs lie on cores (koord-scheduler's bind policies): it has none, whole cores, one of each core.
 enum { GANGSCHED_CPUS_NONE = 0, GANGSCHED_CPUS_FULL_CORES = 1, GANGSCHED_CPUS_SPREAD_BY_CORES = 2 };
-/// What they are kept apart from, as far as others will do: cores, or cells, with CPUs of pods that say the same.
+/// CPUs that they do not share, if possible: no core, or no cell, with CPUs of pods of the same policy.
 enum { GANGSCHED_CPUS_TOGETHER = 0, GANGSCHED_CPUS_APART_BY_CORE = 1, GANGSCHED_CPUS_APART_BY_CELL = 2 };
 
-/// A node's NUMA cells, and how its kubelet gives them out.
+/// A node's NUMA cells, and the settings of its kubelet.
 typedef struct gangsched_node_numa {
   size_t struct_size;
   const gangsched_numa_cell* cells;
@@ -189,34 +188,33 @@ typedef struct gangsched_node_numa {
   size_t reserved_cpu_count;
   int32_t cpu_bind;           ///< GANGSCHED_CPUS_NONE …: required of Guaranteed pods and those that bind CPUs anyway
   bool most_allocated_cells;  ///< bound CPUs come from the cells with the fewest free ones; false: with the most
-  int32_t cpu_amplification_percent;  ///< allocatable CPU is so much of what there is; 0: 100
+  int32_t cpu_amplification_percent;  ///< allocatable CPU is so much of the real amount; 0: 100
 } gangsched_node_numa;
 
-/// What a share needs of a GPU's memory: as many MiB as it comes to, or room in what it asks by, MiB or hundredths (Koordinator's rule).
+/// How a share's memory is counted: in MiB, or in the unit of its request, MiB or hundredths (Koordinator's rule).
 enum { GANGSCHED_GPU_MEMORY_MIB = 0, GANGSCHED_GPU_MEMORY_AS_ASKED = 1 };
 
 /// All devices of a node. At most 16 GPUs, which are of one model, and 1,024 others; with `numa` 256 of each class.
 struct gangsched_node_devices {
   size_t struct_size;
-  const char* model;           ///< "NVIDIA-A100-SXM4-40GB": what pods name, and by which the MIG table is found
-  int64_t memory_mib;          ///< of each GPU; 0: not known, and nobody can ask for memory
+  const char* model;           ///< "NVIDIA-A100-SXM4-40GB": what pods name, and the key of the MIG table
+  int64_t memory_mib;          ///< of each GPU; 0: unknown, and memory cannot be requested
   int32_t compute_capability;  ///< 80: 8.0
-  int32_t replicas;            ///< pods that one GPU is handed to by time-slicing or MPS; 0: 1
+  int32_t replicas;            ///< pods that share one GPU by time-slicing or MPS; 0: 1
   const char* resource;        ///< the extended resource that counts them; empty: "nvidia.com/gpu"
   const gangsched_gpu* gpus;
   size_t gpu_count;
-  const gangsched_gpu_link* links;  ///< row by row, GPUs × GPUs; none: what PCIe switches and NUMA cells say
+  const gangsched_gpu_link* links;  ///< row by row, GPUs × GPUs; none: derived from PCIe switches and NUMA cells
   size_t link_count;
-  const gangsched_gpu_partition* partitions;  ///< that the fabric manager allows; none: it does not mind
+  const gangsched_gpu_partition* partitions;  ///< that the fabric manager allows; none: no restriction
   size_t partition_count;
   int32_t partition_policy;  ///< GANGSCHED_PARTITIONS_PREFER …
   const gangsched_other_device* others;
   size_t other_count;
-  gangsched_named_counts counters;       ///< "set/counter" and how much of it there is
-  const gangsched_mig_table* mig_table;  ///< null: that of `model`, if it is known
-  const gangsched_node_numa*
-      numa;             ///< pods get CPUs, memory and devices as kubelet would give them; null: it is not known
-  int32_t memory_rule;  ///< GANGSCHED_GPU_MEMORY_MIB …
+  gangsched_named_counts counters;       ///< "set/counter" and its total
+  const gangsched_mig_table* mig_table;  ///< null: that of `model`, if known
+  const gangsched_node_numa* numa;       ///< pods get CPUs, memory and devices as from a kubelet; null: unknown
+  int32_t memory_rule;                   ///< GANGSCHED_GPU_MEMORY_MIB …
 };
 
 // --- of pods and claims
@@ -233,7 +231,7 @@ enum {
   GANGSCHED_HAS_NOT = 8
 };
 
-/// What a device must have: attributes are compared as what they are; different types never match.
+/// A condition on a device: attributes are compared by their types; different types never match.
 typedef struct gangsched_attribute_selector {
   const char* attribute;
   int32_t op;                               ///< GANGSCHED_EQUAL …
@@ -245,16 +243,16 @@ typedef struct gangsched_attribute_selector {
 enum { GANGSCHED_SCOPE_NODE = 0, GANGSCHED_SCOPE_NUMA = 1, GANGSCHED_SCOPE_PCIE = 2, GANGSCHED_SCOPE_NVLINK = 3 };
 
 typedef struct gangsched_device_request gangsched_device_request;
-/// Some devices of one kind, all on the node that the pod goes to. GPUs are asked for as a whole, as a share, or as MIG instances.
+/// Some devices of one kind, all on the pod's node. GPUs are requested as a whole, as a share, or as MIG instances.
 struct gangsched_device_request {
   size_t struct_size;
-  const char* name;          ///< the host's word for it, never read
+  const char* name;          ///< the host's own name, never read
   const char* device_class;  ///< empty: "gpu", or the driver that `cel` names
-  int32_t count;             ///< how many different devices; 0: 1
+  int32_t count;             ///< the number of different devices; 0: 1
 
   // GPUs
   bool has_milli;
-  int32_t milli;            ///< thousandths of each, if `has_milli`; else 1000: it is the pod's own
+  int32_t milli;            ///< thousandths of each, if `has_milli`; else 1000: exclusive
   int64_t memory_mib;       ///< of each, for a share
   int32_t memory_percent;   ///< or in hundredths of its memory
   const char* mig_profile;  ///< "1g.5gb"
@@ -266,8 +264,8 @@ struct gangsched_device_request {
 
   // other devices
   int64_t units;  ///< of each; 0: 1
-  bool all;       ///< every device that the selectors admit (DRA allocationMode All)
-  bool admin;     ///< looks at them without using anything up (DRA adminAccess)
+  bool all;       ///< every device that matches the selectors (DRA allocationMode All)
+  bool admin;     ///< access without using up anything (DRA adminAccess)
   const gangsched_attribute_selector* selectors;
   size_t selector_count;
   gangsched_texts
@@ -276,7 +274,7 @@ struct gangsched_device_request {
   int32_t beside_gpus;                ///< GANGSCHED_SCOPE_NODE …: where the pod's GPUs are
   bool beside_preferred;
 
-  const gangsched_device_request* first_of;  ///< DRA firstAvailable: these in turn instead of all the above
+  const gangsched_device_request* first_of;  ///< DRA firstAvailable: these in turn instead of the fields above
   size_t first_of_count;
   uint16_t container;  ///< number of the container that uses them
 };
@@ -286,30 +284,29 @@ typedef struct gangsched_alternative {
   int32_t request, place;
 } gangsched_alternative;
 
-/// What the devices of several requests have in common (DRA's constraints). One that lacks the attribute will not do.
+/// A constraint on the devices of several requests (DRA's constraints). A device without the attribute does not satisfy it.
 typedef struct gangsched_device_constraint {
   const char* attribute;    ///< "driver/name"
   bool distinct;            ///< no two have the same value; else all do
-  const int32_t* requests;  ///< numbers of the requests that it is about; none, without alternatives: all
+  const int32_t* requests;  ///< numbers of its requests; none, without alternatives: all
   size_t request_count;
   const gangsched_alternative* alternatives;
   size_t alternative_count;
 } gangsched_device_constraint;
 
-/// A device that a pod which others bound holds already.
+/// A device that a pod which others bound already holds.
 typedef struct gangsched_held_device {
   size_t struct_size;
   const char* id;
   bool has_request;
-  int32_t
-      request;  ///< number among the requests, if `has_request`; else the first that is about such devices and has not got all
+  int32_t request;  ///< number among the requests, if `has_request`; else the first unserved one about such devices
   bool has_mig_start;
   int32_t mig_start;                  ///< of a MIG instance: its first memory slice, if `has_mig_start`
   gangsched_named_counts capacities;  ///< of a shared device; none: what the request says
 } gangsched_held_device;
 
-/// Devices that pods share (Kubernetes' ResourceClaim), all on one node: where the first pod that names the claim is placed they are
-/// allocated, and when the last one has left they are given back.
+/// Devices that pods share (Kubernetes' ResourceClaim), all on one node: they are allocated where the first pod that names the claim is
+/// placed, and released when the last one has left.
 typedef struct gangsched_resource_claim_spec {
   size_t struct_size;
   const char* name;
@@ -319,10 +316,10 @@ typedef struct gangsched_resource_claim_spec {
   const gangsched_device_constraint* constraints;
   size_t constraint_count;
   bool has_most_pods;
-  int32_t most_pods;  ///< on nodes at once, if `has_most_pods`, 0 any number; else 256, as Kubernetes has it
-  const gangsched_held_device* held_devices;  ///< what it has where the pods that others bound run
+  int32_t most_pods;  ///< on nodes at once, if `has_most_pods`, 0: no limit; else 256, as in Kubernetes
+  const gangsched_held_device* held_devices;  ///< its devices if others bound its pods
   size_t held_device_count;
-  gangsched_node_id node;  ///< where it is allocated though nobody uses it yet
+  gangsched_node_id node;  ///< where it is allocated before a pod uses it
 } gangsched_resource_claim_spec;
 
 /// A zone or region label of a volume: the node must have one of the values.
@@ -330,7 +327,7 @@ typedef struct gangsched_volume_zone {
   const char* key;
   gangsched_texts values;
 } gangsched_volume_zone;
-/// A disk that pods on one node cannot share, unless both only read.
+/// A disk that pods on one node cannot share, unless both only read it.
 typedef struct gangsched_used_disk {
   const char* id;
   bool read_only;
@@ -341,12 +338,12 @@ typedef struct gangsched_attached_volume {
   const char* id;
 } gangsched_attached_volume;
 
-/// What a pod's volumes mean for where it can run: the host resolves claims of volumes, this came out.
+/// The constraints of a pod's volumes on nodes, as the host resolved its claims of volumes.
 struct gangsched_pod_volumes {
   size_t struct_size;
-  bool unbound_claims;  ///< a claim has to be bound first: no node will do
+  bool unbound_claims;  ///< a claim has to be bound first: no node is feasible
   bool has_nodes;
-  gangsched_texts nodes;  ///< names of those where the claims are, or can be, bound, if `has_nodes`; else everywhere
+  gangsched_texts nodes;  ///< names of the nodes where the claims are, or can be, bound, if `has_nodes`; else all nodes
   const gangsched_volume_zone* zones;
   size_t zone_count;
   const gangsched_used_disk* disks;
@@ -356,8 +353,9 @@ struct gangsched_pod_volumes {
   size_t attachment_count;
   bool has_bindable_nodes;
   gangsched_texts
-      bindable_nodes;  ///< those where claims without a volume find or get one, if `has_bindable_nodes`; else everywhere
-  const char* claim_problem;  ///< why no node will do: a claim that is missing, lost or being deleted; null: none is
+      bindable_nodes;  ///< nodes where claims without a volume find or get one, if `has_bindable_nodes`; else all
+  const char*
+      claim_problem;  ///< why no node is feasible: a claim that is missing, lost or being deleted; null: no such reason
 };
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 #pragma once
-/// gangsched in C: a cluster that the host tells what happened, and a scheduler that answers with decisions (docs/c.md). C11, and C++.
+/// gangsched in C: a cluster that the host keeps up to date, and a scheduler that returns decisions (docs/c.md). C11, and C++.
 #include "gangsched/c/base.h"
 #include "gangsched/c/cluster.h"
 #include "gangsched/c/devices.h"

@@ -1,8 +1,8 @@
 #pragma once
 #include "gangsched/c/cluster.h"
 
-/// Objects as Kubernetes writes them, in JSON or YAML: everything that the component kube reads, devices, volumes and claims included.
-/// For the hot path there are the structs of gangsched/c/objects.h and devices.h, which cost a tenth.
+/// Objects in Kubernetes' own form, in JSON or YAML: everything that the component kube reads, devices, volumes and claims included. For
+/// the hot path there are the structs of gangsched/c/objects.h and devices.h, which cost a tenth.
 
 #ifdef __cplusplus
 extern "C" {
@@ -10,20 +10,20 @@ extern "C" {
 
 enum {
   GANGSCHED_FROM_API_SERVER =
-      1,  ///< the objects have been defaulted: requests from limits, host ports and the like are not filled in again
-  GANGSCHED_NO_EXPANSION = 2  ///< Deployments, Jobs and their like are not turned into the pods that they lack
+      1,  ///< the objects are defaulted already: requests from limits, host ports and the like are not filled in again
+  GANGSCHED_NO_EXPANSION = 2  ///< Deployments, Jobs and the like are not expanded into pods
 };
 
 /// Adds all objects of a file to the cluster, or none. Errors and warnings call the file @p name, which also decides the format if it ends
 /// in .json, .jsonl, .yaml or .yml. @p flags: GANGSCHED_FROM_API_SERVER and so on, combined with |. Unless @p warnings is null, it receives
-/// what was left out, a line each, or null if nothing was; free it with `gangsched_free`. Errors: mistakes in the text (with file, line and
-/// object), duplicate (a name that exists). O(length + pods).
+/// a line for each thing that was left out, or null if there is none; free it with `gangsched_free`. Errors: mistakes in the text (with
+/// file, line and object), duplicate (a name that exists). O(length + pods).
 GANGSCHED_C_API gangsched_code gangsched_cluster_add_manifests(gangsched_cluster* cluster, const char* text,
                                                                size_t size, const char* name, uint32_t flags,
                                                                char** warnings,
                                                                gangsched_error* error) GANGSCHED_NOEXCEPT;
 
-/// What an object of Kubernetes became.
+/// The cluster's object for an object of Kubernetes.
 typedef struct gangsched_object {
   int32_t kind;  ///< GANGSCHED_OBJECT_…
   uint64_t id;   ///< of a node, pod or group

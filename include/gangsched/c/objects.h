@@ -1,8 +1,8 @@
 #pragma once
 #include "gangsched/c/base.h"
 
-/// Nodes, pods, groups and queues as a host describes them: Kubernetes' names and meaning, as the C++ structs of gangsched/model/spec.hpp
-/// have them. What is inside nodes, and claims and volumes of pods, is in gangsched/c/devices.h.
+/// Nodes, pods, groups and queues as a host describes them: Kubernetes' names and meaning, as in the C++ structs of
+/// gangsched/model/spec.hpp. Devices of nodes, and claims and volumes of pods, are in gangsched/c/devices.h.
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +38,7 @@ typedef struct gangsched_texts {
   size_t count;
 } gangsched_texts;
 
-/// Effects of taints. Of a toleration 0 is every effect; of a taint it is NoSchedule.
+/// Effects of taints. In a toleration 0 is every effect; in a taint it is NoSchedule.
 enum { GANGSCHED_NO_SCHEDULE = 1, GANGSCHED_PREFER_NO_SCHEDULE = 2, GANGSCHED_NO_EXECUTE = 3 };
 
 typedef struct gangsched_taint {
@@ -77,8 +77,8 @@ typedef struct gangsched_node_spec {
   const gangsched_image* images;
   size_t image_count;
   bool unschedulable;
-  uint64_t cookie;                        ///< the host's own word, handed back with every decision
-  const gangsched_node_devices* devices;  ///< null: not known; then counted resources are all that is looked at
+  uint64_t cookie;                        ///< the host's own number, returned with every decision
+  const gangsched_node_devices* devices;  ///< null: unknown; then only counted resources are checked
 } gangsched_node_spec;
 
 enum { GANGSCHED_TCP = 0, GANGSCHED_UDP = 1, GANGSCHED_SCTP = 2 };
@@ -92,7 +92,7 @@ typedef struct gangsched_port {
 typedef struct gangsched_container {
   size_t struct_size;
   gangsched_amounts requests;
-  gangsched_amounts limits;  ///< read by plugins that go by the load of nodes
+  gangsched_amounts limits;  ///< read by load-aware plugins
   const char* image;
   const gangsched_port* ports;
   size_t port_count;
@@ -119,20 +119,20 @@ typedef struct gangsched_requirements {
   size_t count;
 } gangsched_requirements;
 
-/// metav1.LabelSelector. Where one is pointed to, null is an absent one, which matches nothing; an empty one matches everything.
+/// metav1.LabelSelector. A null pointer to one is an absent selector, which matches nothing; an empty one matches everything.
 typedef struct gangsched_selector {
   gangsched_pairs match_labels;
   gangsched_requirements match_expressions;
 } gangsched_selector;
 
-/// A term of a node selector. `weight` counts where terms are preferred: 1 to 100.
+/// A term of a node selector. `weight`, 1 to 100, is for preferred terms.
 typedef struct gangsched_node_term {
   gangsched_requirements match_expressions;
   gangsched_requirements match_fields;
   int32_t weight;
 } gangsched_node_term;
 
-/// A term of affinity to, or from, pods. `weight` counts where terms are preferred: 1 to 100.
+/// A term of affinity to, or from, pods. `weight`, 1 to 100, is for preferred terms.
 typedef struct gangsched_pod_term {
   const char* topology_key;
   const gangsched_selector* selector;
@@ -181,7 +181,7 @@ typedef struct gangsched_pod_spec {
   const gangsched_node_term*
       node_terms;  ///< required node affinity: one must hold; `has_node_terms` with none: nothing matches
   size_t node_term_count;
-  bool has_node_terms;  ///< needed only where there are none
+  bool has_node_terms;  ///< needed only if there are none
   const gangsched_node_term* preferred_nodes;
   size_t preferred_node_count;
   gangsched_pod_terms near, prefer_near;    ///< affinity to pods: required, preferred
@@ -196,22 +196,22 @@ typedef struct gangsched_pod_spec {
   int32_t preemption;          ///< GANGSCHED_PREEMPT_…
   const char* scheduler_name;  ///< empty: "default-scheduler"
   gangsched_texts scheduling_gates;
-  gangsched_group_id group;  ///< it may be one that is only expected (`gangsched_cluster_expect_group`)
-  const char* role;          ///< what it is in its group
+  gangsched_group_id group;  ///< it may be only expected (`gangsched_cluster_expect_group`)
+  const char* role;          ///< its role in its group
   bool has_rank;
   int32_t rank;            ///< if `has_rank`: its index in its group
   const char* queue;       ///< empty: that of its group, else the one that takes its namespace
-  const char* held_room;   ///< the room that is held for it, by name
-  gangsched_node_id node;  ///< bound already, by others or before a restart
+  const char* held_room;   ///< the room held for it, by name
+  gangsched_node_id node;  ///< the node that it is bound to, by others or before a restart
   gangsched_node_id nominated_node;
   bool terminating;
   bool preempted;   ///< beside terminating: because of an evict decision
   bool guaranteed;  ///< status.qosClass is Guaranteed
   bool has_start_time;
   int64_t start_time;       ///< nanoseconds, if `has_start_time`
-  int32_t controller_kind;  ///< GANGSCHED_REPLICA_SET …: what default spreading goes by
+  int32_t controller_kind;  ///< GANGSCHED_REPLICA_SET …: for default spreading
   const char* controller_name;
-  uint64_t cookie;                                 ///< the host's own word, handed back with every decision
+  uint64_t cookie;                                 ///< the host's own number, returned with every decision
   const struct gangsched_device_request* devices;  ///< beside the resources that containers request by number
   size_t device_count;
   const struct gangsched_device_constraint* device_constraints;  ///< on `devices`
@@ -219,26 +219,26 @@ typedef struct gangsched_pod_spec {
   const gangsched_resource_claim_id*
       resource_claims;  ///< of its namespace, each once: devices that it shares with others
   size_t resource_claim_count;
-  const struct gangsched_held_device* held_devices;  ///< with `node`: what it holds there; none: the library's guess
+  const struct gangsched_held_device* held_devices;  ///< with `node`: its devices there; none: the library guesses
   size_t held_device_count;
-  const gangsched_pod_volumes* volumes;  ///< null: none that say where it can run
-  gangsched_texts image_volumes;         ///< images that it mounts
-  // CPUs of its own for the pod as one, where NUMA cells are known (NodeNUMAResource)
+  const gangsched_pod_volumes* volumes;  ///< null: none that constrain the node
+  gangsched_texts image_volumes;         ///< images that it mounts as volumes
+  // Exclusive CPUs for the pod as a whole, where NUMA cells are known (NodeNUMAResource)
   int32_t cpu_bind;           ///< GANGSCHED_CPUS_NONE …
-  bool cpu_bind_required;     ///< false: if it can be
+  bool cpu_bind_required;     ///< false: if possible
   int32_t cpu_exclusive;      ///< GANGSCHED_CPUS_TOGETHER …
-  int64_t expected_run_time;  ///< nanoseconds, for backfill; 0: nobody knows
+  int64_t expected_run_time;  ///< nanoseconds, for backfill; 0: unknown
   bool has_deadline;
-  int64_t deadline;  ///< if `has_deadline`: by when it should have ended, for LeastSlackSort and Deadline
-  int64_t max_wait;  ///< nanoseconds that it should wait at most, for LeastSlackSort; 0: nobody minds
-  // What LoadAwareScheduling is to think that it uses, where its argument allowCustomizeEstimation lets pods say so
-  int64_t load_cpu_percent, load_memory_percent;  ///< of the larger of request and limit; 0: as of all
+  int64_t deadline;  ///< if `has_deadline`: the time by which it should have ended, for LeastSlackSort and Deadline
+  int64_t max_wait;  ///< nanoseconds that it should wait at most, for LeastSlackSort; 0: no limit
+  // The pod's own estimate of its load for LoadAwareScheduling, if its argument allowCustomizeEstimation allows it
+  int64_t load_cpu_percent, load_memory_percent;  ///< of the larger of request and limit; 0: the general factor
   bool has_load_after_scheduled, has_load_after_initialized;
-  int64_t load_after_scheduled;    ///< nanoseconds, if so: so long that counts whatever was measured
-  int64_t load_after_initialized;  ///< the same from when its init containers had ended
+  int64_t load_after_scheduled;    ///< nanoseconds from scheduling that the estimate counts, whatever was measured
+  int64_t load_after_initialized;  ///< the same, after its init containers had ended
 } gangsched_pod_spec;
 
-/// How members start together: tried as a whole in one transaction, or placed one by one and held in the permit room.
+/// How members start together: tried as a whole in one transaction, or placed one by one while earlier ones wait in permit.
 enum { GANGSCHED_GROUP_CYCLE = 0, GANGSCHED_PERMIT_ROOM = 1 };
 /// Which domain is chosen among those with room.
 enum {
@@ -248,10 +248,10 @@ enum {
   GANGSCHED_MOST_FREE = 3,
   GANGSCHED_BALANCED = 4
 };
-/// What goes with a member that is evicted: nobody, the whole group, or nobody while the minimum is kept.
+/// What is evicted together with a member: nothing, the whole group, or nothing as long as the minimum is kept.
 enum { GANGSCHED_DISRUPT_SINGLE = 0, GANGSCHED_DISRUPT_ALL = 1, GANGSCHED_DISRUPT_SURPLUS = 2 };
 
-/// At least so many members of a role.
+/// The minimum number of members of a role.
 typedef struct gangsched_role {
   const char* name;
   int32_t min_count;
@@ -274,9 +274,9 @@ typedef struct gangsched_group_spec {
   const gangsched_role* roles;
   size_t role_count;
   int32_t mode;               ///< GANGSCHED_GROUP_CYCLE …
-  int64_t timeout;            ///< nanoseconds that a member waits in the permit room; 0: five minutes
-  bool atomic;                ///< a member that fails before the group is confirmed takes its siblings back
-  bool strict;                ///< permit mode: a member without a node sends the waiting ones back
+  int64_t timeout;            ///< nanoseconds that a member waits in permit; 0: five minutes
+  bool atomic;                ///< a member that fails before the group is confirmed revokes its siblings
+  bool strict;                ///< permit mode: a member without a node rejects the waiting ones
   bool composite;             ///< its members are groups
   gangsched_group_id parent;  ///< the composite group that it is in
   const char* workload;
@@ -293,14 +293,14 @@ typedef struct gangsched_group_spec {
   int32_t choice;        ///< GANGSCHED_SCORED …
   bool moves_when_full;  ///< a group that lost a node, and has no room for another member where it is, moves as a whole
   int32_t disruption;    ///< GANGSCHED_DISRUPT_SINGLE …
-  bool done;             ///< nothing of it runs any more and nothing will
+  bool done;             ///< its members have ended, and no more will be added
   uint64_t cookie;
-  bool has_deadline;  ///< of its pods that have none; and so with the longest wait
+  bool has_deadline;  ///< for its pods without their own; likewise the longest wait
   int64_t deadline;
   int64_t max_wait;
 } gangsched_group_spec;
 
-/// What a queue, with those below it, has of one flavor. A list says nothing of the resources that it does not name.
+/// The quota of a queue, with those below it, of one flavor. A list sets nothing for the resources that it does not name.
 typedef struct gangsched_quota {
   const char* flavor;            ///< empty: of all nodes together
   gangsched_amounts guaranteed;  ///< its own (nominalQuota, deserved, min)
@@ -310,21 +310,21 @@ typedef struct gangsched_quota {
 } gangsched_quota;
 
 enum { GANGSCHED_QUEUE_OPEN = 0, GANGSCHED_QUEUE_HOLD = 1, GANGSCHED_QUEUE_DRAIN = 2 };
-/// Who may go so that somebody of the same queue fits; 0: those of lower priority.
+/// Which pods may be preempted for a pod or group of the same queue; 0: those of lower priority.
 enum { GANGSCHED_WITHIN_NEVER = 1, GANGSCHED_WITHIN_LOWER_PRIORITY = 2, GANGSCHED_WITHIN_LOWER_OR_NEWER = 3 };
-/// Of whom a queue that uses less than it is guaranteed takes its own back; 0: of anybody.
+/// From which queues a queue that uses less than its guarantee reclaims it; 0: from any.
 enum { GANGSCHED_RECLAIM_NEVER = 1, GANGSCHED_RECLAIM_LOWER_PRIORITY = 2, GANGSCHED_RECLAIM_ANY = 3 };
 
 typedef struct gangsched_queue_spec {
   size_t struct_size;
   const char* name;    ///< unique in the cluster
-  const char* parent;  ///< empty: none. It may come later
+  const char* parent;  ///< empty: none. It may be added later
   const gangsched_quota* quotas;
   size_t quota_count;
   double weight;     ///< against its siblings; 0: 1
-  int32_t priority;  ///< a sibling of a higher one goes first
+  int32_t priority;  ///< among siblings the higher one goes first
   int32_t state;     ///< GANGSCHED_QUEUE_OPEN …
-  bool strict;       ///< whoever comes after the first one of a queue that does not get in waits, too
+  bool strict;       ///< if the head of the queue is not admitted, later pods wait, too
   int32_t within_queue;
   int32_t reclaim;
   gangsched_texts namespaces;  ///< their pods are in this queue, if neither they nor their group name one
@@ -333,7 +333,7 @@ typedef struct gangsched_queue_spec {
   uint64_t cookie;
 } gangsched_queue_spec;
 
-/// A kind of node that has quota of its own (Kueue's ResourceFlavor): a node is of the first one, by name, whose labels it has.
+/// A kind of node that has quota of its own (Kueue's ResourceFlavor): a node belongs to the first one, by name, whose labels it has.
 typedef struct gangsched_flavor_spec {
   size_t struct_size;
   const char* name;

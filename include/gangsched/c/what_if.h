@@ -1,19 +1,19 @@
 #pragma once
 #include "gangsched/c/scheduler.h"
 
-/// What if: copies of a cluster and its scheduler, in which a host tries what it likes, and questions about nodes that are asked in such
-/// copies (docs/what-if.md). The structs of answers belong to the answer, and are valid until it is destroyed; their sizes are part of the
-/// interface: they do not grow.
+/// What if: copies of a cluster and its scheduler for trials, and questions about nodes that are answered in such copies (docs/what-if.md).
+/// The structs of answers belong to the answer, and are valid until it is destroyed; their sizes are part of the interface: they do not
+/// grow.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Copies the cluster and the scheduler on it: its queue, its permit room, attempts under way, and decisions that were not taken yet. Ids
-/// and attempts are the same, and the same calls lead to the same decisions. Copy and original share nothing that changes, so each may be
-/// used by a thread of its own and outlive the other. Only what plugins have is shared: callbacks of both get the same instance. A fork has
-/// no metrics, events or trace. To go on with it, destroy the original. Errors: busy, wrong_state (a plugin cannot be copied). O(cluster +
-/// queue).
+/// Copies the cluster and the scheduler on it: its queue, its waiting pods, attempts under way, and decisions that were not taken yet. Ids
+/// and attempts are the same, and the same calls lead to the same decisions. Copy and original share no mutable data, so each may be used
+/// by a thread of its own and outlive the other. Only instances of callback plugins are shared: callbacks of both get the same one. A fork
+/// has no metrics, events or trace. To continue with it, destroy the original. Errors: busy, wrong_state (a plugin cannot be copied).
+/// O(cluster + queue).
 GANGSCHED_C_API gangsched_code gangsched_scheduler_fork(const gangsched_scheduler* scheduler,
                                                         gangsched_cluster** cluster, gangsched_scheduler** fork,
                                                         gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -23,25 +23,25 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_fork(const gangsched_cluster* c
 
 // --- which nodes are missing
 
-/// A kind of node that can be had.
+/// A kind of node that can be added.
 typedef struct gangsched_node_shape {
   size_t struct_size;
-  const gangsched_node_spec* like;  ///< each gets a name and a hostname of its own
+  const gangsched_node_spec* like;  ///< each added node gets its own name and hostname
   bool has_price;
   int64_t price;  ///< of one, in the host's unit, at least 0, if `has_price`; else 1
-  uint32_t most;  ///< there may be that many more; 0: any number
+  uint32_t most;  ///< at most so many are added; 0: any number
 } gangsched_node_shape;
 
 typedef struct gangsched_demand_options {
   size_t struct_size;
-  int64_t now;                   ///< not before what the scheduler was told last
-  const gangsched_pod_id* pods;  ///< who is meant; with no pods and no groups everybody who waits
+  int64_t now;                   ///< not earlier than the time of the scheduler's last call
+  const gangsched_pod_id* pods;  ///< the pods to consider; without pods and groups all waiting pods
   size_t pod_count;
   const gangsched_group_id* groups;  ///< with all their members
   size_t group_count;
   uint32_t most_nodes;    ///< of each shape in a plan; 0: 256
-  uint32_t search_steps;  ///< of looking for a cheaper mixture, where that is a question of amounts; 0: 200,000
-  uint32_t most_trials;   ///< forks to make a plan smaller, where it is a question of more than amounts; 0: 64
+  uint32_t search_steps;  ///< limit of the search for a cheaper mixture, where only amounts matter; 0: 200,000
+  uint32_t most_trials;   ///< limit of the forks that try a smaller plan, where more than amounts matter; 0: 64
 } gangsched_demand_options;
 
 typedef struct gangsched_assignment {
@@ -50,20 +50,20 @@ typedef struct gangsched_assignment {
 } gangsched_assignment;
 
 typedef struct gangsched_added_node {
-  size_t shape;                  ///< its place among the shapes
-  const gangsched_pod_id* pods;  ///< that would run there
+  size_t shape;                  ///< index of the shape
+  const gangsched_pod_id* pods;  ///< pods placed on it
   size_t pod_count;
 } gangsched_added_node;
 
-/// Nodes that make room for everybody for whom nodes can.
+/// Nodes with which every pod that nodes of these shapes can help is placed.
 typedef struct gangsched_demand_plan {
   int64_t price;
   const gangsched_added_node* nodes;
   size_t node_count;
-  const gangsched_assignment* elsewhere;  ///< pods that would find room on nodes that there are, beside those
+  const gangsched_assignment* elsewhere;  ///< pods placed on existing nodes, beside those
   size_t elsewhere_count;
-  /// The scheduler finds these places, or as good ones, by itself. If not, it does if the host nominates the pods
-  /// (`gangsched_cluster_nominate`) to their nodes when these have come.
+  /// Whether the scheduler finds these places, or equally good ones, by itself. If not, it does if the host nominates the pods
+  /// (`gangsched_cluster_nominate`) to their nodes once these exist.
   bool by_itself;
 } gangsched_demand_plan;
 
@@ -80,10 +80,10 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_demand(const gangsched_schedu
                                                           gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// Null is allowed.
 GANGSCHED_C_API void gangsched_demand_destroy(gangsched_demand* demand) GANGSCHED_NOEXCEPT;
-/// How many plans there are; they are written to @p plans, cheapest first: the best that was found, and the best of each shape alone.
+/// The number of plans; they are written to @p plans, cheapest first: the best that was found, and the best of each shape alone.
 GANGSCHED_C_API size_t gangsched_demand_plans(const gangsched_demand* demand,
                                               const gangsched_demand_plan** plans) GANGSCHED_NOEXCEPT;
-/// Whom no nodes of these shapes help, as many as there may be: a gate, a quota, a selector, a limit, an attempt of the host's.
+/// Pods that no number of nodes of these shapes helps: because of a gate, a quota, a selector, a limit, or an attempt of the host.
 GANGSCHED_C_API size_t gangsched_demand_left(const gangsched_demand* demand,
                                              const gangsched_pod_id** pods) GANGSCHED_NOEXCEPT;
 
@@ -91,12 +91,12 @@ GANGSCHED_C_API size_t gangsched_demand_left(const gangsched_demand* demand,
 
 typedef struct gangsched_removal_options {
   size_t struct_size;
-  int64_t now;                   ///< not before what the scheduler was told last
+  int64_t now;                   ///< not earlier than the time of the scheduler's last call
   const gangsched_pod_id* stay;  ///< pods that must not move: their nodes stay
   size_t stay_count;
 } gangsched_removal_options;
 
-/// A node that can be drained after those before it in the list, and where its pods would go.
+/// A node that can be drained after those before it in the list, and where its pods are placed then.
 typedef struct gangsched_removable_node {
   gangsched_node_id node;
   const gangsched_assignment* moves;
@@ -116,7 +116,7 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_removable(const gangsched_sch
                                                              gangsched_error* error) GANGSCHED_NOEXCEPT;
 /// Null is allowed.
 GANGSCHED_C_API void gangsched_removable_destroy(gangsched_removable* removable) GANGSCHED_NOEXCEPT;
-/// How many they are; they are written to @p nodes, in the order of the question.
+/// Their number; they are written to @p nodes, in the order of the question.
 GANGSCHED_C_API size_t gangsched_removable_nodes(const gangsched_removable* removable,
                                                  const gangsched_removable_node** nodes) GANGSCHED_NOEXCEPT;
 
