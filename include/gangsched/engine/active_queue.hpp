@@ -12,7 +12,7 @@ class GANGSCHED_API active_queue {
  public:
   struct popped {
     entity who;
-    std::optional<hook_error> broken;  ///< what the plugin threw when it was asked about it
+    std::optional<hook_error> broken;  ///< an exception of the plugin about it
   };
 
   /// @p order: null without such a plugin.
@@ -20,7 +20,7 @@ class GANGSCHED_API active_queue {
       : state_(&state), sort_(sort), order_(order) {}
 
   [[nodiscard]] const sort_order& sort() const noexcept { return sort_; }
-  /// Whether a plugin says in which queue somebody stands.
+  /// Whether a plugin assigns entities to queues.
   [[nodiscard]] bool has_queues() const noexcept { return order_ != nullptr; }
   void add(const queued& what, entity who, std::uint32_t ticket);
   /// Pops the first entity that is active by current(entry); describe(entity) gives what hooks see of an entity.
@@ -29,7 +29,7 @@ class GANGSCHED_API active_queue {
   void clear();
 
  private:
-  /// Nothing if it is not known: the pod is gone, or the hook threw an exception, which @p broken gets.
+  /// Nothing if it is unknown: the pod is gone, or the hook threw an exception, which @p broken gets.
   [[nodiscard]] std::optional<std::int64_t> queue_of(pod_id pod, std::optional<hook_error>& broken) const;
   [[nodiscard]] bool goes_before(const queue_head& a, const queue_head& b, std::optional<hook_error>& broken) const;
   template <class Current, class Describe>
@@ -75,7 +75,7 @@ std::optional<active_queue::popped> active_queue::pop(const Current& current, co
   return popped{who, {}};
 }
 
-/// Asks the hook again about an entity whose queue is unknown. What it throws is the attempt's error; it may answer now.
+/// Calls the hook again about an entity whose queue is unknown. Its exception is the attempt's error; this time it may succeed.
 template <class Current, class Describe>
 std::optional<active_queue::popped> active_queue::pop_unknown(const Current& current, const Describe& describe) {
   while (const queue_entry* const first = all_.first(sort_, current)) {

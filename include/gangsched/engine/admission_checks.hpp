@@ -12,14 +12,14 @@ struct refusal {
   explicit operator bool() const noexcept { return by != nullptr; }
 };
 
-/// Asks admission hooks: whether who was popped may be tried, and whether who was refused would be let in now.
+/// Calls admission hooks: whether a popped entity may be tried, and whether a rejected one would be admitted now.
 class GANGSCHED_API admission_checks {
  public:
   /// @p now: the scheduler's, read at each call.
   admission_checks(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
                    const instant& now) noexcept;
 
-  /// The first hook of the entity's profile that says no, in order, if it starts now. O(hooks).
+  /// The first hook of the entity's profile that rejects it, in order, if it starts now. O(hooks).
   [[nodiscard]] refusal ask(entity e) const { return any_ ? ask_hooks(e, *now_) : refusal{}; }
   /// The same for a start at @p start.
   [[nodiscard]] refusal ask_for(entity e, instant start) const { return any_ ? ask_hooks(e, start) : refusal{}; }
@@ -32,7 +32,7 @@ class GANGSCHED_API admission_checks {
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
   peer<const instant> now_;
-  bool any_;  ///< profile has such hooks
+  bool any_;  ///< some profile has such hooks
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The amounts of all nodes, a column a kind, as blocks show them, by place. Whoever owns it says which rows changed.
+/// The amounts of all nodes, one column per kind, as blocks need them, by place. The owner reports which rows changed.
 class GANGSCHED_API amount_columns {
  public:
   /// @p rows rounded up to whole blocks: how many places a column has.

@@ -11,8 +11,8 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// What hooks may read of a node if they are asked once for all nodes with equal allocatable and used amounts.
 inline constexpr reads amounts = reads::allocatable | reads::usage;
 
-/// For one class, the answers of the hooks that read only amounts, by a node's amounts. In most clusters many nodes are alike: each
-/// combination of amounts is asked about once. While too few lookups hit, the memory rests and answers nothing.
+/// For one class, the results of the hooks that read only amounts, by a node's amounts. In most clusters many nodes are equal: each
+/// combination of amounts is evaluated once. While too few lookups hit, the memory is suspended and returns nothing.
 class amount_memory {
  public:
   struct answer {
@@ -23,8 +23,8 @@ class amount_memory {
     std::int64_t capacity = -1;  ///< least of the filters' capacities; −1: not asked for
   };
 
-  /// The entry for nodes with this node's amounts. A new entry is blank, and replaces an older one. Null while the memory rests, and for
-  /// nodes with volume limits, which are more than amounts. O(kinds of resources).
+  /// The entry for nodes with this node's amounts. A new entry is blank, and replaces an older one. Null while the memory is suspended, and
+  /// for nodes with volume limits, which are more than amounts. O(kinds of resources).
   [[nodiscard]] answer* find(const model::cluster_state& state, row_t row) {
     if (rest_ != 0) return --rest_, nullptr;
     if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
@@ -57,17 +57,17 @@ class amount_memory {
     return &answers_[place];
   }
 
-  /// Whether the memory rests for at least @p questions more lookups.
+  /// Whether the memory stays suspended for at least @p questions more lookups.
   [[nodiscard]] bool rests(std::size_t questions) const noexcept { return rest_ >= questions; }
-  /// Counts lookups that were answered elsewhere, so that a rest ends.
+  /// Counts lookups that were answered elsewhere, so that a suspension ends.
   void asked_elsewhere(std::size_t questions) noexcept { rest_ -= std::min(rest_, questions); }
 
  private:
   static constexpr std::size_t places = 64;
   std::size_t asked_ = 0, missed_ = 0;  // of the last few
-  std::size_t rest_ = 0;                // questions to let pass
+  std::size_t rest_ = 0;                // lookups until the suspension ends
   std::size_t kinds_ = 0;
-  std::vector<std::int64_t> keys_;  // by place: allocatable, used; no node has less than nothing
+  std::vector<std::int64_t> keys_;  // by place: allocatable, used; amounts are never negative
   std::vector<answer> answers_;
 };
 

@@ -17,15 +17,15 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// Of a reservation that is planned for later (`reservation_spec::starts`).
 inline constexpr const char* starts_later = "the time that it starts at has not come";
 
-/// Reserves nodes for an entity that finds no room, so that later entities do not delay it: those that it fits on at the *shadow
-/// time* of EASY backfilling, the first time at which enough running pods are expected to have ended (`pod_table::expected_end`).
-/// A reservation is a nomination from that time on; `nominated_pass` decides which pods it keeps out. An entity that has waited
-/// longer than `max_overtake`, and for which no such time is known, gets the nodes from which the least has to go, from now on.
+/// Reserves nodes for an entity that finds no room, so that later entities do not delay it: the nodes that it fits on at the *shadow time*
+/// of EASY backfilling, the first time at which enough running pods are expected to have ended (`pod_table::expected_end`). A reservation
+/// is a nomination from that time on; `nominated_pass` decides which pods it keeps out. An entity that has waited longer than
+/// `max_overtake`, and for which no such time is known, gets the nodes that need the least freed, from now on.
 ///
 /// Reservations are made in queue order, each beside the earlier ones; backfill_rule::easy makes only one, for the first waiting entity. A
 /// holder is tried again after anything that may change its reservation: a pod ended early, runs longer than expected, or was placed by
-/// another scheduler, or a node changed. If there are several, all are made anew. When one ends or moves, all waiting entities are tried in
-/// turn, as EASY goes through its queue: the first without room gets the reservation, and entities that it kept out may start.
+/// another scheduler, or a node changed. If there are several, all are made again. When one ends or moves, all waiting entities are tried
+/// in turn, as EASY goes through its queue: the first without room gets the reservation, and entities that it kept out may start.
 class GANGSCHED_API backfill {
  public:
   /// @p options, @p statistics, @p now: the scheduler's, read and written at each call.
@@ -51,11 +51,11 @@ class GANGSCHED_API backfill {
   /// for pods whose node changed. Returns the admission hook's refusal if the entity may not start that late: it
   /// has no reservation then. O(pods) to find when they end, and O(log pods) attempts of the entity.
   [[nodiscard]] refusal reserve(entity e);
-  /// An entity was refused before its attempt. If nothing helps it, as when it is too late for it, nothing is reserved for it any more.
+  /// An entity was rejected before its attempt. If nothing can help it, for example because it is too late for it, its reservation ends.
   void refused(entity e, const refusal& why) {
     if (why.said.code == code::unresolvable && on()) end_reservation(e);
   }
-  /// When the entity is to start, if that is later than now: a reservation that says so, or a group of them. O(its pods).
+  /// When the entity is to start, if that is later than now: a reservation with a start time, or a group of them. O(its pods).
   [[nodiscard]] std::optional<instant> planned_start(entity e) const;
   /// Plans such an entity for its start @p then: nominates it where it fits once the pods that are expected to end by then are gone;
   /// nowhere if it fits on no nodes. (`reserve` is for other entities: those that wait for room.) O(pods), and one attempt of the entity.
@@ -64,7 +64,7 @@ class GANGSCHED_API backfill {
   /// reservation's holder starts no later than before. Returns whether it moved. This is EASY's second condition, for nodes instead of a
   /// count: a pod that does not end in time may use what the holder leaves, on any node. O(pods), or as `reserve` if amounts leave enough.
   bool make_way(entity e);
-  /// Reads what happened since this was last called. O(records).
+  /// Reads the log since the last call. O(records).
   void read_log();
   /// Before an entity is popped: activates holders whose reservations may change, and one that may start since a reservation ended or
   /// moved. O(records of the log since the last call + pods nominated); O(waiting · log waiting) when one did.
@@ -74,7 +74,7 @@ class GANGSCHED_API backfill {
   /// Into one that has nothing yet. Error: what is given cannot be of this cluster.
   [[nodiscard]] std::optional<error> restore(const saved_backfill& from);
 
-  // For a call that may be abandoned: O(who is to be tried or looked for again).
+  // For a call that may be abandoned: O(entities to be tried or planned again).
   void remember() {
     if (!on()) return;
     before_ = offers_;
@@ -96,7 +96,7 @@ class GANGSCHED_API backfill {
     instant next_end = instant::max();  ///< the first expected end after `looked`
     /// Entities whose reservations are to be made again, and the times from which these held.
     std::vector<std::pair<entity, instant>> again;
-    std::vector<entity> next;  ///< who is to be tried, the next one last
+    std::vector<entity> next;  ///< entities to try, the next one last
   };
   struct found {
     instant from{};

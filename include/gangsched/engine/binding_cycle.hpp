@@ -20,8 +20,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What follows on a reservation (bindingCycle): permit hooks, waiting for them, pre_bind and bind hooks, the host's answer; and how
-/// reservations end otherwise: timed out, rejected, preempted, failed.
+/// What follows a reservation (bindingCycle): permit hooks, waiting for them, pre_bind and bind hooks, the host's answer; and the other
+/// ends of reservations: timeout, rejection, preemption, failure.
 class GANGSCHED_API binding_cycle {
  public:
   /// @p now: the scheduler's, read at each call. @p notice: how long victims of preemption may stay.
@@ -40,23 +40,23 @@ class GANGSCHED_API binding_cycle {
         leaving_(state, entities),
         notices_(state, notice) {}
 
-  /// The pod has a node: asks permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
+  /// The pod has a node: calls permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
   bool begin(row_t pod, std::int64_t score);
-  /// Decides `bind` for those that no hook holds any more.
+  /// Decides `bind` for the pods that no hook holds any more.
   void finish_waiting();
-  /// Decides `revoke` for those that may not wait any longer, and `evict` for gangs that have been stale for too long, for who runs in
-  /// queues that drain, and for who has had notice for long enough.
+  /// Decides `revoke` for the pods that may not wait any longer, and `evict` for gangs that have been stale for too long, for running pods
+  /// of draining queues, and for pods whose notice is over.
   void expire_waits();
-  /// A reservation is taken back and the host told; the pod is queued again as after a failure.
+  /// Takes a reservation back and tells the host; the pod is queued again as after a failure.
   void send_back(row_t pod, const char* reason, bool error);
-  /// If the victim runs, the host is told to evict it, unless it is terminating already or was told so in this call. If it is only assumed,
-  /// its reservation is taken back here and now.
+  /// If the victim runs, decides `evict`, unless it is terminating already or was evicted in this call. If it is only assumed, its
+  /// reservation is taken back at once.
   void evict(pod_id victim, const char* reason = nullptr);
   /// The same for a victim of preemption, which may get notice first. @p for_whom: the pod or group that needs the victim's room.
   void preempt(pod_id victim, const char* reason, entity for_whom);
-  /// Whether victims that were to make room for it run still, and have notice.
+  /// Whether victims that are to make room for it still run, and have notice.
   [[nodiscard]] bool awaits_victims(entity who) const { return notices_.in_use() && notices_.awaits(who); }
-  /// Waiting members of a strict gang that never had its minimum give their nodes back when a member failed (Koordinator's Strict mode).
+  /// Waiting members of a strict gang that never had its minimum release their nodes when a member failed (Koordinator's Strict mode).
   void revoke_strict_gang(row_t group);
 
   // The host's answers.
@@ -65,16 +65,16 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] std::vector<std::string> pending_plugins(row_t pod) const;
   void reject(row_t pod);
   void confirm(row_t pod);
-  /// @return what became of it and of those that go with it; valid until the next attempt is popped or cycle begins.
+  /// @return the decisions about it and the pods that go with it; valid until the next attempt is popped or cycle begins.
   std::span<const decision> fail(row_t pod);
 
   /// An assumed pod waits as it did before a restart.
   void restore(const waiting_pod& as);
   [[nodiscard]] std::optional<std::string> unknown_permit_plugin(const waiting_pod& as) const;
-  /// Who waits for whom, in order of reservation.
+  /// The waiting pods and the plugins that hold them, in order of reservation.
   [[nodiscard]] std::vector<waiting_pod> list_waiting() const;
 
-  /// What the host did is not known any more. O(reservations + groups).
+  /// The log does not cover what the host did. O(reservations + groups).
   void start_over();
   /// The earliest time at which `expire_waits` would do something.
   [[nodiscard]] std::optional<instant> next_deadline() const;
@@ -91,7 +91,7 @@ class GANGSCHED_API binding_cycle {
   void recall() noexcept;
   void end_call() noexcept { waiting_.end_call(); }
 
-  /// What its parts hold, as plain data; and of a new one, that. Error: malformed, and some of it may be there.
+  /// The state of its parts, as plain data; and sets that of a new one. Error: malformed, and part of it may be set.
   [[nodiscard]] saved_binding save() const;
   [[nodiscard]] std::optional<error> restore(const saved_binding& from);
 

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What placement_bound hooks said of the domains of a label, by the shape of the demand. The hooks read nothing but the demand and the
-/// domain's nodes: for another group of the same shape only domains whose nodes changed are asked about again.
+/// The results of placement_bound hooks for the domains of a label, by the shape of the demand. The hooks read only the demand and the
+/// domain's nodes: for another group of the same shape only domains whose nodes changed are evaluated again.
 class bound_memory {
  public:
   /// Members of one class, and how many.
@@ -20,7 +20,7 @@ class bound_memory {
   /// The bounds of one shape of demand, by domain.
   class shelf {
    public:
-    /// The bounds of a domain, one for each scorer. @p fresh: they hold; else to be written.
+    /// The bounds of a domain, one for each scorer. @p fresh: they are valid; else to be written.
     [[nodiscard]] std::int64_t* bounds(domain_id domain, std::uint64_t room, bool& fresh) {
       entry& one = by_domain_[domain];
       const std::uint64_t stamp = domains_->stamp(domain);

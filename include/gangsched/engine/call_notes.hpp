@@ -11,8 +11,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Kubernetes' word for a change of the cluster, by which its queue's metrics tell events apart ("AssignedPodDelete"); for what it has no
-/// word of, one in the same style ("QueueUpdate").
+/// Kubernetes' name for a change of the cluster, by which its queue's metrics distinguish events ("AssignedPodDelete"); where Kubernetes
+/// has none, one in the same style ("QueueUpdate").
 [[nodiscard]] GANGSCHED_API std::string_view event_word(const change& record) noexcept;
 
 /// Kubernetes' event name for a pod that comes back into the queue after a failed attempt.
@@ -31,8 +31,8 @@ struct noted_parts {
   event_handlers& events;
 };
 
-/// What an observer is told of a call: the steps that were taken, each with how many entities came into the queue's parts in it. That is
-/// read from counts which the queue keeps anyway, so that nobody below `core` knows whether anybody watches.
+/// Records a call for an observer: the steps that were taken, each with how many entities entered the queue's parts in it. These come from
+/// counts that the queue keeps anyway, so that no part below `core` depends on whether there is an observer.
 class GANGSCHED_API call_notes {
  public:
   call_notes(observer& to, const noted_parts& of) : to_(&to), of_(of) {}
@@ -44,9 +44,9 @@ class GANGSCHED_API call_notes {
   observed_step& begin(step_kind kind, std::string_view event, bool own = false);
   observed_step& end() noexcept;
   [[nodiscard]] observed_step& last() noexcept { return steps_.back(); }
-  /// Ends it, and forgets a step in which nobody moved and nothing was decided.
+  /// Ends it, and drops a step in which no entity moved and nothing was decided.
   void end_if_anything() noexcept;
-  /// Who the last step is about.
+  /// The subject of the last step.
   void describe(entity who);
   void describe(entity who, observed_step& made) const;
 
@@ -58,14 +58,14 @@ class GANGSCHED_API call_notes {
   void begin_answer(row_t pod, attempt_result result);
   void begin_returned(entity who, const rejected_by& why);
 
-  /// The decisions of an answer, which are not the cycle's, and what the host said.
+  /// The decisions of an answer, which are not the cycle's, and the host's message.
   void answered(std::span<const decision> by, std::string_view note) noexcept {
     answer_ = by;
     last().note = note;
   }
   /// The call was abandoned.
   void drop() noexcept;
-  /// It ended: tells the observer. @p ended has what notes do not know of it. False if the observer threw.
+  /// It ended: calls the observer. @p ended has what notes do not record. False if the observer threw.
   bool tell(const observed_call& ended) noexcept;
 
  private:
@@ -83,7 +83,7 @@ class GANGSCHED_API call_notes {
   std::span<const decision> answer_;
 };
 
-/// The notes, if somebody watches: calls that do nothing else.
+/// The notes, if there is an observer: calls have no other effect.
 class watched_call {
  public:
   void start(std::unique_ptr<call_notes> notes) noexcept { notes_ = std::move(notes); }

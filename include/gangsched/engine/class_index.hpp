@@ -26,8 +26,8 @@ class GANGSCHED_API class_index {
   [[nodiscard]] const class_plan& plan() const noexcept { return *plan_; }
   /// Catches up with the log, roll-backs included. O(rows changed since), or O(nodes) to build it.
   void sync() { static_cast<void>(sync_some(~std::size_t{0})); }
-  /// The same, but builds no more than its memory, or as many rows as @p most and a few more. False if that is not all, or a hook failed
-  /// there: the index says nothing then, and the next call goes on. O(rows changed since + rows built).
+  /// The same, but builds no more than its memory, or as many rows as @p most and a few more. False if that is not all, or a hook failed:
+  /// the index is then invalid, and the next call goes on. O(rows changed since + rows built).
   [[nodiscard]] bool sync_some(std::size_t most);
   /// Whether it was built, and not forgotten since.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
@@ -41,7 +41,7 @@ class GANGSCHED_API class_index {
   }
 
   [[nodiscard]] const row_scores& rows() const noexcept { return rows_; }
-  /// How often a row was asked again, and which one was last; moves on by more than one when all are.
+  /// How often a row was evaluated again, and which one was last; moves on by more than one when all are.
   [[nodiscard]] std::uint64_t refreshes() const noexcept { return refreshes_; }
   [[nodiscard]] row_t last_refreshed() const noexcept { return last_refreshed_; }
   [[nodiscard]] row_t row_count() const noexcept { return row_count_; }
@@ -50,9 +50,9 @@ class GANGSCHED_API class_index {
   /// Whether rows are in their groups by score; if not (scores too wide, too many groups) a pick looks at every feasible row.
   [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   [[nodiscard]] const grouped_rows& groups() const noexcept { return groups_; }
-  /// What was said of the groups last, if the keyed hooks would say it again; else null. O(groups).
+  /// The last results for the groups, if the keyed hooks would return them again; else null. O(groups).
   [[nodiscard]] const group_scores* known_group_scores() const noexcept;
-  /// The keyed hooks have said that of the groups as they are: kept if they may say it again (`cached_parts::finish_reads`). O(groups).
+  /// The keyed hooks have returned that for the present groups: kept if they may return it again (`cached_parts::finish_reads`). O(groups).
   void remember_group_scores(const group_scores& said);
 
   /// What differs from an index built from nothing with @p fresh, if anything does. O(nodes · hooks).
@@ -78,7 +78,7 @@ class GANGSCHED_API class_index {
   [[nodiscard]] std::uint32_t max_groups() const noexcept { return std::max(key_groups::usual, row_count_ / 4); }
   struct capacity_sums {
     const domain_index* of;
-    std::weak_ptr<const void> lifetime;  ///< of that index: once it has expired the sums are nobody's
+    std::weak_ptr<const void> lifetime;  ///< of that index: once it has expired the sums are invalid
     std::uint64_t version;
     std::vector<std::int64_t> by_domain;
   };
@@ -113,7 +113,7 @@ class GANGSCHED_API class_index {
   std::vector<std::uint32_t> counts_;
   bool grouped_ = true;
   group_scores group_scores_;
-  bool group_scores_hold_ = false;  // nothing that they depend on has changed but the groups
+  bool group_scores_hold_ = false;  // nothing that they depend on has changed except the groups
   stale_rows stale_;
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row

@@ -10,13 +10,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// A plugin's hook as far as one class needs it: the plugin, the class's data, and its mark (1 + place among the active filters).
+/// A plugin's hook as far as one class needs it: the plugin, the class's data, and its mark (1 + index among the active filters).
 struct planned {
   const plugin_entry* plugin = nullptr;
   void* data = nullptr;
   std::uint8_t mark = 0;
-  bool by_amounts = false;  ///< of a local filter or score: it sees nothing of a node but amounts
-  bool opaque = false;      ///< of a filter or score, or of its key: for pods of this class it is asked every time
+  bool by_amounts = false;  ///< of a local filter or score: it reads only amounts of a node
+  bool opaque = false;      ///< of a filter or score, or of its key: for pods of this class it is called every time
 };
 
 /// Verdict bytes of a row beside the marks.
@@ -40,12 +40,12 @@ struct class_plan {
   std::uint32_t generation = 0;
   std::uint64_t epoch = 0;  ///< topology_table::plan_epoch when it was made
 
-  /// Whether it is still about this class, and what hooks made for it still holds.
+  /// Whether it is still about this class, and the hooks' data for it is still valid.
   [[nodiscard]] bool holds(const model::cluster_state& state) const noexcept {
     return generation == state.classes.generation(cls) && epoch == state.topologies.plan_epoch();
   }
 
-  status rejected;  ///< a pre-filter's word for every node
+  status rejected;  ///< a pre-filter's verdict for every node
   std::string rejected_by;
   std::string rejection;  ///< its text
   bool narrowed = false;  ///< only `only` can be feasible
@@ -68,12 +68,12 @@ struct class_plan {
     std::size_t by_amounts = 0;                    ///< local filters and scores that see nothing of a node but amounts
     std::int64_t local_range = 0;                  ///< the largest sum of local scores
     std::vector<planned> filter_keys, score_keys;  ///< in this order; opaque ones left out
-    /// What of any node the keyed hooks read in `finish`, beside the groups; nothing said: they are asked at every pick.
+    /// What of any node the keyed hooks read in `finish`, beside the groups; no value: they are called at every pick.
     std::optional<reads> finish_reads = reads::nothing;
     bool served_by_answers = false;  ///< `node_answers` can judge and rate all nodes for it
   };
   cached_parts cached;
-  bool opaque = false;  ///< something must be asked about every candidate at every pick
+  bool opaque = false;  ///< some hook must be called for every candidate at every pick
 
   std::vector<std::shared_ptr<void>> data;  ///< by plugin
 
@@ -81,14 +81,14 @@ struct class_plan {
   /// The number of cached keys of a row.
   [[nodiscard]] std::size_t key_count() const noexcept { return cached.filter_keys.size() + cached.score_keys.size(); }
 
-  /// Who rejects with this mark, as a set of plugins.
+  /// The plugin that rejects with this mark, as a set.
   [[nodiscard]] std::uint64_t rejector(std::uint8_t mark) const noexcept {
     return plugin_bit(*table, *filters[mark - 1u].plugin);
   }
   [[nodiscard]] hook_context context(const model::cluster_state& state, const planned& hook, row_t pod) const noexcept {
     return {&state, &state.classes[cls], pod, hook.data};
   }
-  /// Whether a filter may tell others of the class something else than @p pod, one of them; or, @p in_alike_groups, members like it of
+  /// Whether a filter may give other pods of the class another verdict than @p pod, one of them; or, @p in_alike_groups, members like it of
   /// groups like its own. O(filters).
   [[nodiscard]] bool filters_tell_apart(const model::cluster_state& state, row_t pod,
                                         bool in_alike_groups = false) const {
@@ -103,7 +103,7 @@ struct class_plan {
   }
 };
 
-/// Calls visit(status) for all that the filter has against the node that it rejects, with @p said.
+/// Calls visit(status) for all reasons of the filter that rejects the node, with @p said.
 template <class Visit>
 void each_reason(const planned& hook, const hook_context& context, row_t node, const status& said, const Visit& visit) {
   if (hook.plugin->filter.reasons == nullptr) return visit(said);
@@ -116,7 +116,7 @@ void each_reason(const planned& hook, const hook_context& context, row_t node, c
 [[nodiscard]] GANGSCHED_API std::unique_ptr<class_plan> make_plan(const kernel_table& table,
                                                                   const model::cluster_state& state, class_id cls);
 
-/// Whose pre_filter or pre_score said something else in @p b than in @p a, if any did.
+/// The plugin whose pre_filter or pre_score has another result in @p b than in @p a, if there is one.
 [[nodiscard]] GANGSCHED_API std::optional<std::string> plan_difference(const class_plan& a, const class_plan& b);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

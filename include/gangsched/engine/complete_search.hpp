@@ -21,7 +21,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// no place; if trying the nodes of members one after another takes long, the packing that was found is tried.
 class GANGSCHED_API complete_search {
  public:
-  /// What it asks, and where it places.
+  /// Its conditions, and where it places.
   struct tools {
     model::cluster_state& state;
     const entity_view& entities;
@@ -36,7 +36,7 @@ class GANGSCHED_API complete_search {
                   std::size_t members = 0)
       : with_(with), whole_(&whole), tier_(tier), left_(budget), symmetric_(symmetric), members_(members) {}
 
-  /// Whether the whole found its places, inside the caller's transaction.
+  /// Whether all parts found their places, inside the caller's transaction.
   [[nodiscard]] bool run() {
     return solve(*whole_, nullptr, [] { return true; });
   }

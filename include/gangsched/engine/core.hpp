@@ -17,12 +17,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Behind `scheduler`: makes the parts of the engine for one cluster, and carries out each call of the host's with them. Rows everywhere;
-/// ids and their checks are the facade's.
+/// Behind `scheduler`: makes the parts of the engine for one cluster, and carries out each call of the host with them. Rows everywhere; ids
+/// and their checks are in the facade.
 class GANGSCHED_API core {
  public:
   core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
-  /// The same on a copy of its cluster: it decides there as @p from would. Nobody watches it, and no hook of it is measured.
+  /// The same on a copy of its cluster: it decides there as @p from would. It has no observer, and its hooks are not measured.
   core(cluster& copy, const core& from);
 
   // Around each of the calls below that may change something, inside a `call_mark`. If memory runs out, the exception abandons
@@ -37,7 +37,7 @@ class GANGSCHED_API core {
       tell();
   }
   void abandon_call(bool question) noexcept;
-  /// From the next call on; null: nobody.
+  /// From the next call on; null: none.
   void observe(observer* by);
 
   // One call of the host each (scheduler.hpp). `now` has been checked.
@@ -49,7 +49,7 @@ class GANGSCHED_API core {
   void explain_group(row_t group, std::vector<group_explanation>& out) { explainer_.explain_group(group, out); }
   void catch_up(instant now);
   std::optional<attempt> pop(instant now);
-  /// Names that the profile does not have count as plugins that no event concerns.
+  /// Plugin names that the profile lacks count as plugins that no event concerns.
   void add_unschedulable(pod_id pod, const rejected_by& why, instant now);
   void add_unschedulable(group_id group, const rejected_by& why, instant now);
   void done(pod_id pod);
@@ -78,7 +78,7 @@ class GANGSCHED_API core {
   [[nodiscard]] std::vector<attempt> in_flight() const { return queue_.in_flight_attempts(); }
   [[nodiscard]] bool is_tried(pod_id pod) { return queue_.in_flight().find(pod) != nullptr; }
   [[nodiscard]] bool is_tried(group_id group) { return queue_.in_flight().find(group) != nullptr; }
-  /// Who waits for permit.
+  /// The pods that wait in permit.
   [[nodiscard]] const binding_cycle& binding() const noexcept { return binding_; }
 
   [[nodiscard]] picker::position picks() const noexcept { return picker_.where(); }
@@ -88,14 +88,14 @@ class GANGSCHED_API core {
   [[nodiscard]] std::span<const kernel_table> profiles() const noexcept { return profiles_.all(); }
   [[nodiscard]] const engine_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] instant now() const noexcept { return now_; }
-  /// What a hook ended the last cycle with, if anything.
+  /// The error of a hook that ended the last cycle, if any.
   [[nodiscard]] const cycle_error& failure() const noexcept { return error_; }
 
   // Snapshots.
   /// On a cluster that is being made again: its plugins make their columns, and that is all. `restore` follows when the cluster is done.
   [[nodiscard]] static std::unique_ptr<core> attached(cluster& on, std::vector<kernel_table> profiles,
                                                       const scheduler_options& options);
-  /// What its parts hold, as plain data. @p classes: what saves the cluster afterwards. O(that).
+  /// The state of its parts, as plain data. @p classes: what saves the cluster afterwards. O(that).
   [[nodiscard]] saved_scheduler save(model::cluster_saver& classes) const;
   /// @p classes: by their numbers in the data. Error: malformed, and what is left is of no use.
   [[nodiscard]] std::optional<error> restore(const saved_scheduler& from, std::span<const class_id> classes);
@@ -118,7 +118,7 @@ class GANGSCHED_API core {
   profile_set profiles_;
   scheduler_options options_;
   engine_statistics statistics_;
-  instant now_ = instant::min();  ///< as the host said last
+  instant now_ = instant::min();  ///< the time that the host passed last
   entity_view entities_;
   decision_list decisions_;
   cycle_error error_;

@@ -9,13 +9,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What calls of the scheduler have decided, and what decisions point at. The decisions of a cycle, or of a permit, are there until the
+/// The decisions of the scheduler's calls, and the data that they point at. The decisions of a cycle, or of a permit, are valid until the
 /// next one begins; so is each answer to a failure, which is a list of its own.
 class GANGSCHED_API decision_list {
  public:
   explicit decision_list(const model::cluster_state& state) : state_(&state), rejections_(state) {}
 
-  /// Appends a decision about a pod, with all that the tables say of it: node, attempt, group, rank, cookies, devices. O(devices).
+  /// Appends a decision about a pod, with its data from the tables: node, attempt, group, rank, cookies, devices. O(devices).
   decision& add(decision_kind kind, row_t pod);
   /// The same for a nomination to a node that there is.
   decision& nominate(row_t pod, node_id node);
@@ -23,7 +23,7 @@ class GANGSCHED_API decision_list {
   [[nodiscard]] bool evicts(pod_id pod) const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return current_->size(); }
   [[nodiscard]] decision& operator[](std::size_t at) noexcept { return (*current_)[at]; }
-  /// Takes back the last ones, down to @p size.
+  /// Removes the last ones, down to @p size.
   void shrink(std::size_t size) { current_->resize(size); }
 
   /// Before a call that decides anew: drops everything.
@@ -36,7 +36,7 @@ class GANGSCHED_API decision_list {
   /// Of the last cycle or permit.
   [[nodiscard]] std::span<const decision> of_cycle() const noexcept { return cycle_; }
 
-  /// What hooks say in words of their own while decisions are made; dropped with them.
+  /// Reasons that hooks make at run time while decisions are made; dropped with them.
   [[nodiscard]] text_pool& texts() noexcept { return texts_; }
   /// Why each rejected pod was rejected. Outlives the decisions.
   [[nodiscard]] rejection_notes& rejections() noexcept { return rejections_; }

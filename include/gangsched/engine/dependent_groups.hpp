@@ -17,7 +17,7 @@ class GANGSCHED_API dependent_groups {
 
   /// No group starts after others, and none is kept back.
   [[nodiscard]] bool empty() const noexcept { return starting_.empty() && held_back_.empty(); }
-  /// Nobody is kept back; who starts after others is as the cluster says. O(groups).
+  /// No group is kept back; which start after others is read from the cluster. O(groups).
   void look_again();
   /// The group is there, or its spec has changed. O(groups that start after others).
   void note(row_t group);
@@ -27,9 +27,9 @@ class GANGSCHED_API dependent_groups {
     std::erase_if(starting_, [&](row_t group) { return !starts_after(group); });
     for (const row_t group : starting_) visit(group);
   }
-  /// The tree is being tried: of its groups those with members whom only a ratio keeps back are remembered. O(members).
+  /// The tree is being tried: records its groups with members that only a ratio keeps back. O(members).
   void note_ratios(row_t root);
-  /// Roots of trees with groups whose ratios allow more than when they were tried last; they are forgotten. O(groups kept back).
+  /// Roots of trees with groups whose ratios allow more than when they were last tried; they are then dropped. O(groups kept back).
   [[nodiscard]] std::vector<row_t> take_released();
 
   /// What it holds, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).

@@ -7,7 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The domains of the node labels that groups have asked for lately.
+/// The domains of the node labels that groups have used lately.
 class GANGSCHED_API domain_cache {
  public:
   explicit domain_cache(const model::cluster_state& state) noexcept : state_(&state) {}

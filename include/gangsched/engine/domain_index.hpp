@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The domains of one node label: their nodes, and what those have and use together. Kept by the change log, trials included.
+/// The domains of one node label: their nodes, and the sums of allocatable and used amounts. Updated from the change log, trials included.
 class GANGSCHED_API domain_index {
  public:
   domain_index(const model::cluster_state& state, std::string key) : state_(&state), key_(std::move(key)) {}
@@ -18,9 +18,9 @@ class GANGSCHED_API domain_index {
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
   /// O(nodes changed since), or O(nodes · log domains) when nodes or labels changed.
   void sync();
-  /// Moves when the domains themselves, or who is in them, change.
+  /// Moves when the domains themselves, or their nodes, change.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
-  /// Expires when this index is destroyed: for whoever keeps its address. Another index may be at the same address later.
+  /// Expires when this index is destroyed: for code that keeps its address. Another index may be at the same address later.
   [[nodiscard]] std::weak_ptr<const void> lifetime() const noexcept { return lifetime_; }
 
   /// Moves when a node of the domain changes in any way; never 0.

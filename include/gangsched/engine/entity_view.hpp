@@ -4,16 +4,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What the cluster says of pods and groups as entities of the queue: whose profile they go by, whether a pod stands there by itself or
-/// with its group, how important a group is. Has no state of its own.
+/// Pods and groups as entities of the queue: which profile they use, whether a pod is queued by itself or with its group, how important a
+/// group is. Stateless.
 class GANGSCHED_API entity_view {
  public:
   entity_view(const model::cluster_state& state, const profile_set& profiles) noexcept
       : state_(&state), profiles_(&profiles) {}
 
-  /// Whether some profile is for the pod.
+  /// Whether there is a profile for the pod.
   [[nodiscard]] bool has_profile(row_t pod) const noexcept { return find_profile(pod) != nullptr; }
-  /// The pod's profile; the first one if none is for it.
+  /// The pod's profile; the first one if there is none for it.
   [[nodiscard]] const kernel_table& profile_of(row_t pod) const noexcept {
     const kernel_table* found = find_profile(pod);
     return found != nullptr ? *found : profiles_->front();
@@ -26,7 +26,7 @@ class GANGSCHED_API entity_view {
   }
   /// Whether the group's members are scheduled together. Groups in a tree are, whatever their own mode. `no_row`: no.
   [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
-  /// Who stands in the queue for the pod: its tree's root, or itself.
+  /// The entity that stands in the queue for the pod: its tree's root, or itself.
   [[nodiscard]] entity entity_of(row_t pod) const noexcept {
     const row_t group = state_->pods.group[pod];
     return cycles_as_group(group) ? entity{state_->groups.root(group), true} : entity{pod, false};

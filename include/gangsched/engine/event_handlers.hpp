@@ -11,9 +11,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Tells the queue, the pods that wait for permit and the reported reservations what happened to the
-/// cluster since the last call (kube-scheduler's event handlers). The queue handled this scheduler's
-/// own records when they were written: these are only searched for entities that they help.
+/// Passes the changes of the cluster since the last call to the queue, the waiting pods and the reported reservations (kube-scheduler's
+/// event handlers). The queue handled this scheduler's own records when they were written: these are only searched for entities that they
+/// help.
 class GANGSCHED_API event_handlers {
  public:
   /// @p now: the scheduler's.
@@ -33,7 +33,7 @@ class GANGSCHED_API event_handlers {
   [[nodiscard]] bool is_own(const change& record) const noexcept { return record.author == author_; }
   /// Reads everything from the cluster: which entities wait is known then, but not for which change. O(pods + groups).
   void start_over();
-  /// Whether somebody else has written what has not been read yet. O(1).
+  /// Whether there are unread records of other authors. O(1).
   [[nodiscard]] bool has_news() const noexcept { return state_->log.committed_end() != known_end_; }
   /// Counts all records written so far as no news, though they have not been read; they may be more than the log keeps.
   void end_own_records() noexcept { known_end_ = state_->log.committed_end(); }

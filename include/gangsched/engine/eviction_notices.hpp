@@ -10,22 +10,22 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Victims of preemption that have notice: they may stay for a while (`scheduler_options::eviction_notice`), and are evicted
-/// afterwards unless they have ended, or their beneficiaries need the room no more. Until then the beneficiaries do not preempt again.
+/// Victims of preemption that have notice: they may stay for a while (`scheduler_options::eviction_notice`), and are evicted afterwards
+/// unless they have ended, or their beneficiaries no longer need the room. Until then the beneficiaries do not preempt again.
 class GANGSCHED_API eviction_notices {
  public:
   /// @p span: how long victims may stay; 0: they are evicted at once, and there are no notices.
   eviction_notices(const model::cluster_state& state, instant span) noexcept : state_(&state), span_(span) {}
 
   [[nodiscard]] bool in_use() const noexcept { return span_ > instant{0}; }
-  /// A running victim has notice from @p now on, for the sake of a pod or a group. @return whether it had none before. O(notices).
+  /// A running victim has notice from @p now on, on behalf of a pod or a group. @return whether it had none before. O(notices).
   bool give(pod_id victim, const char* reason, entity for_whom, instant now);
   /// Whether a pod or a group waits for victims that still run. O(notices).
   [[nodiscard]] bool awaits(entity who) const;
 
-  /// What happened to a pod or a group may end notices. O(1).
+  /// A change of a pod or a group may end notices. O(1).
   void on_change(const change& record) noexcept { look_ = look_ || record.about_pod() || record.about_group(); }
-  /// What happened is not known.
+  /// Changes were lost: everything is checked.
   void start_over() noexcept { look_ = true; }
   /// Calls evict(pod, reason) for victims whose time is over (the text is valid meanwhile), and
   /// withdraw(pod) for those that may stay. If the host does not act, evict is called again, but no
@@ -35,7 +35,7 @@ class GANGSCHED_API eviction_notices {
     if (all_.empty() || (!look_ && now < *next_due())) return;
     for (const row_t pod : drop_ended()) withdraw(pod);
     for (notice& one : all_) {
-      if (now < one.due || one.due == instant::max()) continue;  // the end of time is never
+      if (now < one.due || one.due == instant::max()) continue;  // instant::max() means never
       evict(one.victim, text_of(one));
       one.due = later_by(now, patience);
     }
@@ -61,7 +61,7 @@ class GANGSCHED_API eviction_notices {
   struct beneficiary {
     entity who;
     std::uint32_t generation = 0;
-    bool nominated = false;  ///< it has a node in view: without, it needs none any more
+    bool nominated = false;  ///< it is nominated to a node: without that, it needs none any more
     friend bool operator==(const beneficiary&, const beneficiary&) = default;
   };
   struct notice {
@@ -75,7 +75,7 @@ class GANGSCHED_API eviction_notices {
     return one.has_reason ? one.reason.c_str() : nullptr;
   }
   [[nodiscard]] std::uint32_t generation_of(entity who) const;
-  /// Whether a pod, or somebody of a group, waits, with a node in view if @p nominated. O(pods below the group).
+  /// Whether a pod, or a pod of a group, waits, nominated to a node if @p nominated. O(pods below the group).
   [[nodiscard]] bool somebody_waits(entity who, bool nominated) const;
   [[nodiscard]] bool needs(const beneficiary& one) const;
   [[nodiscard]] bool runs(pod_id victim) const;

@@ -15,7 +15,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Why a pod is not placed, from its gates to what its group lacks; and why a group is not: in each of its placements, how many members
-/// find a node, and what the next one lacks. Keeps what the host said of its failures. Asks inside its caller's transaction.
+/// find a node, and what the next one lacks. Keeps the host's messages of failures. Evaluates inside its caller's transaction.
 class GANGSCHED_API explainer {
  public:
   explainer(model::cluster_state& state, const entity_view& entities, const admission_checks& admission,
@@ -34,14 +34,14 @@ class GANGSCHED_API explainer {
   [[nodiscard]] explanation explain(row_t pod);
   /// Appends the group, after those below it.
   void explain_group(row_t group, std::vector<group_explanation>& out);
-  /// What the host said when the pod failed or was rejected last, or nothing.
+  /// The host's message when the pod last failed or was rejected, or nothing.
   void note(row_t pod, std::string_view text);
-  /// "" if it said nothing.
+  /// "" if there was none.
   [[nodiscard]] std::string_view noted(row_t pod) const;
-  /// Notes of the row's earlier owners go.
+  /// Drops notes of the row's earlier pods.
   void forget_row(row_t pod);
 
-  /// What the host said, as plain data; and of a new one, that. Error: malformed, and nothing is changed. O(what it holds).
+  /// The host's messages, as plain data; and sets those of a new one. Error: malformed, and nothing is changed. O(their size).
   [[nodiscard]] saved_host_words save() const { return {notes_.begin(), notes_.end()}; }
   [[nodiscard]] std::optional<error> restore(const saved_host_words& from);
 

@@ -6,8 +6,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// For gangs that hold nodes for some of their members and wait for the others: so that they do not wait for each other for ever, an
-/// older gang takes back what a younger one holds (`hold_rule`). Has no state of its own.
+/// For gangs that hold nodes for some of their members while others wait: so that gangs do not wait for each other for ever, an older gang
+/// takes back what a younger one holds (`hold_rule`). Stateless.
 class GANGSCHED_API gang_holdings {
  public:
   gang_holdings(model::cluster_state& state, const entity_view& entities, picker& picks, group_parts& parts,
@@ -27,9 +27,9 @@ class GANGSCHED_API gang_holdings {
   /// An incomplete gang finds no node for a member or, tried as one (@p e), for its minimum. Younger incomplete gangs then give the
   /// nodes of waiting members back if that makes room: first each alone, the youngest first; then the youngest two, three and so on.
   bool take_back(row_t own, entity e);
-  /// An incomplete gang has taken room: wakes the oldest rejected member of each older incomplete gang, to take it back.
-  /// (They would not hear of the room otherwise, because reservations wake nobody.) Of groups that are alike, those
-  /// up to the first without a backoff are woken: if that one may not take the room, those after it may not either.
+  /// An incomplete gang has taken room: wakes the oldest rejected member of each older incomplete gang, to take it back. (They get no event
+  /// of the room otherwise, because reservations wake no pods.) Of equal groups, those up to the first without a backoff are woken: if that
+  /// one may not take the room, those after it may not either.
   void call_older(row_t own);
 
  private:

@@ -3,8 +3,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// A group's scheduling cycle (KEP-4671), from the queue to its members' reservations or its rejection. `group_search` finds the
-/// places. Has no state of its own.
+/// A group's scheduling cycle (KEP-4671), from the queue to its members' reservations or its rejection. `group_search` finds the places.
+/// Stateless.
 class GANGSCHED_API group_cycle {
  public:
   group_cycle(const cycle_parts& with, group_parts& parts, group_search& search) noexcept

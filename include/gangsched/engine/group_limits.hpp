@@ -6,8 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// How many members of a group may have a node at once: by its maximum, and by its ratios to groups that it grows in step with. Has no
-/// state of its own.
+/// How many members of a group may have a node at once: by its maximum, and by its ratios to groups that it grows in step with. Stateless.
 class GANGSCHED_API group_limits {
  public:
   group_limits(const model::cluster_state& state, const entity_view& entities) noexcept
@@ -20,7 +19,7 @@ class GANGSCHED_API group_limits {
   [[nodiscard]] std::optional<std::uint64_t> by_ratios(row_t group) const;
   /// Whether the group of pods may not have more members with a node, however much room there is.
   [[nodiscard]] bool reached(row_t group) const;
-  /// What a ratio does to the group now, in words: for explanations. Empty: nothing. O(members).
+  /// The present effect of a ratio on the group, in words: for explanations. Empty: none. O(members).
   [[nodiscard]] std::string explain(row_t group) const;
 
  private:

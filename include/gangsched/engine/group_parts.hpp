@@ -28,14 +28,13 @@ struct group_part {
 /// How many members are of each class.
 using class_counts = std::vector<std::pair<class_id, std::int64_t>>;
 
-/// What a group needs at least, whoever may have to go for it.
+/// What a group needs at least, whatever is evicted for it.
 struct group_room {
   class_counts classes;
   std::uint64_t members = 0;  ///< that have to find a node, at least
 };
 
-/// What a group's attempt consists of (KEP-4671): who of its members is tried, in which order, and in which runs that share a
-/// domain.
+/// The parts of a group's attempt (KEP-4671): which of its members are tried, in which order, and in which runs that share a domain.
 class GANGSCHED_API group_parts {
  public:
   group_parts(model::cluster_state& state, const entity_view& entities, const group_limits& limits, picker& picks,
@@ -61,7 +60,8 @@ class GANGSCHED_API group_parts {
   /// Cuts the members into the slices that the group's topology asks for. The members of a slice are neighbours in rank, then in
   /// age. Slices are placed in this order: first those with a member that a minimum by role needs, then by their highest priority.
   void cut(group_part& whole) const;
-  /// What the groups and pods of a tree have to agree on, running ones included, and do not (schedule_one_podgroup.go). O(members).
+  /// The properties that the groups and pods of a tree must share, running ones included, and do not (schedule_one_podgroup.go).
+  /// O(members).
   [[nodiscard]] status disagreement(row_t root) const;
 
  private:

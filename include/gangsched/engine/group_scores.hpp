@@ -6,14 +6,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What keyed hooks say of the groups of a class in one pick.
+/// The results of keyed hooks for the groups of a class in one pick.
 struct group_scores {
   std::vector<std::uint32_t> population;   ///< by group: how many candidates are in it
   std::vector<std::uint8_t> open;          ///< by group: it has some, and no keyed filter rejects it
   std::vector<std::uint32_t> open_groups;  ///< which those are, ascending
   std::vector<std::int64_t> offset;        ///< by group: weighted keyed scores
 
-  /// Those that have candidates are open, as far as nobody has said otherwise.
+  /// Groups with candidates are open, unless a filter closed them.
   void open_all(const std::vector<std::uint32_t>& populated) {
     open.assign(population.size(), 0);
     for (const std::uint32_t group : populated) open[group] = 1;

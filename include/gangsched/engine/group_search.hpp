@@ -16,7 +16,7 @@ class member_preemption {
 
   /// A group's attempt begins.
   virtual void begin() = 0;
-  /// Whether those of the group do.
+  /// Whether the members of the group do.
   [[nodiscard]] virtual bool preempts(row_t group) const = 0;
   /// The node that a member would have after its victims; or none.
   [[nodiscard]] virtual row_t make_room(row_t pod) = 0;
@@ -27,15 +27,15 @@ class member_preemption {
   ~member_preemption() = default;
 };
 
-/// What became of a group's attempt.
+/// The outcome of a group's attempt.
 struct group_outcome {
   status verdict;
   std::uint64_t rejectors = 0;  ///< as in `picked`
   bool of_group =
-      false;  ///< an error that says that the group cannot be placed as it stands, and not that a hook failed
+      false;  ///< an error that means that the group cannot be placed as it stands, and not that a hook failed
 };
 
-/// The first member that found no node where most members had one, and who rejected it.
+/// The first member that found no node in the placement where most members had one, and the plugins that rejected it.
 struct group_lack {
   row_t member = no_row;
   std::size_t placed = 0;  ///< members that had a node by then
@@ -55,7 +55,7 @@ struct group_placement : group_outcome {
 struct search_effort {
   std::uint64_t* budget = nullptr;  ///< steps of complete searches, of which what is used is taken; null: none
   std::size_t members = 0;          ///< of a group of pods so many have to find a place, also if its minimum is less
-  bool own_lacks = false;           ///< each member that finds none is to hear why, which takes its words
+  bool own_lacks = false;           ///< record for each member that finds none why, at the cost of its texts
 };
 
 /// Finding places for a group (KEP-4671, KEP-5732): for each part the placements inside those of the part above it; in each the members
@@ -72,10 +72,10 @@ class GANGSCHED_API group_search {
         budget_(options.search_budget),
         statistics_(&statistics),
         candidates_(state, entities, parts, picks) {}
-  /// From now on @p how is asked while members are tried; before, none of them preempts. It has to live as long as the search.
+  /// From now on @p how is called while members are tried; before, none of them preempts. It must outlive the search.
   void let_members_preempt(member_preemption& how) noexcept { evictions_ = &how; }
 
-  /// In the best placement. Nobody is placed if the verdict is not success. @p complete: what greedy placing refuses is searched in full,
+  /// In the best placement. No member is placed if the verdict is not success. @p complete: a full search follows if greedy placing fails,
   /// within the budget.
   [[nodiscard]] group_placement place(const group_part& whole, bool complete = true);
   [[nodiscard]] group_placement place(const group_part& whole, const search_effort& how);
@@ -87,9 +87,9 @@ class GANGSCHED_API group_search {
   [[nodiscard]] std::uint64_t budget() const noexcept { return budget_; }
   /// Its members one after another on any nodes, also if they are too few.
   [[nodiscard]] group_placement place_members(const group_part& whole);
-  /// An empty list, for who places members one by one.
+  /// An empty list, for callers that place members one by one.
   [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
-  /// When it is, to hooks that ask.
+  /// The time that hooks get.
   [[nodiscard]] instant now() const noexcept { return reserved_->now(); }
 
   [[nodiscard]] placement_candidates& candidates() noexcept { return candidates_; }
@@ -133,7 +133,7 @@ class GANGSCHED_API group_search {
   engine_statistics* statistics_;
   member_preemption* evictions_ = nullptr;
   placement_candidates candidates_;
-  // Of the attempt under way: the last word about each member counts.
+  // Of the attempt under way: the last result for each member counts.
   group_lack lack_;
   std::unordered_map<row_t, group_lack> own_lacks_;
   bool asks_own_lacks_ = false;

@@ -60,7 +60,7 @@ class GANGSCHED_API grouped_rows {
     links_.resize(rows);
     return true;
   }
-  /// What is about a row will be read.
+  /// Prefetches the data of a row.
   void prefetch(row_t row) const noexcept {
     if (row < links_.size()) gangsched::detail::prefetch(&links_[row]);
   }
@@ -126,7 +126,7 @@ class GANGSCHED_API grouped_rows {
   std::vector<row_t> head_;                // likewise: of those without buckets
   std::vector<std::uint32_t> buckets_of_;  // likewise: which, or none
   std::vector<buckets> buckets_;
-  std::vector<std::uint32_t> spare_;  // those of `buckets_` that nobody has: empty, for their memory
+  std::vector<std::uint32_t> spare_;  // those of `buckets_` without a group: empty, kept for their memory
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

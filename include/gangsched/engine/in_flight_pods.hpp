@@ -12,8 +12,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Attempts of the host's that are under way, and the events since the first of them began (inFlightEvents, active_queue.go).
-/// An attempt is judged by these events when it comes back, since only then it is known which plugins rejected it.
+/// Attempts of the host that are under way, and the events since the first of them began (inFlightEvents, active_queue.go). An attempt is
+/// judged by these events when it returns, since only then it is known which plugins rejected it.
 class GANGSCHED_API in_flight_pods {
  public:
   struct entry {
@@ -21,8 +21,8 @@ class GANGSCHED_API in_flight_pods {
     pod_id pod;  ///< of a group, its first pending member
     group_id group;
     std::uint64_t from = 0;  ///< the first event that it has not seen
-    bool requeue = false;    ///< it is tried again whatever comes of it
-    bool joined = false;     ///< of a group: a member came that is not in the attempt
+    bool requeue = false;    ///< it is tried again whatever its outcome
+    bool joined = false;     ///< of a group: a member was added that is not in the attempt
     bool early = false;
     std::uint32_t number = 1;
   };
@@ -34,20 +34,20 @@ class GANGSCHED_API in_flight_pods {
   [[nodiscard]] std::size_t size() const noexcept { return attempts_.size(); }
   /// In the order in which they began; valid until one begins or ends.
   [[nodiscard]] std::span<const entry> all() const noexcept { return attempts_; }
-  /// Null if nobody tries who has the row now. Valid as long as `all`. O(attempts), like those below.
+  /// Null if the present pod or group of the row is not being tried. Valid as long as `all`. O(attempts), like those below.
   [[nodiscard]] entry* find(entity e) noexcept;
   [[nodiscard]] const entry* find(entity e) const noexcept;
-  /// Null if it is not being tried. Its row may be another's by now.
+  /// Null if it is not being tried. Its row may have been reused.
   [[nodiscard]] entry* find(pod_id pod) noexcept;
   [[nodiscard]] entry* find(group_id group) noexcept;
 
   entry& begin_attempt(entry made);
-  /// Events that nobody needs any more go.
+  /// Drops events that no attempt needs any more.
   void end_attempt(const entry& over);
-  /// All of them are tried again, whatever comes of them.
+  /// All of them are tried again, whatever their outcome.
   void requeue_all() noexcept;
 
-  /// For attempts under way; nothing if there are none. One that takes too long for all events to be kept is tried again.
+  /// For attempts under way; no effect if there are none. One that takes too long for all events to be kept is tried again.
   void add_event(object_event&& happened);
   /// Calls visit(event), which returns whether to go on, for those that the attempt has not seen.
   template <class Visit>

@@ -18,16 +18,16 @@ class GANGSCHED_API index_cache {
 
   explicit index_cache(const model::cluster_state& state) noexcept : state_(&state) {}
 
-  /// The class's, if its plan holds still, or null. It need not be whole.
+  /// The class's, if its plan is still valid, or null. It need not be complete.
   [[nodiscard]] class_index* find(class_id cls);
   /// The same, and it is the one used last.
   [[nodiscard]] class_index* use(class_id cls);
   /// As the one used last; those used least go, until there are at most @p most.
   class_index& add(class_id cls, std::unique_ptr<class_index> made, std::size_t most);
   void erase(class_id cls);
-  /// Frees some of those that nobody will ask again, because their plan does not hold any more: of classes that are gone, or of before a
-  /// collection. Whether any went. Not inside a trial, after which they may hold again. O(indexes) where what plans depend on has changed
-  /// since all had gone, else O(1).
+  /// Frees some of those that will not be used again, because their plan is no longer valid: of classes that are gone, or from before a
+  /// collection. Returns whether any was freed. Not inside a trial, after which they may be valid again. O(indexes) where inputs of plans
+  /// have changed since the last time, else O(1).
   bool drop_outdated();
   void clear() noexcept { all_.clear(); }
   [[nodiscard]] const std::vector<cached>& all() const noexcept { return all_; }

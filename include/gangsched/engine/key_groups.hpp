@@ -41,7 +41,7 @@ struct key_values {
   }
 };
 
-/// One of @p out for each distinct key, with how many have it; @p slot: by who has a key, which of @p distinct it is. O(slot).
+/// One of @p out for each distinct key, with the number of its slots; @p slot: for each holder of a key, its index in @p distinct. O(slot).
 template <class Entry>
 void count_by_key(std::span<const std::int64_t> distinct, std::span<const std::uint32_t> slot,
                   std::vector<Entry>& out) {
@@ -113,7 +113,7 @@ class key_groups {
   }
   /// Sees to it that the values of all groups are known. O(keys), and what those cost that are new.
   void number_values() {
-    constexpr std::uint32_t some = 128;  // more than that are less work all at once
+    constexpr std::uint32_t some = 128;  // more than that are cheaper all at once
     for (std::size_t which = 0; which < keys_; ++which) {
       key_values& values = values_[which];
       auto known = static_cast<std::uint32_t>(values.of_group.size());
@@ -126,7 +126,7 @@ class key_groups {
   [[nodiscard]] const key_values& values(std::size_t which) const noexcept { return values_[which]; }
   /// The group of a tuple, made on first sight. O(keys).
   std::uint32_t find_or_add(std::span<const std::int64_t> tuple) {
-    if (last_ < count_ && is_of(tuple, last_)) return last_;  // nodes that stand side by side are mostly alike
+    if (last_ < count_ && is_of(tuple, last_)) return last_;  // neighbouring nodes are mostly equal
     if (2 * (count_ + 1) > table_.size()) grow();
     std::size_t at = place(tuple);
     for (; table_[at] != none; at = (at + 1) & (table_.size() - 1)) {

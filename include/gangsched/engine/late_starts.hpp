@@ -8,12 +8,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// For waiting entities, the time from which it is too late to start, each at most once; and which of them were told so. Knows times, no
-/// reasons.
+/// For waiting entities, the time from which it is too late to start, each at most once; and which of them have been reported. Times only,
+/// no reasons.
 class late_starts {
  public:
   [[nodiscard]] bool empty() const noexcept { return order_.empty(); }
-  /// When it is too late for the first, and who that is; not if empty. O(1).
+  /// When it is too late for the first entity, and which that is; not if empty. O(1).
   [[nodiscard]] instant when() const noexcept { return order_.begin()->first; }
   [[nodiscard]] entity who() const noexcept {
     const auto& [row, group] = order_.begin()->second;
@@ -33,7 +33,7 @@ class late_starts {
       throw;
     }
   }
-  /// It has been told: there is no time at which to look at it. O(log n).
+  /// It has been reported: it has no time to check any more. O(log n).
   void set_told(entity e) {
     erase(e);
     when_.emplace(key{e.row, e.group}, told);
@@ -53,7 +53,7 @@ class late_starts {
 
  private:
   using key = std::pair<row_t, bool>;
-  static constexpr instant told = instant::max();  // (who is never too late is not here)
+  static constexpr instant told = instant::max();  // (entities that are never too late are not here)
   std::map<key, instant> when_;
   std::set<std::pair<instant, key>> order_;
 };

@@ -9,31 +9,30 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Running pods that have to leave: those in or below a draining queue (`queue_state::drain`), if a plugin of their profile reads queues;
+/// Running pods that must be evicted: those in or below a draining queue (`queue_state::drain`), if a plugin of their profile reads queues;
 /// and reservations that are over: they expired (`reservation_spec::expires`), or serve one owner only, which has what they held.
 class GANGSCHED_API leaving_pods {
  public:
   leaving_pods(const model::cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
-  /// What happened may have somebody leave, or nobody any more: the next `recheck` looks. O(1), where a queue drains
-  /// O(depth + log pods told).
+  /// A change may add pods to evict, or remove some: the next `recheck` looks. O(1), where a queue drains O(depth + log pods told).
   void on_change(const change& record) {
     const bool any = any_ || expires_next_ || !told_.empty() || !state_->reserved.empty();
     if (any || record.kind == change_kind::queue_changed) note(record);
   }
-  /// What happened is not known.
+  /// Changes were lost: everything is checked.
   void start_over() noexcept { look_at_all_ = reservations_changed_ = true; }
-  /// Calls evict(pod, why) for running pods that have to leave. If the host does not act, it is called again, but no
-  /// sooner than a second later. O(pods told) if one of them or a draining pod changed, O(pods + queues) if a queue or
-  /// a group did, O(reservations) if one changed or is over; O(1) if no queue drains and there are no reservations.
+  /// Calls evict(pod, why) for running pods that must be evicted. If the host does not act, it is called again, but no sooner than a second
+  /// later. O(pods told) if one of them or a draining pod changed, O(pods + queues) if a queue or a group did, O(reservations) if one
+  /// changed or is over; O(1) if no queue drains and there are no reservations.
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
     const bool over = (expires_next_ && *expires_next_ <= now) || (next_ && *next_ <= now);
     if (!over && !look_at_all_ && !reservations_changed_ && changed_.empty()) return;
     for (const row_t pod : due(now)) evict(pod, why(pod));
   }
-  /// When somebody is to be told again.
+  /// When a decision is to be repeated.
   [[nodiscard]] std::optional<instant> next_due() const noexcept {
     return next_ && expires_next_ ? std::min(next_, expires_next_) : next_ ? next_ : expires_next_;
   }
@@ -75,7 +74,7 @@ class GANGSCHED_API leaving_pods {
   peer<const entity_view> entities_;
   bool any_ = false;                     ///< some queue drains
   bool look_at_all_ = true;              ///< queues and groups have changed
-  bool reservations_changed_ = true;     ///< or who draws from them
+  bool reservations_changed_ = true;     ///< or the pods that draw from them
   std::vector<row_t> changed_;           ///< some several times
   std::vector<told_pod> told_, before_;  ///< by row
   std::optional<instant> next_, next_before_;

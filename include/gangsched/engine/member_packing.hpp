@@ -25,7 +25,7 @@ class GANGSCHED_API member_packing {
   /// @p least: so many of the members have to find a place. @p free: of each node, none negative, in the order of `needs`.
   member_packing(std::vector<amounts> free, std::vector<kind> kinds, std::uint32_t least, std::uint64_t steps);
 
-  /// `none` is proved; `unknown`: there were not steps enough. O(steps · (kinds + amounts)).
+  /// `none` is proved; `unknown`: the steps were used up. O(steps · (kinds + amounts)).
   [[nodiscard]] answer solve();
   [[nodiscard]] std::uint64_t steps_left() const noexcept { return steps_; }
   /// When it was found: how many of that kind are on the node.

@@ -8,10 +8,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What placement_feasible hooks say of a group that has come so far: success, wait for more members, or neither.
+/// The combined result of placement_feasible hooks for a group so far: success, wait for more members, or neither.
 [[nodiscard]] inline status feasible(const model::cluster_state& state, const kernel_table& profile, row_t group,
                                      const group_progress& progress) {
-  // Without a plugin that says otherwise one member is enough.
+  // Without a plugin for this point one member is enough.
   status said = progress.scheduled > 0 ? status::success() : status::wait();
   for (const plugin_entry& plugin : profile.hooks(point::placement_feasible)) {
     said = plugin.placement_feasible(plugin.self.get(), group_view{state, group}, progress);

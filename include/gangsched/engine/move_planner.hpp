@@ -7,7 +7,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// Which running pods would have to move so that a group fits. In a transaction nodes are cleared and the group is placed; then every pod
-/// that can returns to its node. The others need another node, by filters and scores as for a new pod. Has no state of its own.
+/// that can returns to its node. The others need another node, by filters and scores as for a new pod. Stateless.
 class GANGSCHED_API move_planner {
  public:
   move_planner(model::cluster_state& state, group_parts& parts, picker& picks, reservations& reserved,

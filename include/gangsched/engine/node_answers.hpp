@@ -14,9 +14,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Asks the cached hooks of a class about all nodes. A hook that reads of nodes only what pods do not change, and of the class only a part
-/// (`pod_part`), is asked once for all classes with an equal part. A hook that reads only amounts, and supports it, judges 64 nodes at a
-/// time. The others are asked as `row_scores` asks them, and the answers are the same (docs/architecture.md, "Answers that classes share").
+/// Evaluates the cached hooks of a class for all nodes. A hook that reads of nodes only what pods do not change, and of the class only a
+/// part (`pod_part`), is called once for all classes with an equal part. A hook that reads only amounts, and supports it, judges 64 nodes
+/// at a time. The others are called as by `row_scores`, with the same results (docs/architecture.md, "Answers that classes share").
 class GANGSCHED_API node_answers {
  public:
   /// @p most (at least 8): how many answers are kept, of a hook to a part of pods; and for how many combinations of keys groups.
@@ -25,7 +25,7 @@ class GANGSCHED_API node_answers {
 
   /// Whether the answers for this class can be kept beside those of others: not while room that is its alone counts as free.
   [[nodiscard]] static bool serve(const pod_class& cls) noexcept { return !cls.held_room; }
-  /// Whether no local hook of the plan has to be asked about nodes one by one.
+  /// Whether no local hook of the plan has to be called node by node.
   [[nodiscard]] static bool at_once(const class_plan& plan) noexcept;
   /// How far `rate` has come: the blocks before that one have been asked about, as nodes stood then.
   struct progress {
@@ -43,18 +43,18 @@ class GANGSCHED_API node_answers {
   }
 
   // The same for one pick, in steps, without a word for each row. @pre at_once(plan)
-  /// The local filters and the groups: `lets_pass(row)` says who passes then. Of @p out only `groups` and `broken` are written.
+  /// The local filters and the groups: afterwards `lets_pass(row)` tells which rows pass. Of @p out only `groups` and `broken` are written.
   void judge(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts);
   [[nodiscard]] bool lets_pass(row_t row) const noexcept { return passing_.has(order_.place(row)); }
-  /// The row counts for nothing in the steps that follow.
+  /// Excludes the row from the steps that follow.
   void leave_out(row_t row) noexcept { passing_.set(order_.place(row), false); }
-  /// How many of those who pass are in each group.
+  /// How many of the passing rows are in each group.
   void count_groups(const row_scores& of, std::vector<std::uint32_t>& population) const;
-  /// The local scores: the best sum with the @p offset of the group, of rows in groups that are @p open; −1 if there is nobody. Blocks that
-  /// cannot come up to it by their bounds are not rated. O(blocks · scores + rows of those that are rated).
+  /// The local scores: the best sum with the @p offset of the group, of rows in groups that are @p open; −1 if there are none. Blocks whose
+  /// bounds cannot reach it are not rated. O(blocks · scores + rows of those that are rated).
   [[nodiscard]] std::int64_t best(row_scores& out, std::span<const std::uint8_t> open,
                                   std::span<const std::int64_t> offset);
-  // Those who have it.
+  // The rows that have it.
   [[nodiscard]] std::uint32_t tied() const noexcept { return tied_.count(); }
   [[nodiscard]] bool is_tied(row_t row) const noexcept { return tied_.has(order_.place(row)); }
   template <class Visit>
@@ -95,10 +95,10 @@ class GANGSCHED_API node_answers {
     row_t row;
     reads facets;
   };
-  /// Where a hook's word on the rows of a block comes from.
+  /// Where a hook's results for the rows of a block come from.
   struct source {
     const planned* hook;
-    const answer* kept;  // null: it is asked
+    const answer* kept;  // null: it is called
     hook_context context;
   };
   enum class part : char { verdict, filter_key, score, score_key };
@@ -119,15 +119,15 @@ class GANGSCHED_API node_answers {
   [[nodiscard]] bool changed_since(Kept& one, reads facets);
   void begin(const class_plan& plan, row_scores& out);
   void list_rows(std::size_t block, std::uint64_t about);
-  /// The filters in order, each about those of the block who are @p open and whom none before it has rejected: calls
-  /// rejected(places, mark) for each that rejects some. Returns who passes.
+  /// The filters in order, each for those rows of the block that are @p open and that none before it has rejected: calls rejected(places,
+  /// mark) for each that rejects some. Returns the rows that pass.
   template <class Rejected>
   [[nodiscard]] std::uint64_t judge_block(std::size_t block, std::uint64_t open, row_scores& out,
                                           std::span<std::uint32_t> counts, const Rejected& rejected);
   [[nodiscard]] std::uint64_t rejected_of(const source& one, std::size_t block, std::uint64_t open, row_scores& out);
   /// Weighted sums of the local scores of a block, right for @p about.
   void score_block(std::size_t block, std::uint64_t about, double* sum, row_scores& out);
-  /// Of a score that is asked node by node. False if it is none.
+  /// Of a score that is called node by node. False if it is not one.
   [[nodiscard]] bool add_by_row(const source& one, std::size_t block, std::uint64_t about, double* sum);
   /// The groups of all nodes, if every key is kept; else of those that pass, numbered from nothing in @p fresh. Returns the groups that
   /// `group_` then numbers.
@@ -142,7 +142,7 @@ class GANGSCHED_API node_answers {
   const model::cluster_state* state_;
   std::size_t most_;
   stale_rows stale_;
-  std::uint64_t epoch_ = 0;       // topology_table::plan_epoch: numbers have the meaning that they had
+  std::uint64_t epoch_ = 0;       // topology_table::plan_epoch when numbers were assigned
   row_order order_;               // nodes that are alike side by side, when it was made
   std::size_t next_stretch_ = 0;  // of places, to be put in order
   std::size_t moved_ = 0;         // amounts that changed since

@@ -32,12 +32,12 @@ class GANGSCHED_API nominated_pass {
   nominated_pass& operator=(const nominated_pass&) = delete;
   ~nominated_pass();
 
-  /// The first time after @p time from which on the node is reserved for somebody, if the pod is expected to run then that starts @p now.
+  /// The first time after @p time from which on the node is reserved for another pod, if the pod, started @p now, is expected to run then.
   /// O(pods nominated to the node).
   [[nodiscard]] static std::optional<instant> next_time(const model::cluster_state& state, row_t pod, row_t node,
                                                         instant now, instant time);
-  /// Whether by amounts alone there is no room for the pod beside those for whom the node is reserved @p at that time: then nothing else
-  /// need be asked. O((pods nominated to the node, and on it) · what the pod requests).
+  /// Whether by amounts alone there is no room for the pod beside those for which the node is reserved @p at that time: then no hook need
+  /// be called. O((pods nominated to the node, and on it) · what the pod requests).
   [[nodiscard]] static bool too_full(const model::cluster_state& state, row_t pod, row_t node, instant now, instant at);
   /// Whether there are any: without them one pass is enough.
   [[nodiscard]] explicit operator bool() const noexcept { return pass_.has_value(); }

@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// An event with the objects it is about, kept for those who were being tried when it happened.
+/// An event with its objects, kept for the attempts under way when it happened.
 struct object_event {
   change record;
   events what = events::nothing;
@@ -19,7 +19,7 @@ struct object_event {
   std::shared_ptr<const past_pod> old_pod = nullptr, new_pod = nullptr;
   pod_id subject{};  ///< the pod that changed
   enum class audience : std::uint8_t { everybody, others, subject } to = audience::everybody;
-  /// Only who is not more important than the subject was held up by it.
+  /// Only pods that are not more important than the subject can have been blocked by it.
   std::int32_t highest = std::numeric_limits<std::int32_t>::max();
 };
 
@@ -31,7 +31,7 @@ class past_saver;
 [[nodiscard]] std::optional<object_event> restored(const model::cluster_state& state, const saved_event& from,
                                                    const past_objects& past, bool by_hints);
 
-/// What @p was says of a node, in a copy of its cluster.
+/// The part @p was of a node, in a copy of its cluster.
 [[nodiscard]] inline std::shared_ptr<const past_node> in_copy(const std::shared_ptr<const past_node>& was,
                                                               const model::viewed_tables& state) {
   return was == nullptr ? nullptr : std::make_shared<const past_node>(*was, state);

@@ -9,11 +9,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// How many members of each tree of groups wait for a node, as far as the log has been read: a tree of which nobody waits leaves the queue.
-/// (The cluster's own counts are further on.)
+/// How many members of each tree of groups wait for a node, as far as the log has been read: a tree without waiting members leaves the
+/// queue. (The cluster's own counts are further on.)
 class pending_member_counts {
  public:
-  /// Nobody waits. Rows beyond @p pods and @p groups are made room for by `grow` and `add`.
+  /// No pod waits. Memory for rows beyond @p pods and @p groups is reserved by `grow` and `add`.
   void clear(std::size_t pods, std::size_t groups) {
     root_.assign(pods, no_row);
     count_.assign(groups, 0);
@@ -36,10 +36,10 @@ class pending_member_counts {
   }
   [[nodiscard]] bool counts(row_t pod) const noexcept { return root_[pod] != no_row; }
   [[nodiscard]] bool any(row_t root) const noexcept { return root < count_.size() && count_[root] != 0; }
-  /// Where what is known of the pod stands; null if there is no room for it yet.
+  /// Where the pod's entry is; null if there is no memory for it yet.
   [[nodiscard]] const row_t* place_of(row_t pod) const noexcept { return pod < root_.size() ? &root_[pod] : nullptr; }
 
-  /// Who is counted, as plain data; and that, with room for the rows of @p pods and @p groups. Error: malformed, and nothing is changed.
+  /// The counted pods, as plain data; and sets them, for the rows of @p pods and @p groups. Error: malformed, and nothing is changed.
   /// O(pods + groups).
   [[nodiscard]] saved_members save() const {
     saved_members made;

@@ -14,21 +14,21 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What the filters and scores say for one pod.
+/// The result of filters and scores for one pod.
 struct picked {
   row_t node = no_row;
   std::int64_t score = 0;
   std::uint64_t rejectors = 0;  ///< plugins (`plugin_bit`) whose filters rejected some node
-  status said;                  ///< error, or the pre-filter's word
-  bool kept = false;            ///< some node is kept for pods nominated there: others of the class may be among those
+  status said;                  ///< an error, or the pre-filter's verdict
+  bool kept = false;  ///< some node is reserved for pods nominated there: other pods of the class may be among those
 };
 
-/// The pod cycle's question: which node? Answers from the class index, or, where something must be asked about every candidate
-/// (opaque hooks, a restricted set of nodes, kube's tie order), by a scan over the candidates. Both end in the same rule:
-/// keyed hooks judge groups, groups offer their best, ties are broken by a pure function.
+/// The pod cycle's selection of a node. Answers from the class index, or, where a hook must be called for every candidate (opaque hooks, a
+/// restricted set of nodes, kube's tie order), by a scan over the candidates. Both end in the same rule: keyed hooks judge groups, groups
+/// offer their best, ties are broken by a pure function.
 class GANGSCHED_API picker {
  public:
-  /// @p now: what the host said the time is; read at each call.
+  /// @p now: the time that the host passed; read at each call.
   picker(model::cluster_state& state, const profile_set& profiles, const scheduler_options& options,
          engine_statistics& statistics, const instant& now);
 
@@ -54,27 +54,27 @@ class GANGSCHED_API picker {
   status filter(row_t pod, row_t node, std::uint8_t* by = nullptr);
   /// The same with the pods that are nominated to it; success if none are that matter.
   status filter_with_nominated(row_t pod, row_t node, std::uint8_t* by = nullptr, bool counting = false);
-  /// The plan of a class, made on first sight. A pick, a filter with nominated pods or any other trial may replace it: who uses it after
-  /// one keeps a share.
+  /// The plan of a class, created on first use. A pick, a filter with nominated pods or any other trial may replace it: code that uses it
+  /// afterwards keeps a share.
   const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
   const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
   /// Whether the local filters of a class pass on a node as it is now, or one of them fails.
   bool passes_locally(class_id cls, row_t node);
-  /// What of the cached differs from what the hooks say now, if anything does.
+  /// The first difference between cached results and present results of the hooks, if any.
   std::optional<std::string> difference();
   explanation explain(row_t pod);
-  /// What the filter that rejects the pod on a node says, with the pods nominated to it or without, sorted; nothing if none does.
+  /// The reasons of the filter that rejects the pod on a node, with the pods nominated to it or without, sorted; empty if none does.
   [[nodiscard]] std::vector<std::string> reasons(row_t pod, row_t node);
   /// Filters that are idle now are not asked again until the next cycle begins, whatever a trial changes.
   void skip_idle(const class_plan& plan, row_t pod);
-  /// For trials, also where they end: tells cycle-level plugins what was done to a pod. If one fails or has no memory, filters are an
-  /// error until the next cycle begins.
+  /// For trials, also where they end: updates cycle-level plugins about a pod. If one fails or has no memory, filters are an error until
+  /// the next cycle begins.
   void follow(row_t pod, row_t other, row_t node, bool added) noexcept;
   /// All nodes (of those @p within, if given) where the pod fits, ascending. O(nodes).
   std::vector<row_t> feasible_rows(row_t pod, const std::vector<row_t>* within);
   /// The class's index, up to date, for how much room it sees; null if it cannot tell nodes apart by itself.
   [[nodiscard]] class_index* capacity_index(class_id cls);
-  /// For trials: filters are asked as if that were the time, from here on; nothing: as it is.
+  /// For trials: filters are evaluated as at that time, from here on; nothing: in the present state.
   void suppose_time(std::optional<instant> when) noexcept { supposed_time_ = when; }
   /// Drops every plan and index.
   void forget_cached() {
@@ -89,15 +89,15 @@ class GANGSCHED_API picker {
   void drop_outdated();
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
-  /// The error of a plugin that broke its contract, in words that are kept until the next one.
+  /// The error of a plugin that broke its contract, in a text that is kept until the next one.
   status broken(const plugin_entry& plugin, const char* what, row_t node = no_row);
-  /// Of the pick that came last, which found no node among @p within (all, if null): the words of all that rejected the pod; null unless
+  /// For the last pick, which found no node among @p within (all, if null): the reasons of all plugins that rejected the pod; null unless
   /// they are counted. O(nodes in within + reasons).
   [[nodiscard]] shared_words words(row_t pod, const picked& found, const std::vector<row_t>* within = nullptr);
   [[nodiscard]] bool counts_reasons() const noexcept { return options_.count_reasons; }
   /// Of any pick that found none: the plugins that rejected the pod, pre-filters included.
   [[nodiscard]] std::uint64_t rejectors_of(row_t pod, const picked& found);
-  /// Whose pre-filter rejected the pod when a cycle began last, or null.
+  /// The plugin whose pre-filter rejected the pod when a cycle last began, or null.
   [[nodiscard]] const plugin_entry* rejected_by() const noexcept { return rejected_by_; }
 
  private:
@@ -184,7 +184,7 @@ class GANGSCHED_API picker {
   [[nodiscard]] mixed mixed_rows();
   std::vector<std::uint64_t> mixed_;  // by row, for ties
   std::string broken_;                // the text of the last contract error
-  status misled_;  // an incremental hook failed since the cycle began: what filters say then means nothing
+  status misled_;  // an incremental hook failed since the cycle began: filter results are then meaningless
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 

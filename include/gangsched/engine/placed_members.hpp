@@ -14,9 +14,9 @@ struct member_place {
   std::size_t turn;  ///< how many members had a node when this one was found
 };
 
-/// Members of a group that have a node inside the caller's transaction, in the order in which they were tried: assumed, with devices,
-/// and with reserve hooks called. When the list goes, members that nobody took are unreserved, the last one first; the transaction undoes
-/// what the cluster knows of them.
+/// Members of a group that have a node inside the caller's transaction, in the order in which they were tried: assumed, with devices, and
+/// with reserve hooks called. When the list is destroyed, members that were not taken over are unreserved, the last one first; the
+/// transaction undoes their state in the cluster.
 class GANGSCHED_API placed_members {
  public:
   placed_members(model::cluster_state& state, reservations& reserved) noexcept : state_(&state), reserved_(&reserved) {}
@@ -29,7 +29,7 @@ class GANGSCHED_API placed_members {
   }
   ~placed_members() { discard(); }
 
-  /// Reserves the node inside a transaction of its own. False if a reserve hook refuses, with its word in @p said, or if the node's usage
+  /// Reserves the node inside a transaction of its own. False if a reserve hook rejects, with its status in @p said, or if the node's usage
   /// would overflow.
   bool place(row_t pod, const picked& where, status& said);
   /// Members of one class swap places: the member at `which` in the list gets the node, and the score, of
@@ -45,7 +45,7 @@ class GANGSCHED_API placed_members {
   /// Takes nodes back in a trial that goes on, down to the first @p left.
   void undo(std::size_t left);
 
-  /// Whose reserve hook refused last.
+  /// The plugin whose reserve hook rejected last.
   [[nodiscard]] const plugin_entry* refused_by() const noexcept { return reserved_->refused_by(); }
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }

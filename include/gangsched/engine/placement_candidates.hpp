@@ -27,9 +27,9 @@ struct placement_candidate {
 
 /// The placements of one part, and the scores of those that were tried.
 ///
-/// A scorer's word is either a score in [0, 100] or relative to the best. `bound` and `raw` hold one number per candidate and scorer.
-/// The search tries the candidate with the highest bound until no other can win: bounds never lie below scores, and a relative score
-/// is bounded only while nobody untried may have more than the most seen.
+/// A scorer's result is either a score in [0, 100] or relative to the best. `bound` and `raw` hold one number per candidate and scorer. The
+/// search tries the candidate with the highest bound until no other can win: bounds never lie below scores, and a relative score is bounded
+/// only while no untried candidate may have more than the most seen.
 struct candidate_list {
   std::vector<placement_candidate> all;
   class_counts classes;  ///< of the members
@@ -77,8 +77,8 @@ struct candidate_list {
   }
 };
 
-/// Where a part of a group may be tried: what the generators say, how much room there is at most, and which scores it cannot exceed.
-/// Remembers the domains of labels, and the bounds of their scores by the shape of what would go there.
+/// Where a part of a group may be tried: the generators' placements, how much room there is at most, and which scores it cannot exceed.
+/// Caches the domains of labels, and the bounds of their scores by the shape of the demand.
 class GANGSCHED_API placement_candidates {
  public:
   placement_candidates(model::cluster_state& state, const entity_view& entities, group_parts& parts,
@@ -87,13 +87,13 @@ class GANGSCHED_API placement_candidates {
 
   [[nodiscard]] domain_cache& domains() noexcept { return domains_; }
 
-  /// The generators' placements, intersected pairwise; of a slice the domains that it may share. A generator's word in @p said, if it is
+  /// The generators' placements, intersected pairwise; of a slice the domains that it may share. A generator's status in @p said, if it is
   /// not success.
   [[nodiscard]] std::vector<placement> placements(const group_part& what, status& said);
   /// Appends the placement, or one for each domain of the label that it stands for.
   void expand(const placement& one, std::vector<placement>& out);
-  /// The nodes that the group's affinity to other groups leaves of @p within (all, if null), which are in @p out if it leaves any out. A
-  /// group that has no member on a node says nothing.
+  /// The nodes that the group's affinity to other groups allows of @p within (all, if null), which are in @p out if it excludes any. A
+  /// group without a member on a node has no effect.
   [[nodiscard]] const std::vector<row_t>* beside_others(row_t group, const std::vector<row_t>* within,
                                                         std::vector<row_t>& out);
   /// Expands the placements @p where, which the answer points to, and bounds what fits into each: per class of the members by its cached

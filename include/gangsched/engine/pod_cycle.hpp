@@ -3,13 +3,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// A pod's scheduling cycle (schedule_one.go), from the queue to its reservation or its rejection. Has no state of its own.
+/// A pod's scheduling cycle (schedule_one.go), from the queue to its reservation or its rejection. Stateless.
 class GANGSCHED_API pod_cycle {
  public:
   pod_cycle(const cycle_parts& with, picker& picks) noexcept : with_(with), picks_(&picks) {}
 
   void run(row_t pod);
-  /// Says so, and puts it where it waits.
+  /// Records it, and puts the pod where it waits.
   void reject(row_t pod, const picked& why);
 
  private:

@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Whom pre_enqueue hooks keep out of the queue (runPreEnqueuePlugins): a pod by its own hooks, and while its group is expected; a group
-/// while any member is kept out, or, as in Kubernetes 1.36, every one.
+/// The pods and groups that pre_enqueue hooks keep out of the queue (runPreEnqueuePlugins): a pod by its own hooks, and while its group is
+/// expected; a group while any member is kept out, or, as in Kubernetes 1.36, every one.
 class GANGSCHED_API pre_enqueue_gates {
  public:
   pre_enqueue_gates(model::cluster_state& state, const entity_view& entities) noexcept
@@ -19,7 +19,7 @@ class GANGSCHED_API pre_enqueue_gates {
   [[nodiscard]] bool rejects_pod(row_t pod);
   /// Whether every pending member of the group is kept out. O(members).
   [[nodiscard]] bool rejects_all_members(row_t group);
-  /// Whether the group is the one that was found open last, since `forget_open`: so are members that come after.
+  /// Whether the group is the one that was last found open, since `forget_open`: then members that are added are open, too.
   [[nodiscard]] bool is_known_open(row_t group) const noexcept { return group == open_; }
   void forget_open() noexcept { open_ = no_row; }
 

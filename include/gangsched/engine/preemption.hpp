@@ -12,7 +12,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What preemption found for a pod or a group. Nominations are written; the rest is to be carried out by whoever asked, in this order.
+/// The result of preemption for a pod or a group. Nominations are written; the caller carries out the rest, in this order.
 struct preemption_result {
   /// A pod that is nominated to a node, or, without one, a member that is rejected because others have a place and it has none.
   struct word {
@@ -30,23 +30,23 @@ struct preemption_result {
   };
   bool helped = false;
   status broken;          ///< a hook's error
-  std::string unhelpful;  ///< what hooks say to users who do not help
+  std::string unhelpful;  ///< the messages to users of hooks that do not help
   std::vector<word> words;
-  std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they hear of them
+  std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they get those events
   std::vector<eviction> victims;
   std::vector<assignment> moves;  ///< those of them that find room elsewhere
-  /// Members in the permit room that give their nodes back, and are nominated to others, if there is one for them.
+  /// Waiting members (permit) that release their nodes, and are nominated to others, if there is one for them.
   std::vector<assignment> back;
   std::vector<row_t> again;  ///< pods that have a place, and are tried again when their time comes
 
-  /// The words, as decisions.
+  /// The result, as decisions.
   void add_to(decision_list& decisions) const;
-  /// Where victims go that are only moved, after their evictions.
+  /// The nodes of victims that only move, decided after their evictions.
   void add_moves_to(decision_list& decisions) const;
 };
 
-/// Makes room for pods and groups that find no node (PostFilter, KEP-5710): asks post_filter and group_preempt hooks, and
-/// turns what they say into nominations and victims.
+/// Makes room for pods and groups that find no node (PostFilter, KEP-5710): calls post_filter and group_preempt hooks, and turns their
+/// results into nominations and victims.
 class GANGSCHED_API preemption final : public member_preemption {
  public:
   preemption(model::cluster_state& state, const entity_view& entities, pre_enqueue_gates& gates, group_parts& parts,
@@ -59,14 +59,14 @@ class GANGSCHED_API preemption final : public member_preemption {
         search_(&search),
         trials_(state, entities, parts, picks, search) {}
 
-  /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room with all whom the minimum lacks, or
-  /// none. @p held: members of its gang that wait in the permit room.
+  /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room together with all members that the
+  /// minimum lacks, or none. @p held: members of its gang that wait in permit.
   [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors, std::span<const row_t> held = {}) {
     return counted(room_for_pod(pod, rejectors, held));
   }
-  /// For a group whose attempt failed a moment ago.
+  /// For a group whose attempt has just failed.
   [[nodiscard]] preemption_result for_group(row_t group) { return counted(room_for_group(group)); }
-  /// How often hooks were asked so far, and how many victims they chose.
+  /// How often hooks were called so far, and how many victims they chose.
   [[nodiscard]] std::uint64_t asked() const noexcept { return asked_; }
   [[nodiscard]] std::uint64_t victims() const noexcept { return victims_; }
 
@@ -84,7 +84,7 @@ class GANGSCHED_API preemption final : public member_preemption {
     return *this;
   }
 
-  /// What was found of use to nobody, as plain data; and of a new one on a cluster that was made again, that. @p classes: what saves the
+  /// The gangs that preemption cannot help, as plain data; and sets those of a new one on a restored cluster. @p classes: what saves the
   /// cluster; its classes, by number. Error: malformed, and nothing is changed.
   [[nodiscard]] saved_unhelped_gang save(model::cluster_saver& classes) const;
   [[nodiscard]] std::optional<error> restore(const saved_unhelped_gang& from, std::span<const class_id> classes);
@@ -95,7 +95,7 @@ class GANGSCHED_API preemption final : public member_preemption {
     std::vector<preemption_result::eviction> victims;
     std::vector<assignment> made;    ///< by preemption
     std::vector<assignment> placed;  ///< all members, if the group waits
-    std::vector<row_t> helpless;     ///< members for whom nothing helps
+    std::vector<row_t> helpless;     ///< members that nothing helps
     bool waits = false;
   };
 
@@ -130,7 +130,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   preemption_trials trials_;
   members_room own_;
   std::uint64_t asked_ = 0, victims_ = 0;
-  /// A permit-mode gang whose minimum no preemption helps, when a member of that class began, and the log's end then.
+  /// A permit-mode gang whose minimum preemption cannot provide, the class of the member that began it, and the log's end then.
   std::tuple<row_t, class_id, std::uint64_t> unhelped_gang_{no_row, no_class, 0};
 };
 

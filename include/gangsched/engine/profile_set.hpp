@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The profiles of one scheduler: pods name theirs by `scheduler_name`, and those that name none of them are somebody else's.
+/// The profiles of one scheduler: pods name theirs by `scheduler_name`; pods that name none of them belong to other schedulers.
 class GANGSCHED_API profile_set {
  public:
   profile_set(std::vector<kernel_table> tables, model::cluster_state& state);
@@ -17,7 +17,7 @@ class GANGSCHED_API profile_set {
   /// What columns there were before.
   [[nodiscard]] const model::own_columns::extent& attached_at() const noexcept { return attached_at_; }
 
-  /// A copy with plugins of its own, attached as these are, whose hooks nobody measures.
+  /// A copy with plugins of its own, attached as these are, whose hooks are not measured.
   [[nodiscard]] profile_set unmeasured() const;
 
   [[nodiscard]] std::span<const kernel_table> all() const noexcept { return tables_; }
@@ -30,7 +30,7 @@ class GANGSCHED_API profile_set {
     return nullptr;
   }
 
-  /// What of @p tables cannot stand in one scheduler.
+  /// The reason why @p tables cannot be in one scheduler.
   [[nodiscard]] static std::optional<error> difference(std::span<const kernel_table> tables);
 
  private:

@@ -18,21 +18,21 @@ class entity_view;
 enum class place : std::uint8_t {
   none,           ///< not in the queue: unknown, or placed
   active,         ///< may be popped
-  backoff,        ///< woken, but its backoff is not over; popped early when nobody is active
+  backoff,        ///< woken, but its backoff is not over; popped early when nothing is active
   timed,          ///< waits for its backoff only: after an error, and failed groups
   unschedulable,  ///< waits for a change that can help
-  gated,          ///< a pre-enqueue hook says no
-  in_flight,      ///< popped: somebody tries it
+  gated,          ///< rejected by a pre-enqueue hook
+  in_flight,      ///< popped: being tried
 };
 
 inline constexpr instant no_backoff = instant::min();
 
-/// One entity's standing.
+/// The state of one entity in the queue.
 struct queue_item {
   place where = place::none;
-  bool strict = false;           ///< waits its backoff out, whatever happens
+  bool strict = false;           ///< its backoff is not ended early
   bool was_gated = false;        ///< since it entered
-  std::uint32_t generation = 0;  ///< of the row's owner: an item of an earlier one counts for nothing
+  std::uint32_t generation = 0;  ///< of the row's owner: an item of an earlier owner is ignored
   std::uint32_t ticket = 0;      ///< changes with every move: entries with an older one are void
   std::uint32_t attempts = 0;    ///< times it was popped
   std::uint32_t failures = 0;    ///< unschedulable attempts
@@ -50,15 +50,15 @@ struct queue_item {
 /// The most attempts of one entity in a round: more than decisions that undo one another ever need. So the host's loop ends.
 inline constexpr std::uint32_t most_tries = 16;
 
-/// Orders of active, backoff and unschedulable entities. Knows times and order, nothing of why somebody waits.
-/// Entering and leaving costs what it does in `sorted_entities`.
+/// Orders of active, backoff and unschedulable entities. Knows times and order, not the reasons of waiting. Entering and leaving costs what
+/// it does in `sorted_entities`.
 class GANGSCHED_API queue {
  public:
-  /// @p order: null without a plugin that orders several queues; @p entities: whose hooks refuse by time; null: nobody's.
+  /// @p order: null without a plugin that orders several queues; @p entities: those whose hooks reject by time; null: none.
   queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
         const scheduler_options& options, const entity_view* entities = nullptr);
 
-  /// Of who has the row now: what an earlier owner left there is forgotten.
+  /// Of the row's present owner: data of an earlier owner is dropped.
   [[nodiscard]] queue_item& item(entity e) {
     std::vector<queue_item>& items = e.group ? groups_ : pods_;
     if (e.row < items.size()) {
@@ -67,7 +67,7 @@ class GANGSCHED_API queue {
     }
     return touch(e);
   }
-  /// Null if nothing is known of who has the row now.
+  /// Null if there is no data of the row's present owner.
   [[nodiscard]] const queue_item* find(entity e) const noexcept;
   void prefetch(row_t pod) const noexcept {
     if (pod < pods_.size()) gangsched::detail::prefetch_object(&pods_[pod]);
@@ -76,7 +76,7 @@ class GANGSCHED_API queue {
   /// Puts an entity where it is not yet; from anywhere else it is taken out first.
   void activate(entity e);
   void gate(entity e);
-  /// The gate says yes: to active, or to backoff if it was tried before and has to wait.
+  /// The gate opened: to active, or to backoff if it was tried before and has to wait.
   void ungate(entity e, instant now);
   /// After a failed attempt: `park` waits for a change, `retry_later` for the backoff, which ends later than @p now; @p strict: no change
   /// shortens it. @p members: under wake_rule::hints the maximal backoff of a group is multiplied by √members.
@@ -99,19 +99,19 @@ class GANGSCHED_API queue {
     }
   }
   void take_out(entity e);
-  /// Takes it out, and forgets how often it was tried.
+  /// Removes it, and drops its counts of attempts.
   void renew(entity e);
-  /// What it is ordered by has changed. @p smaller: a group that a member has left, so that it is in no greater hurry than it was.
+  /// Its key has changed. @p smaller: a group that a member has left, so that it is not more urgent than before.
   void reorder(entity e, bool smaller = false);
-  /// In which queue it stands may have changed, or by when it should start.
+  /// Its queue may have changed, or its latest start.
   void ask_order_again(entity e, bool smaller = false) {
     if (active_.has_queues() || state_->pods.have_limits) reorder(e, smaller);
   }
-  /// Whether a hook refuses who waits because of his deadline. O(members).
+  /// Whether a hook rejects the waiting entity because of its deadline. O(members).
   [[nodiscard]] bool is_too_late(entity e, instant now) const {
     return entities_ != nullptr && state_->pods.have_limits && too_late_from(e) <= now;
   }
-  /// The entity is in flight again: whoever tried it before goes on.
+  /// The entity is in flight again: the same attempt goes on.
   void fly(entity e);
 
   /// Pops the first active entity, else the first whose backoff may be cut short (`early`); nothing if there is neither. It is in
@@ -119,22 +119,22 @@ class GANGSCHED_API queue {
   struct popped {
     entity who;
     bool early;
-    std::optional<hook_error> broken;  ///< the attempt ends with that
+    std::optional<hook_error> broken;  ///< the error that ends the attempt
   };
   std::optional<popped> pop(instant now);
-  /// The host did something, or time moved: everybody may be tried again.
+  /// The host made a change, or time moved: all entities may be tried again.
   void begin_round() noexcept { ++round_; }
-  /// It says for the first time what the time is: who was there before enters now. O(entities log entities).
+  /// The host passes the time for the first time: entities that were there before enter now. O(entities log entities).
   void begin_time(instant now);
   /// Moves those whose backoff is over to active.
   void flush_backoff(instant now) {
     expire(backoff_, place::backoff, now);
     expire(timed_, place::timed, now);
   }
-  /// Moves entities that have waited for a change for longer than `unschedulable_timeout`, as if one could
-  /// help them; and to active those for which it has become too late to start, if a hook is to say that.
+  /// Moves entities that have waited for a change for longer than `unschedulable_timeout`, as if one could help them; and to active those
+  /// for which it has become too late to start, if a hook is to reject them for it.
   void flush_unschedulable(instant now);
-  /// Whether anybody has waited so long, or for a gate. O(entities).
+  /// Whether an entity has waited so long, or for a gate. O(entities).
   [[nodiscard]] bool overdue(instant now) const noexcept;
   /// The earliest time at which a flush would do something. O(1) after `tidy`, else O(entities that wait).
   [[nodiscard]] std::optional<instant> next_time() const;
@@ -152,7 +152,7 @@ class GANGSCHED_API queue {
     groups_left_.clear();
   }
 
-  /// From here on everybody's standing is kept before it is touched, until the next call of this. `recall` puts all of that back, and
+  /// From here on every entity's state is saved before it is changed, until the next call of this. `recall` restores all of that, and
   /// leaves the orders to `rebuild`. O(1); O(touched since); O(entities log entities).
   void remember() noexcept {
     before_.clear();
@@ -162,12 +162,12 @@ class GANGSCHED_API queue {
   void rebuild();
   /// Whether its backoff is not over.
   [[nodiscard]] bool backs_off(const queue_item& item, instant now) const noexcept;
-  /// What the queue sort sees of an entity.
+  /// The key of an entity for the queue sort.
   [[nodiscard]] queued describe(entity e, const queue_item& item) const;
   [[nodiscard]] const sort_order& sort() const noexcept { return active_.sort(); }
 
-  /// Who stands where, as plain data; and of a new one, that, and orders. Error: malformed, and nothing is changed. O(entities);
-  /// O(entities log entities).
+  /// The entities in each place, as plain data; and sets those of a new one, and the orders. Error: malformed, and nothing is changed.
+  /// O(entities); O(entities log entities).
   [[nodiscard]] saved_places save() const;
   [[nodiscard]] std::optional<error> restore(const saved_places& from);
 
@@ -228,7 +228,7 @@ class GANGSCHED_API queue {
   std::vector<timer> backoff_, timed_;  // heaps
   queue_fifo parked_;                   // by `order` = since
   late_starts late_;                    // of those that wait and could be too late
-  arrivals came_{}, left_{};            // by place; who stands there is the difference
+  arrivals came_{}, left_{};            // by place; the difference is what is there
   std::vector<remembered> before_;      // as it was touched
   std::uint64_t call_ = 0;
   std::uint64_t round_ = 1;

@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Of each pod why its last attempt was rejected: by whom, and with which words if they are counted (`scheduler_options::count_reasons`).
+/// Why each pod's last attempt was rejected: by which plugins, and the reasons if they are counted (`scheduler_options::count_reasons`).
 class GANGSCHED_API rejection_notes {
  public:
   struct note {
@@ -23,18 +23,18 @@ class GANGSCHED_API rejection_notes {
   explicit rejection_notes(const model::cluster_state& state) noexcept : state_(&state) {}
   void count_reasons() noexcept { counting_ = true; }
 
-  /// In place of what was noted of the pod. @p said: success stands for unschedulable. O(1).
+  /// Replaces the pod's note. @p said: success stands for unschedulable. O(1).
   void keep(row_t pod, const status& said, std::uint64_t plugins, shared_words words) {
     if (by_row_.size() <= pod) by_row_.resize(std::max<std::size_t>(std::size_t{pod} + 1, 2 * by_row_.size()));
     const gangsched::code why = said.ok() ? code::unschedulable : said.code;
     by_row_[pod] = {{pod, state_->pods.rows.generation(pod)}, why, plugins, std::move(words)};
   }
-  /// One hook's word, said once: @p by may be null, which is the engine.
+  /// One hook's reason, counted once: @p by may be null, which is the engine.
   void keep(row_t pod, const kernel_table& profile, const plugin_entry* by, const status& said) {
     const std::uint64_t plugin = by != nullptr && said.code != code::error ? plugin_bit(profile, *by) : 0;
     keep(pod, said, plugin, word_of(by, said));
   }
-  /// What post_filter hooks said who did not help a pod whose rejection is noted already; nothing where words are not counted.
+  /// The reasons of post_filter hooks that did not help a pod whose rejection is noted already; no effect where reasons are not counted.
   void add_post_filter(row_t pod, const std::string& said) {
     if (said.empty() || by_row_[pod].words == nullptr) return;
     rejection_words words = *by_row_[pod].words;

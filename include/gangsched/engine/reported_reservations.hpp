@@ -8,21 +8,21 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Reservations that the host was told of (`wait`, `bind`), and that are open: the host has not answered, and was told
-/// of no end. If the host's own doing ends one, by removing a node for instance, it is told so once, in the next call.
+/// Open reservations that were reported to the host (`wait`, `bind`): the host has not answered, and no end was reported. If the host's own
+/// change ends one, by removing a node for example, that is reported once, in the next call.
 class GANGSCHED_API reported_reservations {
  public:
   explicit reported_reservations(const model::cluster_state& state) noexcept : state_(&state) {}
 
-  /// The host hears of the pod's reservation, and so will of its end.
+  /// The pod's reservation is reported to the host, and so will be its end.
   void add(row_t pod);
-  /// It is answered, or the host hears of its end elsewhere.
+  /// It is answered, or its end is reported elsewhere.
   void remove(row_t pod);
-  /// What the host did to the cluster took it back.
+  /// A change of the cluster by the host ended it.
   void end(row_t pod);
-  /// The log does not say any more what became of them: looks at the cluster. O(reservations).
+  /// The log does not cover them any more: reads the cluster. O(reservations).
   void look_again();
-  /// Decides a `revoke` for each that has ended. Of a pod that is gone since there is nobody to speak of.
+  /// Decides a `revoke` for each that has ended. None for a pod that is gone since.
   void report_ended(decision_list& decisions);
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.

@@ -9,23 +9,23 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What a node must be to be of use to somebody.
+/// The conditions under which a node can help an entity.
 struct needed_node {
   std::vector<amount> least = {};  ///< free at least, each kind once
   symbol owner = {};               ///< what is left of the held room of that name is free, too
   std::vector<symbol> named = {};  ///< one of these, if there are any
 };
 
-/// What an event must have to help somebody: who finds none of it there need not be judged.
+/// The conditions under which an event can help an entity: without any of them it need not be judged.
 struct help_condition {
   bool anything = false;                ///< every event is to be judged
   events what = events::nothing;        ///< one of these
   bool labels = false;                  ///< one that touches a node's labels
   reads columns = reads::nothing;       ///< one of a column with one of these facets
   std::vector<needed_node> nodes = {};  ///< one about such a node
-  std::uint64_t hears = 0;              ///< by hints: one that one of these plugins is told of; all bits: every event
+  std::uint64_t hears = 0;              ///< by hints: one that these plugins get; all bits: every event
 
-  /// An event that has what either must have.
+  /// The conditions of both: an event that meets either.
   void add(help_condition other) {
     anything = anything || other.anything, labels = labels || other.labels;
     what |= other.what, columns |= other.columns, hears |= other.hears;
@@ -33,18 +33,18 @@ struct help_condition {
   }
 };
 
-/// Finds those whom an event may help by their conditions; nobody whom it helps is left out.
+/// Finds the entities that an event may help by their conditions; none that it helps is left out.
 class GANGSCHED_API requeue_index {
  public:
-  /// Instead of the condition that was known. O(log n) for each node that is needed.
+  /// Replaces the known condition. O(log n) for each node condition.
   void set(std::uint32_t who, help_condition needs);
   void erase(std::uint32_t who);
   void clear();
   [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
-  /// Ascending, each once. O((log n + 1) · those found), and one look at each set of kinds that somebody needs, at each owner of a held
-  /// room that waits, and at each set of events that somebody waits for.
+  /// Ascending, each once. O((log n + 1) · those found), and one look-up for each set of kinds that an entity needs, each waiting owner of
+  /// a held room, and each set of events that an entity waits for.
   [[nodiscard]] std::vector<std::uint32_t> candidates(const model::cluster_state& state, const event& what) const;
-  /// The same by hints, of an event that the plugins @p told are told of.
+  /// The same by hints, for an event that the plugins @p told get.
   [[nodiscard]] std::vector<std::uint32_t> candidates(std::uint64_t told) const;
 
  private:
@@ -66,7 +66,7 @@ class GANGSCHED_API requeue_index {
   std::map<reads, members> by_columns_;
   std::map<symbol, members> by_name_;  // of nodes
   std::map<std::uint64_t, members> by_hearing_;
-  std::map<symbol, room_index> rooms_;  // by owner; of nobody: of those that own none
+  std::map<symbol, room_index> rooms_;  // by owner; no owner: those that own none
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -21,7 +21,7 @@ struct rejection {
   [[nodiscard]] bool empty() const noexcept { return all() == 0; }
 };
 
-/// What becomes of an unschedulable pod by an event (queueingStrategy). The later ones are the stronger ones.
+/// The effect of an event on an unschedulable pod (queueingStrategy). The later ones are the stronger ones.
 enum class queueing_strategy : std::uint8_t { skip, after_backoff, immediately };
 
 /// An event as hooks see it, and which plugins it concerns.
@@ -40,10 +40,10 @@ struct rejected_group {
   std::uint64_t rejectors;  ///< plugins; 0: no filter, any change may help
 };
 
-/// Judges whether an event can help a rejected pod or group. There are two rules. Exact: local filters are asked again on the one
-/// node that changed, so that a change elsewhere wakes nobody in vain; for keyed and opaque filters, which look at several nodes,
-/// any change of what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the `requeue`
-/// hooks for pods of the plugins that rejected the pod are asked; whether the pod fits is not checked. Has no state of its own.
+/// Judges whether an event can help a rejected pod or group. There are two rules. Exact: local filters are evaluated again on the one node
+/// that changed, so that a change elsewhere wakes no pod in vain; for keyed and opaque filters, which read several nodes, any change of
+/// what they read can help; a plugin's own `requeue` decides if it has one. Hints, as in kube-scheduler: the `requeue` hooks for pods of
+/// the plugins that rejected the pod are called; whether the pod fits is not checked. Stateless.
 class GANGSCHED_API requeue_judge {
  public:
   requeue_judge(model::cluster_state& state, const profile_set& profiles, const entity_view& entities,
@@ -51,8 +51,8 @@ class GANGSCHED_API requeue_judge {
       : state_(&state), profiles_(&profiles), entities_(&entities), picks_(&picks) {}
 
   // Exact.
-  /// What of a change can help anybody at all: assumptions and pending pods do not, and a nomination that goes gives back the room that was
-  /// kept for the pod, unless it took it.
+  /// The part of a change that can help an entity at all: assumptions and pending pods cannot, and the end of a nomination frees the room
+  /// that was reserved for the pod, unless the pod took it.
   [[nodiscard]] std::optional<change> helpful(const change& record) const noexcept;
   [[nodiscard]] event event_of(const change& record) const;
   /// @p rejectors: plugins whose filters rejected pods of the class.
@@ -61,28 +61,28 @@ class GANGSCHED_API requeue_judge {
   /// Whether the event concerns one of @p refusers, admission plugins of the class's profile.
   [[nodiscard]] bool concerns(class_id cls, std::uint64_t refusers, const event& what) const;
   [[nodiscard]] bool concerns(const rejected_group& group, std::uint64_t refusers, const event& what) const;
-  /// What an event must have to concern or help pods of the class, or to make a rejector `outdated`. @p filtered: filters rejected
-  /// some of them, by @p rejectors; @p refusers: admission plugins that refused some. Holds as long as `topology_table::plan_epoch`
-  /// does; for a group also as long as its tree stays as it was. O(plugins); O(members + groups of the tree).
+  /// The conditions under which an event concerns or helps pods of the class, or makes a rejector `outdated`. @p filtered: filters rejected
+  /// some of them, by @p rejectors; @p refusers: admission plugins that rejected some. Valid as long as `topology_table::plan_epoch` does
+  /// not move; for a group also as long as its tree is unchanged. O(plugins); O(members + groups of the tree).
   [[nodiscard]] help_condition condition_of(class_id cls, bool filtered, std::uint64_t rejectors,
                                             std::uint64_t refusers);
   [[nodiscard]] help_condition condition_of(const rejected_group& group, bool filtered, std::uint64_t refusers);
-  /// Who may have rejected pods of the class, where that is not known: all that have a filter for it now; still not
-  /// known, if a pre-filter rejects it. To be asked when it is rejected: counters that live make filters, and die.
+  /// The plugins that may have rejected pods of the class, where that is unknown: all that have a filter for it now; still unknown, if a
+  /// pre-filter rejects it. To be called at the rejection: filters come and go with live counters.
   [[nodiscard]] std::uint64_t possible_rejectors(class_id cls);
-  /// Those of @p rejectors that have no filter for the class any more, because what they went by is gone: any change helps then.
+  /// Those of @p rejectors that have no filter for the class any more, because its input is gone: any change helps then.
   [[nodiscard]] std::uint64_t outdated(class_id cls, std::uint64_t rejectors);
   /// Of the class's pods.
   [[nodiscard]] const kernel_table& profile_of(class_id cls) const noexcept {
     const kernel_table* const found = profiles_->find(state_->classes[cls]);
     return found != nullptr ? *found : profiles_->front();
   }
-  /// Whether others of the pod's class fare as it does, or, @p in_alike_groups, the same members of groups like its own: no hook goes by
-  /// the pod itself.
+  /// Whether other pods of the class get the same results, or, @p in_alike_groups, the same members of groups like its own: no hook depends
+  /// on the pod itself.
   [[nodiscard]] bool fares_as_its_class(row_t pod, bool in_alike_groups = false);
-  /// Pending groups with the same number fare alike, so that it is enough to try one of them; 0: like no other. They have equal specs but
-  /// for name and cookie, equal priorities, and members of the same classes in the same order; no member has a node, is nominated to one,
-  /// or meets a hook that goes by the pod itself; no plugin's group hook tells them apart (`ignores_group_identity`). O(members).
+  /// Pending groups with the same number get the same results: it is enough to try one of them. 0: unlike all others. They have equal specs
+  /// but for name and cookie, equal priorities, and members of the same classes in the same order; no member has a node, is nominated, or
+  /// has a hook that depends on the pod itself; no group hook distinguishes them (`ignores_group_identity`). O(members).
   [[nodiscard]] std::uint64_t kind_of(const rejected_group& group);
 
   // Hints.
@@ -92,21 +92,21 @@ class GANGSCHED_API requeue_judge {
                                         queueing_event& what) const;
   /// All plugins that rejected the pod, given the filters @p rejectors. Empty if there is no node: to Kubernetes that is an error.
   [[nodiscard]] rejection rejection_of(row_t pod, std::uint64_t rejectors);
-  /// The same from a host's names. @p rejectors gets those with a filter to ask; unknown, if some has none.
+  /// The same from a host's names. @p rejectors gets those with a filter to call; unknown, if some has none.
   [[nodiscard]] rejection named(row_t pod, const rejected_by& why, std::uint64_t& rejectors);
   [[nodiscard]] rejected_by names_of(row_t pod, const rejection& by) const;
-  /// Whether some pre_enqueue hook of some profile is to be asked about the event.
+  /// Whether some pre_enqueue hook of some profile is to be called for the event.
   [[nodiscard]] bool concerns_gates(const queueing_event& what) const noexcept;
-  /// Whether a pre_enqueue hook of the pod's profile says that the event may change its mind.
+  /// Whether a pre_enqueue plugin of the pod's profile may accept it after the event.
   [[nodiscard]] bool may_open_gate(row_t pod, const queueing_event& what) const;
 
  private:
-  /// Of a change of a column: whether it is one that the plugin, or some plugin of the profile, asked for. Others concern everybody.
+  /// Of a change of a column: whether the plugin, or some plugin of the profile, asked for that column. Other events concern all plugins.
   [[nodiscard]] static bool concerns(const plugin_entry& plugin, const change& record) noexcept;
   [[nodiscard]] static bool concerns(const kernel_table& profile, const change& record) noexcept;
   [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what,
                                                             const kernel_table& profile) const noexcept;
-  /// Whether some group of the tree asks for domains of node labels. O(groups).
+  /// Whether some group of the tree reads domains of node labels. O(groups).
   [[nodiscard]] bool reads_labels(row_t root) const;
   [[nodiscard]] bool reads_neighbours(row_t root) const;
   template <class Is>

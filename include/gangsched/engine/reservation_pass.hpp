@@ -12,11 +12,11 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 class picker;
 struct picked;
 
-/// Takes reservations off their node for as long as this lives: shows the node to pods that may use what these
-/// hold. Or takes pods off that a reservation may be allocated around: shows the node to that reservation.
+/// Takes reservations off their node during its life: filters then see the node as it is for pods that may use them. Or takes pods off that
+/// a reservation may be allocated around: filters then see the node as it is for that reservation.
 class GANGSCHED_API reservation_pass {
  public:
-  /// @p pod: who is asked about, whose cycle-level plugins are told by @p asks; null: nobody is. O(what those @p gone have).
+  /// @p pod: the pod that is evaluated, whose cycle-level plugins are updated by @p asks; null: none. O(what those @p gone have).
   reservation_pass(picker* asks, model::cluster_state& state, row_t pod, std::vector<row_t> gone);
   reservation_pass(const reservation_pass&) = delete;
   reservation_pass& operator=(const reservation_pass&) = delete;
@@ -31,7 +31,7 @@ class GANGSCHED_API reservation_pass {
   transaction pass_;
 };
 
-/// While this lives, filters see nodes as they are: what reservations hold counts as used.
+/// During its life, filters see nodes in their present state: what reservations hold counts as used.
 class without_reservations {
  public:
   explicit without_reservations(model::cluster_state& state) noexcept
@@ -47,7 +47,7 @@ class without_reservations {
   bool before_;
 };
 
-/// Whether pods of the class are to be asked about with what reservations hold, and are not yet. O(1).
+/// Whether pods of the class are to be evaluated with what reservations hold, and are not yet. O(1).
 [[nodiscard]] inline bool look_into_reservations(const model::cluster_state& state, class_id cls) noexcept {
   return !state.reserved.aside() && state.reserved.concerns(state.classes[cls]);
 }
@@ -60,21 +60,21 @@ class without_reservations {
 /// nothing where that would be more than 100 (Koordinator's ScoreReservation).
 [[nodiscard]] GANGSCHED_API std::int64_t score_reservation(const model::cluster_state& state, row_t reservation,
                                                            const pod_class& cls);
-/// Those of a node that hold something which pods of @p cls, who ignore reservations, may take: nobody takes devices from them. O(pods of
+/// Those of a node that hold something which pods of @p cls, which ignore reservations, may take: their devices are never taken. O(pods of
 /// the node).
 [[nodiscard]] GANGSCHED_API std::vector<row_t> reservations_to_pass_over(const model::cluster_state& state, row_t node,
                                                                          const pod_class& cls);
 
-/// The best of the reservations that the pod may use on the node (no_row: on any) with which filters let it in, or no_row.
+/// The best of the reservations that the pod may use on the node (no_row: on any) with which filters accept it, or no_row.
 /// O(reservations there · hooks).
 [[nodiscard]] GANGSCHED_API row_t fitting_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node);
 /// The same for a node that was picked for the pod: @p found, or no_row where it has room there beside all reservations. Not success:
-/// neither is so, because a hook failed or says something else than when it was asked first.
+/// neither is the case, because a hook failed or returned another result than before.
 [[nodiscard]] GANGSCHED_API status find_reservation(picker& asks, model::cluster_state& state, row_t pod, row_t node,
                                                     row_t& found);
 inline constexpr const char* no_pods_to_allocate_around = "node(s) no pod(s) to meet the pre-allocation requirements";
-/// Which pods on the node a reservation would be allocated around, which may be (`reservation_spec::pre_allocation`): as few as are needed
-/// so that it fits, those first that would make it fullest; nothing if it does not fit. O(pods there · (log pods there + hooks)).
+/// The pods on the node that a reservation would be allocated around, if it may be (`reservation_spec::pre_allocation`): as few as needed
+/// so that it fits, those first that would make it fullest; empty if it does not fit. O(pods there · (log pods there + hooks)).
 [[nodiscard]] GANGSCHED_API std::optional<std::vector<row_t>> pods_to_allocate_around(picker& asks,
                                                                                       model::cluster_state& state,
                                                                                       row_t reservation, row_t node);

@@ -4,10 +4,10 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Nodes for pods: assumed in the model with the devices that the profile chooses, and told to reserve and unreserve hooks.
+/// Assigns nodes to pods: assumed in the model with the devices that the profile chooses, with calls of reserve and unreserve hooks.
 class GANGSCHED_API reservations {
  public:
-  /// @p now: when hooks are asked; read at each call.
+  /// @p now: when hooks are called; read at each call.
   reservations(model::cluster_state& state, const entity_view& entities, picker& picks, const instant& now) noexcept
       : state_(&state), entities_(&entities), picks_(&picks), now_(&now) {}
 
@@ -21,7 +21,7 @@ class GANGSCHED_API reservations {
   /// The plugin that rejected in the last failed `reserve`; null if none failed.
   [[nodiscard]] const plugin_entry* refused_by() const noexcept { return refused_by_; }
   [[nodiscard]] instant now() const noexcept { return *now_; }
-  /// Takes back everything that an assumed pod holds.
+  /// Releases everything that an assumed pod holds.
   void release(row_t pod);
 
  private:

@@ -21,7 +21,7 @@ class GANGSCHED_API room_index {
   place add(std::uint32_t whose, std::vector<amount> least);
   void remove(place at);
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  /// Calls visit(whose) for all that do with what free(kind) says, in no order that means anything.
+  /// Calls visit(id) for all whose needs are met by free(kind), in unspecified order.
   template <class Free, class Visit>
   void each(const Free& free, const Visit& visit) const {
     std::vector<std::int64_t> there;
@@ -68,7 +68,7 @@ class GANGSCHED_API room_index {
     [[nodiscard]] std::uint32_t join(std::uint32_t below, std::uint32_t above) noexcept;
     [[nodiscard]] std::uint32_t erase(std::uint32_t at, std::uint32_t gone) noexcept;
   };
-  std::map<std::vector<resource_kind>, std::uint32_t> numbers_;  // of trees in which somebody stands
+  std::map<std::vector<resource_kind>, std::uint32_t> numbers_;  // of trees with entities
   std::vector<tree> trees_;
   std::vector<std::uint32_t> free_;  // numbers of no tree
   std::uint64_t made_ = 0;

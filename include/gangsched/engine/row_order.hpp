@@ -8,7 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Places for rows, other than by number: nodes that are alike may stand side by side. Rows that come later stand after the others.
+/// Places for rows, other than by number: equal nodes may be neighbours. Rows that are added later stand after the others.
 class row_order {
  public:
   /// By number. O(rows).
@@ -23,7 +23,7 @@ class row_order {
     for (std::size_t row = row_.size(); row < rows; ++row)
       row_.push_back(static_cast<row_t>(row)), place_.push_back(static_cast<row_t>(row));
   }
-  /// Who stands at place from[i] will stand at @p first + i; those are the same places. O(from).
+  /// The row at place from[i] will be at @p first + i; both are the same set of places. O(from).
   void permute(std::size_t first, std::span<const row_t> from) {
     const auto begin = row_.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<row_t> before(begin, begin + static_cast<std::ptrdiff_t>(from.size()));

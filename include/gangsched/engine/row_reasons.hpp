@@ -14,20 +14,20 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What a status says, as users read it.
+/// The text of a status, as users read it.
 [[nodiscard]] inline std::string reason_text(const interner& names, const status& said) {
   std::string text = said.reason != nullptr ? said.reason : "";
   return text += names.text(said.detail);
 }
 
-/// What rejected somebody, in words that stay: members of a group share them.
+/// The reasons of a rejection, in texts that stay valid: members of a group share them.
 struct rejection_words {
   std::vector<counted_reason> reasons;
   std::size_t nodes = 0;         ///< that were asked
   std::string group = {};        ///< of a group's attempt: its own reason
   pod_id member = {};            ///< and the member whose the others are
   std::size_t placed = 0;        ///< members that had a node when it found none
-  std::string post_filter = {};  ///< what post_filter hooks said, who did not help
+  std::string post_filter = {};  ///< the reasons of post_filter hooks that did not help
 };
 using shared_words = std::shared_ptr<const rejection_words>;
 

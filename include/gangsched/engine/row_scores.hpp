@@ -7,14 +7,14 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What the cached hooks say of nodes, by row: the first rejecting local filter, the group, and the weighted sum of local scores.
-/// Group and score mean something only where the verdict is `passes`.
+/// The results of the cached hooks for nodes, by row: the first rejecting local filter, the group, and the weighted sum of local scores.
+/// Group and score are meaningful only where the verdict is `passes`.
 struct row_scores {
   std::vector<std::uint8_t> verdict;
   std::vector<std::uint32_t> group;
   std::vector<std::int64_t> score;
   key_groups groups;
-  const char* broken = nullptr;  ///< a plugin's broken contract, if one was seen
+  const char* broken = nullptr;  ///< an error of a plugin that broke its contract, if any
   const plugin_entry* broken_by = nullptr;
 
   void grow(row_t rows) {
@@ -24,7 +24,7 @@ struct row_scores {
     score.resize(rows, 0);  // last: memory may run out before
   }
 
-  /// Asks the local filters about every row; rows without a node get `no_node`. O(rows · hooks).
+  /// Calls the local filters for every row; rows without a node get `no_node`. O(rows · hooks).
   void run_filters(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
   /// The local scores of rows that pass.
   void run_scores(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows);

@@ -17,8 +17,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Who is tried next, and where everybody else waits (kube-scheduler's SchedulingQueue): the rules by which pods and groups enter the
-/// queue, are gated, come back after an attempt, and are woken. A pod stands there by itself or with the root of its tree of groups
+/// The order of attempts, and where all entities wait (kube-scheduler's SchedulingQueue): the rules by which pods and groups enter the
+/// queue, are gated, return after an attempt, and are woken. A pod stands there by itself or with the root of its tree of groups
 /// (`entity_view`).
 class GANGSCHED_API scheduling_queue {
  public:
@@ -27,21 +27,21 @@ class GANGSCHED_API scheduling_queue {
                    pre_enqueue_gates& gates, const group_limits& limits, group_parts& parts, picker& picks,
                    const scheduler_options& options, engine_statistics& statistics, const instant& now);
 
-  // What the log says.
-  /// A pod is pending: it, or the group it stands in the queue with, enters or is looked at again.
+  // Changes in the log.
+  /// A pod is pending: it, or the group that it is queued with, enters or is checked again.
   void enqueue(row_t pod, bool fresh);
-  /// A pod stopped being pending, or is no more.
+  /// A pod stopped being pending, or was removed.
   void leave(row_t pod);
-  /// What is known of a pod by its row and of no use to the row's next owner.
+  /// Data of a pod by its row that the row's next owner must not see.
   void forget_row(row_t pod);
   /// An entity takes its new place.
   void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
-  /// A member waits for a node from here on in the log, whatever became of it later. In the queue it is the root of its tree that waits.
+  /// A member waits for a node from here on in the log, whatever happened to it later. In the queue it is the root of its tree that waits.
   void count_waiting(row_t pod, row_t group);
   /// The member waits no more. A group without waiting members leaves the queue; a member that kept its group gated may be gone.
   void count_out(row_t pod);
   void gate_or_activate(entity e);
-  /// A group needs more members than it has: who stands in the queue for it may not any more. O(members).
+  /// A group needs more members than it has: its entity in the queue may not be ready any more. O(members).
   void ask_gate_again(row_t group);
   /// Groups that start after others may do so now, or grow with them.
   void ask_dependents() {
@@ -50,29 +50,29 @@ class GANGSCHED_API scheduling_queue {
   void ask_ratios() {
     if (!dependents_.empty()) ask_all_ratios();
   }
-  /// The group has come, has gone, or got another root: its waiting members, and those of groups below it, stand elsewhere now. (Who
-  /// came later than that is still to be read.)
+  /// The group was added, removed, or got another root: its waiting members, and those of groups below it, are queued elsewhere now.
+  /// (Members that were added later are still to be read.)
   void requeue_members(row_t group);
   /// Queues a group with waiting members, unless as many members have a node as may: called
   /// wherever a group could be left outside the queue, or stops being full. O(members).
   void requeue_group(row_t group);
-  /// A member that counted goes: one of the members that are too many for an elastic gang, or by a ratio, may take its place.
+  /// A member that counted is gone: one of the members beyond an elastic gang's maximum, or a ratio, may take its place.
   void requeue_surplus_member(row_t group);
-  /// Forgets who waits for what, and who depends on whom; attempts under way are tried again whatever comes of them.
+  /// Drops all waiting conditions and dependencies; attempts under way are tried again whatever their outcome.
   void start_over();
   /// Rows that are new have room, and lines follow their classes.
   void grow();
   void prefetch(row_t pod) const noexcept;
 
-  // Who was popped is tried, or refused.
+  // A popped entity is tried, or rejected at admission.
   [[nodiscard]] refusal ask_admission(entity e) const { return admission_.ask(e); }
-  /// It waits for an event that concerns who refused it, and is then let in; or for its time, if that was an error.
+  /// It waits for an event that concerns the plugin that rejected it, and is admitted then; or for its time, if that was an error.
   void refuse(entity e, const refusal& why);
 
-  // Who was tried comes back.
-  /// It waits for a change that makes one of @p rejectors, plugins whose filters rejected it, change its mind.
+  // A tried entity returns.
+  /// It waits for a change after which one of @p rejectors, plugins whose filters rejected it, may accept it.
   void park(row_t pod, std::uint64_t rejectors);
-  /// The same by hints: @p why has all that rejected it.
+  /// The same by hints: @p why has all plugins that rejected it.
   void come_back(row_t pod, const rejection& why, std::uint64_t rejectors);
   /// Until a change can help one of its members; under Kubernetes' rule, which has no hints for groups, for its backoff.
   void park_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
@@ -85,11 +85,11 @@ class GANGSCHED_API scheduling_queue {
   void retry_pod(row_t pod);
   /// Back into the queue after a reservation was taken back: waits for its time only.
   void requeue(row_t pod, bool error);
-  /// The group is being tried, and its ratios are what they are.
+  /// The group is being tried; its ratios are recorded.
   void note_ratios(row_t root) { dependents_.note_ratios(root); }
   void note_dependent(row_t group) { dependents_.note(group); }
 
-  // What a host does that has the queue to itself, or by hand (attempt.hpp).
+  // Calls of hosts that pop entities themselves, or move them by hand (attempt.hpp).
   std::optional<attempt> pop_attempt();
   void add_unschedulable(pod_id pod, const rejected_by& why);
   void add_unschedulable(group_id group, const rejected_by& why);
@@ -101,7 +101,7 @@ class GANGSCHED_API scheduling_queue {
   void restore(row_t pod, const queue_position& position);
   [[nodiscard]] queue_standing standing(row_t pod) const;
   [[nodiscard]] std::vector<attempt> in_flight_attempts() const;
-  /// Who stands where, in order (`scheduler::queue`): a pod that stands for each, which group it is if it is one, how many wait with it.
+  /// The entities in each place, in order (`scheduler::queue`): a pod that stands for each, the group if it is one, how many wait with it.
   struct listed {
     row_t pod;
     entity who;

@@ -7,7 +7,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What stands in the queue: a pod, or a group whose members are scheduled together.
+/// An entity of the queue: a pod, or a group whose members are scheduled together.
 struct entity {
   row_t row = no_row;
   bool group = false;
@@ -41,7 +41,7 @@ struct queue_fifo {
   }
 };
 
-/// The queue sort plugin's order; who came earlier is first where it has no preference.
+/// The queue sort plugin's order; ties go by arrival.
 class GANGSCHED_API sort_order {
  public:
   explicit sort_order(const plugin_entry& plugin) noexcept : plugin_(&plugin) {}
@@ -52,7 +52,7 @@ class GANGSCHED_API sort_order {
     return plugin_->sort_by_key(plugin_->self.get(), what);
   }
   [[nodiscard]] bool before(const queued& a, const queued& b) const noexcept;
-  /// The plugin's word alone.
+  /// The plugin's comparison alone.
   [[nodiscard]] bool prefers(const queued& a, const queued& b) const noexcept;
 
  private:
@@ -70,7 +70,7 @@ class GANGSCHED_API sorted_entities {
     return *this;
   }
   void add(const sort_order& order, const queued& what, entity who, std::uint32_t ticket);
-  /// The first of those that current(entry) says stand here still, or null; the others before it go. Valid until the next call.
+  /// The first of those that current(entry) says are still here, or null; the others before it are dropped. Valid until the next call.
   template <class Current>
   [[nodiscard]] const queue_entry* first(const sort_order& order, const Current& current);
   /// Takes out what `first` found.

@@ -8,16 +8,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Gangs some of whose members still run although too few are left (`gang::stale_after`; KAI's action stalegangeviction).
+/// Gangs with running members although too few are left (`gang::stale_after`; KAI's action stalegangeviction).
 class GANGSCHED_API stale_gangs {
  public:
   stale_gangs(const model::cluster_state& state, const entity_view& entities) noexcept
       : state_(&state), entities_(&entities) {}
 
-  /// Something happened to the group: those at or above it that have a limit are looked at by the next `recheck`. O(depth).
+  /// The group changed: those at or above it that have a limit are checked by the next `recheck`. O(depth).
   void group_changed(row_t group);
-  /// Calls evict(pod) for the members of gangs that have been stale for long enough. A host that does not listen is told again, but not
-  /// without end at one instant. O(members of groups that changed, and of those due).
+  /// Calls evict(pod) for the members of gangs that have been stale for long enough. If the host does not act, it is called again, but not
+  /// repeatedly at one instant. O(members of groups that changed, and of those due).
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
     if (changed_.empty() && all_.empty()) return;

@@ -5,16 +5,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Reads the change log for somebody who keeps something per node: which rows changed since, roll-backs included. What was read
-/// inside a transaction that is still open may be taken back, and is stale again then.
+/// Reads the change log for data that is kept per node: which rows changed since, roll-backs included. What was read inside a transaction
+/// that is still open may be undone, and is stale again then.
 class stale_rows {
   struct nobody {
     void operator()(row_t) const noexcept {}
   };
 
  public:
-  /// Catches up. False if what is kept has to be built anew; call `start` then. @p wanted says of what changes it wants to know;
-  /// @p soon, if given, hears of a row that it has become stale.
+  /// Catches up. False if the data has to be rebuilt; call `start` then. @p wanted returns whether a change is relevant; @p soon, if given,
+  /// is called for a row that became stale.
   template <class Wanted, class Soon = nobody>
   bool read(const model::cluster_state& state, const Wanted& wanted, const Soon& soon = {}) {
     const change_log& log = state.log;

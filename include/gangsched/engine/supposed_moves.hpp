@@ -2,10 +2,10 @@
 
 #include "gangsched/model/state.hpp"
 
-/// Within a transaction that is rolled back: how the cluster would be without a pod that runs, and with it where it was.
+/// Within a transaction that is rolled back: the cluster without a running pod, and with it on its node again.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The pod leaves its node, with its devices and all that hooks counted of it; readers of the log see it go.
+/// The pod leaves its node, with its devices and all that hooks counted for it; readers of the log see it.
 inline void suppose_gone(model::cluster_state& state, row_t pod, model::removal how = model::removal::real) {
   const row_t node = state.pods.node[pod];
   state.assigned.take_off_node(pod, how);

@@ -6,8 +6,8 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/model/group_spec.hpp"
 
-/// How many of a group's alike members go into each domain of a topology, so that few domains are touched and what has to be together
-/// is: Kueue's topology-aware scheduling (tas_flavor_snapshot.go) and Koordinator's offer slots (network_topology_solver.go).
+/// How many of a group's equal members go into each domain of a topology, so that few domains are used and constraints on domains hold:
+/// Kueue's topology-aware scheduling (tas_flavor_snapshot.go) and Koordinator's offer slots (network_topology_solver.go).
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// A domain, or with no level below it a node.

@@ -6,15 +6,15 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// What post_filter hooks keep between cycles, per plugin and pod class, and which nodes changed since: a committed cursor of the
-/// change log for each. The least recently used goes.
+/// The caches of post_filter hooks between cycles, per plugin and pod class, and which nodes changed since: a committed cursor of the
+/// change log for each. The least recently used is dropped.
 class GANGSCHED_API trial_memory {
  public:
   /// The plugin's data for the class of @p plan (null the first time). @p changed gets the rows to look at again, ascending: those
   /// whose nodes, or pods nominated there, changed or went since the last call. O(changes), O(nodes) the first time.
   std::shared_ptr<void>& recall(const model::cluster_state& state, const class_plan& plan, std::uint16_t plugin,
                                 std::vector<row_t>& changed);
-  /// Whether what the filters of the class say of a node depends on nothing but the class, the node, and who is nominated to it.
+  /// Whether the filters' results of the class for a node depend on nothing but the class, the node, and the pods nominated to it.
   [[nodiscard]] static bool possible(const class_plan& plan) noexcept {
     return plan.filters.size() == plan.local_filters.size() && plan.cycle_hooks.empty();
   }

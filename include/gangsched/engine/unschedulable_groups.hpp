@@ -13,26 +13,26 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 struct unschedulable_group : rejected_group {
   std::uint64_t since;      ///< the log's end when it failed
   std::string reason;       ///< its own, or empty
-  std::uint64_t kind = 0;   ///< of groups that are alike; 0: like no other
+  std::uint64_t kind = 0;   ///< of groups that are equal; 0: unlike all others
   std::size_t pending = 0;  ///< members
   bool filtered = true;     ///< it, or one like it, got beyond admission
   rejection refused = {};   ///< by admission plugins
   instant ready = {};       ///< when its backoff ends, as the queue has it
-  queued place = {};        ///< as the queue sort sees it
+  queued place = {};        ///< its key for the queue sort
 
   /// Those alike fare alike if this is equal, too.
   [[nodiscard]] std::pair<std::uint64_t, bool> standing() const noexcept { return {refused.all(), filtered}; }
 };
 
-/// Rejected groups in order of failure, each once, found by row, by kind, and by what can help them. What that is, and whether they still
-/// wait, is the owner's to know. Those of a kind stand in the order of the queue sort as well.
+/// Rejected groups in order of failure, each once, found by row, by kind, and by what can help them. The owner knows what that is, and
+/// whether they still wait. Those of a kind are in the order of the queue sort as well.
 class GANGSCHED_API unschedulable_groups {
  public:
   using slot = std::uint32_t;  ///< a group's place while it is here
   static constexpr slot none = ~slot{0};
 
   [[nodiscard]] bool empty() const noexcept { return all_.first == none; }
-  /// Its kind is changed by `set_kind`; who changes what helps it says so (`forget_condition`).
+  /// Its kind is changed by `set_kind`; after changes of what can help it, `forget_condition` must be called.
   [[nodiscard]] unschedulable_group& operator[](slot at) noexcept { return slots_[at].group; }
   [[nodiscard]] const unschedulable_group& operator[](slot at) const noexcept { return slots_[at].group; }
   /// In order, and in that among those of a kind; `none` after the last.
@@ -57,10 +57,10 @@ class GANGSCHED_API unschedulable_groups {
   /// Becomes the last, and stands at another place in the queue. O(log kinds), and comparisons as add().
   void move_to_end(slot at, const queued& place, const sort_order& by);
   void set_kind(slot at, std::uint64_t kind, const sort_order& by);
-  /// What can help it is to be asked for again.
+  /// What can help it is to be determined again.
   void forget_condition(slot at);
   void forget_conditions();
-  /// Whether nothing can help anybody, as far as is known.
+  /// Whether nothing can help any of them, as far as is known.
   [[nodiscard]] bool helpless() const noexcept {
     return unknown_.empty() && dirty_.empty() && index_.empty() && kind_index_.empty();
   }
@@ -115,7 +115,7 @@ class GANGSCHED_API unschedulable_groups {
   std::map<row_t, slot> rows_;
   requeue_index index_, kind_index_;  // of those like no other; of kinds
   std::set<slot> unknown_;            // those like no other whose condition is
-  std::set<std::uint64_t> dirty_;     // kinds whose firsts, or what can help them, may be others
+  std::set<std::uint64_t> dirty_;     // kinds whose firsts, or what can help them, may have changed
   std::uint64_t made_ = 0;
 };
 

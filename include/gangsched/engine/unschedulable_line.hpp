@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Rejected pods that are alike, in the order of the queue sort, and in that of failure. Those that leave otherwise than from the front
-/// stay in it, and count for nothing.
+/// Equal rejected pods, in the order of the queue sort, and in that of failure. Pods that leave otherwise than from the front stay in it,
+/// and are ignored.
 struct unschedulable_line {
   struct entry {
     row_t pod;
@@ -19,10 +19,10 @@ struct unschedulable_line {
   std::vector<entry> pods = {};
   std::size_t front = 0;
   std::size_t compact_at = 64;
-  bool by_failure = true;  ///< who stands behind another failed after it, as it is where the queue sort goes by that
+  bool by_failure = true;  ///< pods further back failed later, which holds where the queue sort goes by that
 
-  /// waits(entry) says whether it counts; prefers(row_t, row_t) is the queue sort's word on two pods. O(1) at both ends, else O(n) moves
-  /// and O(log n) comparisons.
+  /// waits(entry) returns whether it counts; prefers(row_t, row_t) is the queue sort's comparison of two pods. O(1) at both ends, else O(n)
+  /// moves and O(log n) comparisons.
   template <class Waits, class Prefers>
   void add(const entry& one, const Waits& waits, const Prefers& prefers) {
     if (pods.size() >= compact_at) {

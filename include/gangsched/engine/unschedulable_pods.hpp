@@ -17,19 +17,19 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Rejected pods and groups that wait for an event, with what rejected them, and whom an event wakes.
+/// Rejected pods and groups that wait for an event, with what rejected them, and which of them an event wakes.
 ///
 /// By the exact rule, pods of one class wait in one line, in the order of the queue sort and then of failure, and an event is judged once
 /// per line: the first pod is woken; once it got what it needs, the next one is (`pass_on`), so that room for one wakes one and room
 /// for ten wakes ten. Groups that are alike (`requeue_judge::kind_of`) form such a line too. By hints, every pod is judged by itself.
 ///
-/// An entity refused at admission is woken by an event that concerns the plugin that refused it, and only if admission hooks would admit it
-/// now; under both rules one of a line, then the next one.
+/// An entity rejected at admission is woken by an event that concerns the plugin that rejected it, and only if admission hooks would admit
+/// it now; under both rules one of a line, then the next one.
 ///
-/// By the exact rule, room that a whole group may fit in ends its backoff: it is older than who comes now.
+/// By the exact rule, room that a whole group may fit in ends its backoff: it is older than entities that arrive now.
 ///
-/// Only entities that the event may help are judged (`requeue_index`): by the exact rule those whose needs
-/// it may meet, by hints the lines in which some pod was rejected by a plugin that is told of the event.
+/// Only entities that the event may help are judged (`requeue_index`): by the exact rule those whose needs it may meet, by hints the lines
+/// in which some pod was rejected by a plugin that gets the event.
 class GANGSCHED_API unschedulable_pods {
  public:
   /// @p now, @p options, @p statistics: the scheduler's, read and written at each call.
@@ -50,7 +50,7 @@ class GANGSCHED_API unschedulable_pods {
   /// @p rejectors: plugins whose filters rejected it; @p by: all that did, under hints.
   void add(row_t pod, const rejection& by, std::uint64_t rejectors, const in_flight_pods& attempts,
            const in_flight_pods::entry* tried);
-  /// Parks a pod that was refused at admission.
+  /// Parks a pod that was rejected at admission.
   void add_refused(row_t pod, const refusal& why);
   /// For a pod that waits for something other than an event, or does not wait.
   void clear_rejection(row_t pod) noexcept {
@@ -60,7 +60,7 @@ class GANGSCHED_API unschedulable_pods {
 
   /// The group has been parked. @p rejectors: 0 if no filter rejected it; @p reason: the group's own, or null.
   void add_group(row_t group, std::uint64_t rejectors, const char* reason = nullptr);
-  /// The group was refused at admission, and has been parked.
+  /// The group was rejected at admission, and has been parked.
   void add_refused_group(row_t group, const refusal& why);
   /// The same for one that only the host can help.
   void add_hopeless_group(row_t group, const char* reason);
@@ -73,35 +73,35 @@ class GANGSCHED_API unschedulable_pods {
   /// Whether an event that the attempt has not seen helps the group that was added last.
   [[nodiscard]] bool last_group_helped(const in_flight_pods& attempts, const in_flight_pods::entry& tried);
 
-  /// By the exact rule: whom the change helps, of those who failed before @p position of the log. O(log n) for each line and group that
-  /// it may help; O(lines + groups) where plans have to be made anew (`topology_table::plan_epoch`).
+  /// By the exact rule: the entities that the change helps, of those that failed before @p position of the log. O(log n) for each line and
+  /// group that it may help; O(lines + groups) where plans have to be made again (`topology_table::plan_epoch`).
   void on_change(const change& helpful, std::uint64_t position);
-  /// By hints. O(pods in lines that hear of it).
+  /// By hints. O(pods in lines that get the event).
   void on_event(const object_event& happened, queueing_event& what, std::uint64_t position);
-  /// The pod got what it needs of what it was woken for, or could not use it: the next pod of its class may.
+  /// The pod got what it was woken for, or could not use it: the next pod of its class may.
   void pass_on(row_t pod);
   /// The same if it is of another class by now.
   void pass_on_if_changed(row_t pod) {
     if (woken_for_[pod].cls != state_->pods.cls[pod]) pass_on(pod);
   }
-  /// What it was woken for is used up: others of its class would have been told the same. (By hints each hears that for itself.)
+  /// The event that woke it is used up: other pods of its class would get the same result. (By hints each is judged by itself.)
   void forget_wake(row_t pod) {
     if (options_->wake == wake_rule::hints)
       pass_on(pod);
     else
       woken_for_[pod] = {};
   }
-  /// The same for groups. One that could not use it has failed for those like it too: they would have been told the same.
+  /// The same for groups. One that could not use it has failed on behalf of equal ones: they would get the same result.
   void pass_on_group(row_t group);
   void fail_alike_groups(row_t group);
   /// The entity, which waits, would be rejected as it was before: it has failed once more. O(log n).
   void fail_again(entity e);
 
-  /// Nobody waits for an event by hints.
+  /// No entity waits for an event by hints.
   [[nodiscard]] bool nobody_by_hints() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return lines_.empty() && groups_.empty(); }
-  /// Calls visit(entity, group, kind) for all, `group` being that of a pod; those with the same kind are alike, unless it is 0.
-  /// Those that were refused at admission, and would be again, are left out.
+  /// Calls visit(entity, group, kind) for all, `group` being that of a pod; those with the same kind are equal, unless it is 0. Those that
+  /// were rejected at admission, and would be again, are left out.
   template <class Visit>
   void each(Visit&& visit) const {
     for (const auto& [cls, line] : lines_) {
@@ -121,8 +121,8 @@ class GANGSCHED_API unschedulable_pods {
     }
   }
 
-  /// A member of the group came or was updated. A group that waits on (it backs off) is like no other until it is tried, and hears of what
-  /// helps the member.
+  /// A member of the group was added or updated. A group that goes on waiting (it backs off) is unlike all others until it is tried, and
+  /// gets events that help the member.
   void member_changed(row_t pod, row_t group) {
     const auto at = groups_.find(group);
     if (at == unschedulable_groups::none) return;
@@ -132,11 +132,11 @@ class GANGSCHED_API unschedulable_pods {
     groups_.set_kind(at, 0, queue_->sort());
     groups_.forget_condition(at);
   }
-  /// What plugins say of classes may be another now.
+  /// Plugins' results for classes may have changed.
   void forget_conditions() noexcept { plan_epoch_ = no_epoch; }
-  /// Drops everybody.
+  /// Drops all entities.
   void clear();
-  /// Classes may have fallen apart, or others have their numbers: O(pods) then, else O(1).
+  /// Classes may have split, or their numbers may have been reused: O(pods) then, else O(1).
   void follow_classes();
   /// Makes room for the rows of pods.
   void grow();
@@ -144,8 +144,8 @@ class GANGSCHED_API unschedulable_pods {
     if (pod < woken_for_.size()) gangsched::detail::prefetch(&woken_for_[pod]);
   }
 
-  /// Who waits and why, as plain data; and of a new one on a cluster that was made again, that, once the queue has everybody in his place.
-  /// @p classes: what saves the cluster; its classes, by number. Error: malformed, and nobody is there. O(pods + groups + classes).
+  /// The waiting entities, as plain data; and sets those of a new one on a restored cluster, once the queue is restored. @p classes: what
+  /// saves the cluster; its classes, by number. Error: malformed, and it is left empty. O(pods + groups + classes).
   [[nodiscard]] saved_unschedulable save(model::cluster_saver& classes) const;
   [[nodiscard]] std::optional<error> restore(const saved_unschedulable& from, std::span<const class_id> classes);
 
@@ -154,7 +154,7 @@ class GANGSCHED_API unschedulable_pods {
   /// The pods of one class, and what rejected them.
   struct class_line : unschedulable_line {
     std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
-    bool filtered = false;         ///< some got as far as to filters
+    bool filtered = false;         ///< some reached the filters
     std::uint64_t rejectors = 0;   ///< filters
     std::uint64_t refusers = 0;    ///< admission plugins
     std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods

@@ -9,8 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// The pods that permit hooks hold (waiting_pods_map.go), in order of reservation: which hooks, and until when; and the groups of which
-/// something changed, whose members are to be asked about once more.
+/// The pods that permit hooks hold (waiting_pods_map.go), in order of reservation: by which hooks, and until when; and the groups that
+/// changed, whose members are to be judged again.
 class GANGSCHED_API waiting_pods {
  public:
   struct entry {
@@ -18,7 +18,7 @@ class GANGSCHED_API waiting_pods {
     bind_attempt attempt;
     std::int64_t score;                  ///< of its node, for the decision
     std::uint64_t plugins = 0;           ///< indices (in order of point::permit) that have not allowed it yet
-    std::uint64_t overruled = 0;         ///< those that the host has answered for: they are not asked any more
+    std::uint64_t overruled = 0;         ///< those that the host has allowed it for: they are not called any more
     std::vector<instant> deadline = {};  ///< by index, from when a plugin first held it
     const char* rejected = nullptr;      ///< why it is to be taken back, or null
   };
@@ -29,7 +29,7 @@ class GANGSCHED_API waiting_pods {
   static void hold(entry& one, std::size_t plugin, instant now, instant timeout);
 
   void add(entry&& one);
-  /// It waits no more. Its entry stays until `compact`.
+  /// It no longer waits. Its entry stays until `compact`.
   void remove(row_t pod) {
     if (pod >= place_.size() || place_[pod] == 0) return;
     moved_.emplace_back(pod, place_[pod]);
@@ -63,9 +63,9 @@ class GANGSCHED_API waiting_pods {
   /// The earliest deadline that is still to come true. O(pods that wait).
   [[nodiscard]] std::optional<instant> next_deadline() const noexcept;
 
-  /// The group changed, or has a member more or less with a node: hooks may say something else of its members now. `no_row`: nothing.
+  /// The group changed, or the number of its members with a node: hooks may judge its members differently now. `no_row`: no effect.
   void group_changed(row_t group);
-  /// The log does not say any more whose changed.
+  /// The log does not cover which groups changed.
   void all_groups_changed();
   [[nodiscard]] bool has_changed_groups() const noexcept { return !changed_.empty(); }
   /// The groups since the last call of this.
@@ -73,8 +73,8 @@ class GANGSCHED_API waiting_pods {
 
   /// At the end of this call, entries of pods that wait no more go.
   void compact() noexcept { compact_ = true; }
-  // For a call that may be abandoned: `recall` puts back who waited, and for whom, when `remember` was called. What is about to change is
-  // kept: places one by one, entries all at once.
+  // For a call that may be abandoned: `recall` restores the waiting pods, and their holders, as of `remember`. What is about to change is
+  // saved: places one by one, entries all at once.
   void remember() noexcept {
     moved_.clear();
     count_before_ = all_.size();
