@@ -35,7 +35,7 @@ struct gangsched_scheduler {
   [[nodiscard]] const char* describe(const gangsched_decision& one);
 
   gangsched::cluster* model;
-  std::unique_ptr<gangsched::c::watchers> watched;  ///< null: nobody watches
+  std::unique_ptr<gangsched::c::watchers> watched;  ///< null: no monitoring
   gangsched::scheduler engine;
 
  private:

@@ -27,7 +27,7 @@ GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inve
   return {};
 }
 
-/// Whether @p count of them are GPUs that are shared with nobody: several with all of their memory are as good as whole ones.
+/// Whether @p count of them are GPUs that are not shared: several with all of their memory are as good as whole ones.
 inline bool is_whole(const device_demand& demand, std::int32_t count) noexcept {
   return demand.kind == device_demand::form::whole ||
          (demand.kind == device_demand::form::share && count > 1 && demand.memory_percent == 100);

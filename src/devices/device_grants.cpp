@@ -153,7 +153,7 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
   switch (grant.kind) {
     case form::gpu: return word.idle() && mig != mig_mode::fixed;
     case form::share:
-      // Slices are full where somebody has the whole GPU, and used where MIG is.
+      // Slices are full where a pod has the whole GPU, and used where MIG is.
       if (mig != mig_mode::off || word.slices() != 0 || word.replicas() != 0) return false;
       if (word.milli() + grant.milli > whole_gpu || word.pods() == gpu_word::max_pods) return false;
       if (inventory.memory_rule == gpu_memory_rule::as_asked && grant.mig_start > 0)

@@ -120,7 +120,7 @@ GANGSCHED_INLINE void backfill::read_log() {
   }
 }
 
-/// Whether somebody's time is over who runs on: what he uses may come free at any moment. O(pods) when somebody's time is over.
+/// Whether a pod runs longer than expected: what it uses may become free at any moment. O(pods) if one does.
 GANGSCHED_INLINE bool backfill::anybody_late() {
   const instant before = std::exchange(offers_.looked, *now_);
   if (offers_.next_end > *now_) return false;

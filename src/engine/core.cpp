@@ -128,7 +128,7 @@ GANGSCHED_INLINE void core::abandon_call(bool question) noexcept {
   search_.candidates().clear();
 }
 
-/// As when the log was lost: who waits for a change is tried again.
+/// As when the log was lost: entities that wait for a change are tried again.
 GANGSCHED_INLINE void core::mend() {
   forget_cached();
   decisions_.rejections().clear();
@@ -146,7 +146,7 @@ GANGSCHED_INLINE void core::forget_cached() {
   queue_.unschedulable().forget_conditions();
 }
 
-/// Nothing is read in the middle of somebody's trial, where the tables show what may never have been.
+/// Nothing is read in the middle of a trial, in which the tables show what may never have been.
 GANGSCHED_INLINE void core::read_log() {
   if (state_->undo.trying()) return;
   search_.candidates().drop_unused();
@@ -165,7 +165,7 @@ GANGSCHED_INLINE void core::begin_call(instant now) {
   now_ = now;
 }
 
-/// What every call that decides begins with: what the host did, what that ended, and who has waited long enough.
+/// The beginning of every call that decides: the host's changes, what they ended, and waits that are over.
 GANGSCHED_INLINE void core::begin_deciding(instant now) {
   begin_call(now);
   decisions_.clear();

@@ -276,7 +276,7 @@ GANGSCHED_INLINE void event_handlers::judge_waiting(row_t group) {
   binding_->waiting().group_changed(group);
 }
 
-/// Whom the change can help; an attempt under way is judged by it when it comes back.
+/// The entities that the change can help; an attempt under way is judged by it when it returns.
 GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint64_t position) {
   // (Who was placed elsewhere gave up what was kept for it all the same.)
   if (record.undone && is_own(record) && record.kind != change_kind::pod_nominated) return;

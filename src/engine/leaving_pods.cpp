@@ -15,13 +15,13 @@ GANGSCHED_INLINE void leaving_pods::note(const change& record) {
   } else if (any_ && record.about_group()) {
     look_at_all_ = true;  // its members may be in another queue
   }
-  // (Of a pod that is gone nobody knows whether it was one.)
+  // (Of a removed pod it is unknown whether it was one.)
   const bool gone = record.kind == change_kind::pod_removed && expires_next_;
   if (gone || (record.about_pod() && !state_->reserved.empty() && state_->reserved.involves(record.row)))
     reservations_changed_ = true;
   if (!record.about_pod() || !(is_told(record.row) || (any_ && drains(record.row)))) return;
   constexpr std::size_t few = 64;
-  if (changed_.size() > few + 2 * std::size_t{state_->pods.rows.count()}) drop_repeated();  // nobody asks
+  if (changed_.size() > few + 2 * std::size_t{state_->pods.rows.count()}) drop_repeated();  // recheck is not called
   changed_.push_back(record.row);
 }
 
@@ -36,7 +36,7 @@ GANGSCHED_INLINE bool leaving_pods::is_told(row_t pod) const {
   return at != told_.end() && at->pod.row == pod;
 }
 
-/// Whether the pod runs where nobody may.
+/// Whether the pod runs in a draining queue.
 GANGSCHED_INLINE bool leaving_pods::drains(row_t pod) const {
   const model::pod_table& pods = state_->pods;
   if (!pods.alive(pod) || pods.state[pod] != pod_state::bound || pods.terminating[pod]) return false;

@@ -149,7 +149,7 @@ bool node_answers::changed_since(Kept& one, reads facets) {
   const bool listed = one.position >= first_change_;
   buffers_.rows.clear();
   for (std::size_t i = listed ? one.position - first_change_ : changes_.size(); i < changes_.size(); ++i) {
-    // (A node that came or went matters even to who reads nothing.)
+    // (An added or removed node matters even to hooks that read nothing.)
     const bool matters = any(changes_[i].facets & facets) || changes_[i].facets == reads::everything;
     if (matters && changes_[i].row < order_.size()) buffers_.rows.push_back(changes_[i].row);
   }
@@ -219,7 +219,7 @@ GANGSCHED_INLINE const node_answers::answer* node_answers::find(const class_plan
     for (row_t row = 0; row < buffers_.rows.size(); ++row) buffers_.rows[row] = row;
   }
   if (ask(plan, hook, what, one, buffers_.rows)) return &one;
-  one.of.clear();  // nobody finds it
+  one.of.clear();  // it is not found any more
   out.broken = "a filter failed with an error";
   out.broken_by = hook.plugin;
   return nullptr;

@@ -10,7 +10,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 namespace detail {
 
-/// Whether @p other, who is nominated, keeps room from @p pod at all.
+/// Whether @p other, which is nominated, keeps room from @p pod at all.
 [[nodiscard]] inline bool keeps_its_room(const model::cluster_state& state, row_t other, row_t pod) noexcept {
   const model::pod_table& pods = state.pods;
   if (other == pod || pods.node[other] != no_row) return false;
@@ -39,7 +39,7 @@ GANGSCHED_INLINE std::optional<instant> nominated_pass::next_time(const model::c
 
 namespace detail {
 
-/// Whether @p other, who is nominated and keeps his room, will be on the node @p at that time, as things look @p now.
+/// Whether @p other, which is nominated and keeps its room, will be on the node @p at that time, as expected @p now.
 [[nodiscard]] inline bool will_be_there(const model::pod_table& pods, row_t other, instant now, instant at) noexcept {
   const instant from = pods.times.reserved_from(other);
   if (from == model::pod_times::never) return true;

@@ -82,7 +82,7 @@ GANGSCHED_INLINE void object_cache::read_pod_update(const change& record, std::v
     return;  // it is gone already, and its row another's
   const std::shared_ptr<const past_pod> before = std::exchange(pods_[record.row], after);
   const bool placed = record.before != no_row;
-  // An assumed pod is nobody's news: it is not known to run yet.
+  // An assumed pod is no event: it is not known to run yet.
   if (before == nullptr || (placed && state_->pods.state[record.row] != pod_state::bound)) return;
   const std::size_t none = out.size();
   const auto tell = [&](bool changed, events what) {

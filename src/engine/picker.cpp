@@ -347,7 +347,7 @@ GANGSCHED_INLINE void picker::number_keys() {
   }
 }
 
-/// Which groups have somebody in them, of all.
+/// The groups with members, of all.
 GANGSCHED_INLINE void picker::find_populated() {
   buffers_.populated.clear();
   for (std::uint32_t group = 0; group < buffers_.of_groups.population.size(); ++group) {

@@ -53,7 +53,7 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
       return refuse_place(pod, refused, with_.reserved.refused_by());
     }
     attempt.commit();
-    with_.state.log.mark_undone(from);  // columns that reserve hooks count up help nobody
+    with_.state.log.mark_undone(from);  // columns that reserve hooks add to help no pod
   }
   with_.queue.count_out(pod);
   if (with_.binding.begin(pod, where.score)) with_.holdings.call_older(with_.state.pods.group[pod]);
@@ -113,7 +113,7 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
   if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);
 }
 
-/// The result only nominates. False if nobody was helped.
+/// The result only nominates. False if it helped no pod.
 GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors) {
   const row_t group = with_.state.pods.group[pod];
   const entity whom = with_.entities.incomplete(group) ? entity{group, true} : entity{pod, false};

@@ -50,7 +50,7 @@ GANGSCHED_INLINE const char* preemption::wrong_plan(const victim_plan& plan, row
 }
 
 /// Hooks in order (RunPostFilterPlugins): success, unresolvable and errors stop, unschedulable goes on. @p keep: all of them want the
-/// nomination to be kept. The plan has the words of all who did not help.
+/// nomination to be kept. The plan has the messages of all hooks that did not help.
 template <class Ask>
 victim_plan preemption::ask_hooks(const kernel_table& table, point at, row_t group, bool& keep, Ask&& ask) {
   victim_plan plan;

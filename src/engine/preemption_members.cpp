@@ -61,7 +61,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
     if (member == pod) break;
     hopeless.push_back(cls);
     if (own_.made.size() == made) continue;
-    // Its place is not to be had even so: nobody goes for it.
+    // Its place is not available even so: no pod is evicted for it.
     own_.made.erase(own_.made.begin() + static_cast<std::ptrdiff_t>(made), own_.made.end());
     own_.victims.erase(own_.victims.begin() + static_cast<std::ptrdiff_t>(victims), own_.victims.end());
     cleared.resize(victims);
@@ -85,15 +85,15 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
   return out;
 }
 
-/// Whether the members that lack a node are tried together: they differ, so that it matters who of them goes where, and the group's hooks
-/// can say who goes for all of them.
+/// Whether the members that lack a node are tried together: they differ, so that it matters where each is placed, and the group's hooks
+/// can choose the victims for all of them.
 GANGSCHED_INLINE bool preemption::together(row_t group, std::span<const row_t> members, std::span<const row_t> held) {
   if (entities_->profile_of_group(group).at(point::group_preempt).empty()) return false;
   const class_id cls = state_->class_of(members.front());
   const auto differs = [&](row_t pod) { return state_->class_of(pod) != cls; };
   if (std::none_of(members.begin(), members.end(), differs) && std::none_of(held.begin(), held.end(), differs))
     return false;
-  // (Who stands behind a gate is no part of it.)
+  // (Gated members are no part of it.)
   const std::vector<row_t> all = parts_->of(group).all_members();
   return all.size() == members.size() && std::is_permutation(all.begin(), all.end(), members.begin());
 }
@@ -161,7 +161,7 @@ GANGSCHED_INLINE std::optional<preemption_result> preemption::for_mixed_minimum(
       out.back.push_back(one);
     }
   }
-  for (const row_t member : held) {  // who is not among them has its node no more
+  for (const row_t member : held) {  // a member that is not among them has lost its node
     if (!named(member)) out.back.push_back({{member, state_->pods.rows.generation(member)}, {}});
   }
   take_victims(plan, out);
@@ -194,7 +194,7 @@ GANGSCHED_INLINE row_t preemption::make_room(row_t pod) {
   return plan.nominated.row;
 }
 
-/// A group that needs somebody to go waits as a whole.
+/// A group that needs victims waits as a whole.
 GANGSCHED_INLINE void preemption::settle(status& verdict, const placed_members& placed) {
   if (own_.made.empty() || !verdict.ok()) return;
   verdict = status::unschedulable("pod group is waiting for preemption to complete");
@@ -218,7 +218,7 @@ GANGSCHED_INLINE preemption_result preemption::for_members(row_t group) {
   return out;
 }
 
-/// Members that found a node before anybody went: only these are nominated.
+/// Members that found a node before any eviction: only these are nominated.
 GANGSCHED_INLINE std::vector<assignment> preemption::fitting_members(row_t group) {
   const picker::position stood = picks_->where();
   transaction attempt{*state_};

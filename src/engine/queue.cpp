@@ -393,7 +393,7 @@ GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
     else if (when == instant::max())
       late_.erase(e);
     else
-      late_.set(e, when);  // who was in more of a hurry has left the group
+      late_.set(e, when);  // the more urgent member has left the group
   }
   while (!parked_.empty()) {
     const queue_entry first = parked_.first();
@@ -433,7 +433,7 @@ GANGSCHED_INLINE std::optional<instant> queue::next_time() const {
     for (const timer& one : heap) {
       if (!current(one.who, one.ticket, where)) continue;
       offer(one.when);
-      if (&one == heap.data()) return;  // nobody is before it
+      if (&one == heap.data()) return;  // none is before it
     }
   };
   first_of(backoff_, place::backoff);

@@ -46,7 +46,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   reads touched = record.facets;
   if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
   if (record.kind == change_kind::namespace_changed)
-    touched = reads::pods;  // who is near whom may be told by their labels
+    touched = reads::pods;  // affinity between pods may depend on their labels
   const auto some_concerned = [&](const auto& hooks) {
     return std::any_of(hooks.begin(), hooks.end(), [&](const planned& one) { return concerns(*one.plugin, record); });
   };

@@ -116,7 +116,7 @@ GANGSCHED_INLINE void room_index::remove(place at) {
   its.free = at.node;
   --count_;
   if (its.root != none) return;
-  numbers_.erase(its.of);  // what nobody needs any more is not asked for
+  numbers_.erase(its.of);  // kinds that no entity needs any more are dropped
   its = {};
   free_.push_back(at.tree);
 }

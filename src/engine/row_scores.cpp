@@ -129,7 +129,7 @@ GANGSCHED_INLINE void row_scores::rate(const model::cluster_state& state, const 
     if (known == nullptr || !hook.by_amounts) fine = ask(hook) && fine;
   }
   if (!fine && known != nullptr)
-    run_scores(state, plan, {&row, 1});  // in the profile's order, for whom the error names
+    run_scores(state, plan, {&row, 1});  // in the profile's order, for the plugin that the error names
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

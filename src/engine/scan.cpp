@@ -335,7 +335,7 @@ GANGSCHED_INLINE picked picker::scan(const class_plan& plan, const row_scores& r
   if (sample && in_order(plan)) {
     examine(plan, among);
     populate();
-    buffers_.of_groups.open_all(buffers_.populated);  // who was examined is in open groups
+    buffers_.of_groups.open_all(buffers_.populated);  // examined nodes are in open groups
   }
   if (buffers_.candidates.empty()) return result;
   score_groups(plan, rows, pod, result);

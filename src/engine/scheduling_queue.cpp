@@ -130,7 +130,7 @@ GANGSCHED_INLINE void scheduling_queue::ask_gate_again(row_t group) {
   if (!state_->groups.alive(group)) return;
   const auto ask = [&](entity e) {
     const queue_item* item = queue_.find(e);
-    // (Who is being tried is asked when it comes back.)
+    // (An entity in flight is checked when it returns.)
     if (item == nullptr || item->where == place::none || item->where == place::gated || item->where == place::in_flight)
       return;
     if (!gates_->rejects(e)) return;

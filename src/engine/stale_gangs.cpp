@@ -13,7 +13,7 @@ GANGSCHED_INLINE void stale_gangs::group_changed(row_t group) {
     if (policy == nullptr || !policy->stale_after) continue;
     if (!changed_.empty() && changed_.back() == group) continue;
     constexpr std::size_t few = 64;
-    if (changed_.size() > few + 2 * std::size_t{state_->groups.rows.count()}) drop_repeated();  // nobody asks
+    if (changed_.size() > few + 2 * std::size_t{state_->groups.rows.count()}) drop_repeated();  // recheck is not called
     changed_.push_back(group);
   }
 }

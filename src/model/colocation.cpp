@@ -42,7 +42,7 @@ inline constexpr std::array<load_columns, 2> all_load_columns{
                  node_load::memory_system, node_load::memory_reclaimable, node_load::memory_batch_elsewhere}};
 using both_loads = std::array<colocation_load, all_load_columns.size()>;
 
-/// Calls visit(pod) for those that run on the node, or will: what reservations hold nobody uses.
+/// Calls visit(pod) for those that run on the node, or will: what reservations hold is not in use.
 template <class Visit>
 void each_pod_on(const model::cluster_state& state, row_t node, const Visit& visit) {
   for (row_t pod = state.nodes.first_pod[node]; pod != no_row; pod = state.pods.next_on_node[pod])
@@ -76,7 +76,7 @@ GANGSCHED_INLINE void count_pod(const cluster& on, pod_id pod, both_loads& sums)
 
 GANGSCHED_INLINE both_loads load_of(const cluster& on, node_id node) {
   both_loads made{};
-  bool measured = true;  // unused is 0 where nobody says what is used
+  bool measured = true;  // unused is 0 where use was not measured
   for (std::size_t i = 0; i < made.size(); ++i) {
     const load_columns& columns = all_load_columns[i];
     const std::int64_t allocatable = on.allocatable(node, columns.resource);
@@ -311,7 +311,7 @@ GANGSCHED_INLINE std::vector<pod_id> colocation::in_excess(const cluster& on, no
     detail::each_pod_on(state, node.row, [&](pod_id pod) {
       const bool holds = requested(pod, 0) > 0 || requested(pod, 1) > 0;
       if (!holds) return;
-      // Whoever goes already gives back what he has.
+      // Pods that terminate already release what they have.
       if (!state.pods.terminating[pod.row])
         return all.push_back({pod, detail::count_of(on, pod, detail::all_load_columns[short_of].used)});
       for (std::size_t i = 0; i < over.size(); ++i) over[i] -= requested(pod, i);

@@ -256,7 +256,7 @@ GANGSCHED_INLINE void device_ledger::close_reservation(row_t pod, row_t node, co
   auto made = std::make_unique<device_claim>();
   if (held != nullptr) {
     *made = what_is_left(devices_of(node), *held, taken);
-    made->absent = held->absent;  // nobody draws what is not there
+    made->absent = held->absent;  // what is not there cannot be drawn
   }
   pods_.claim.set(pod, std::move(made));
   count_devices(pod, node, +1);
@@ -301,8 +301,8 @@ GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
   }
 }
 
-/// What of @p held can be had for @p wants, with what is in use of the node then. What somebody else has is left out: the pod runs there as
-/// the host says, and nobody else may lose devices. What the node does not have is held as absent.
+/// What of @p held can be had for @p wants, with what is in use of the node then. What another pod has is left out: the pod runs there as
+/// the host says, and no other pod may lose devices. What the node does not have is held as absent.
 GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants,
                                                                    std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {

@@ -39,7 +39,7 @@ void each_expression(std::span<const device_request> requests, const Note& note)
   }
 }
 
-/// A matcher that throws has answered: it cannot evaluate the device. Want of memory is nobody's answer and passes.
+/// A matcher that throws has answered: it cannot evaluate the device. std::bad_alloc is no answer and passes through.
 GANGSCHED_INLINE device_verdict ask_matcher(const device_matcher& matcher, const std::string& expression,
                                             const other_device& device) {
   const auto threw = [&](const char* what) {

@@ -6,7 +6,7 @@
 // Groups that grow in step: whether what they ask of each other can be had.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
-/// Whether some way along ratios comes back to the group with less than one member of it for each that it has: then nobody could go first.
+/// Whether some path along ratios returns to the group with less than one member of it for each that it has: no group could be first.
 /// Nothing if there are too many ways to tell. (Bellman and Ford's search by logarithms: no other group has such a way.)
 GANGSCHED_INLINE std::optional<bool> ratios_shrink(const model::group_table& groups, row_t row,
                                                    const std::vector<group_ratio>& ratios) {

@@ -167,7 +167,7 @@ GANGSCHED_INLINE std::vector<amount> to_amounts(model::cluster_state& state, con
   for (const auto& [name, value] : resources) {
     if (value != 0) made.push_back({state.kinds.number(name), value});
   }
-  // The others stay in the order of their names, because their numbers depend on who was seen first, and when.
+  // The others stay in the order of their names, because their numbers depend on the order of first use.
   const auto place = [](const amount& one) { return std::min(one.kind, kinds::first_other); };
   std::stable_sort(made.begin(), made.end(), [&](const amount& a, const amount& b) { return place(a) < place(b); });
   return made;

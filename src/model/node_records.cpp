@@ -48,7 +48,7 @@ GANGSCHED_INLINE device_record make_device_record(model::cluster_state& state, c
   for (const device_inventory::gpu& gpu : made.inventory->gpus) {
     for (const mig_placement& one : gpu.instances) profiles.push_back(made.inventory->mig_profiles[one.profile]);
   }
-  // By name: how devices are chosen depends on the order, and must not on who was seen first.
+  // By name: how devices are chosen depends on the order, and must not depend on which was seen first.
   std::sort(profiles.begin(), profiles.end(),
             [&](symbol a, symbol b) { return state.names.text(a) < state.names.text(b); });
   profiles.erase(std::unique(profiles.begin(), profiles.end()), profiles.end());

@@ -13,7 +13,7 @@ GANGSCHED_INLINE bool is_plain(const pod_spec& spec) noexcept {
          !spec.reservation_affinity && spec.exact_reservation.empty() && !spec.ignores_reservations;
 }
 
-// The names before each comparison are all the fields there are: who adds one has to think of it here.
+// The names before each comparison are all the fields there are: a new field must be added here.
 
 GANGSCHED_INLINE bool alike(const container_port& a, const container_port& b) noexcept {
   const auto& [host_port, protocol, host_ip] = a;

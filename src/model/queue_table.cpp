@@ -184,7 +184,7 @@ GANGSCHED_INLINE queue_part_table::queue_part_table(undo_log& undo)
 GANGSCHED_INLINE void queue_part_table::digest_into(digest& out) const {
   rows.digest_into(out);
   for (row_t part = 0; part < rows.count(); ++part) {
-    if (pods[part] == 0) continue;  // nobody is in it: the row is free
+    if (pods[part] == 0) continue;  // no pods: the row is free
     for (const row_t one : {root[part], queue[part], next[part]}) out.add(one);
     out.add(pods[part]), out.add(placed[part]);
   }

@@ -194,7 +194,7 @@ GANGSCHED_INLINE result<pod_requests> requests_of(const pod_spec& spec, const ku
   if (const std::string_view name = detail::sums_to_integers(scoring, made.for_scoring); !name.empty())
     return detail::request_overflow(spec, name);
 
-  // With pod-level requests a default is only for what nobody names, overhead included (kube-scheduler 1.36,
+  // With pod-level requests a default is only for what is named nowhere, overhead included (kube-scheduler 1.36,
   // getNonMissingContainerRequests), and then every container gets it, as for scoring.
   const auto placed = [&](std::string_view name) {
     return detail::amount_of(pod_level && sums.contains(name) ? made.requests : made.for_scoring, name);

@@ -114,7 +114,7 @@ struct capacity_scheduling_policy::books {
   }
 };
 
-/// Who may go for a pod or group.
+/// The pods that may be evicted for a pod or group.
 struct capacity_scheduling_policy::rule final : victim_rule {
   const books& of;
   books::quota_pod who;

@@ -167,7 +167,7 @@ struct fair_share_policy::rule final : victim_rule {
     std::erase_if(units, [&](const victim_unit& unit) { return !are_of_one_queue(cluster, unit); });
     describe(cluster, units);
     begin(cluster);
-    std::vector<std::uint32_t> order;  // who goes first
+    std::vector<std::uint32_t> order;  // of eviction
     while (const auto next = of.plan.take_next()) order.push_back(*next);
     if (keep_all) {
       const std::size_t sure = order.size();
@@ -421,7 +421,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
   std::vector<victim_unit>& all = units.all();
   const cluster_view cluster = attempt.cluster();
   fair_share_books& b = by.of;
-  std::vector<std::vector<std::uint32_t>> on_node(cluster.node_rows());  // by row: who goes first
+  std::vector<std::vector<std::uint32_t>> on_node(cluster.node_rows());  // by row: in the order of eviction
   for (std::uint32_t i = static_cast<std::uint32_t>(all.size()); i-- > 0;)
     for (const pod_id id : all[i].pods) {
       std::vector<std::uint32_t>& there = on_node[cluster.pod(id)->node()->id().row];
@@ -484,7 +484,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::make_room(trial& attempt, const 
     // Two rounds: once pods of the own branch are gone, further ones may go.
     for (int round = 0; round < 2; ++round)
       for (const std::uint32_t i : *next.here) take(i, gone);
-    // Limits may need somebody elsewhere to go.
+    // Limits may need victims elsewhere.
     for (auto i = static_cast<std::uint32_t>(all.size()); i-- > 0 && !within_quota();) take(i, gone);
     std::sort(gone.begin(), gone.end());
     if (attempt.filter(pod.id(), node->id()).ok()) {

@@ -25,7 +25,7 @@ struct kai_policy::search {
   const kai_snapshot& now = *as_is;
   std::size_t mine = kai_snapshot::nothing;     ///< the job that needs room
   std::vector<std::size_t> wanted = {};         ///< its tasks that need room, in order
-  std::vector<kai_snapshot::amount> idle = {};  ///< by node row: what nobody uses, as things stand
+  std::vector<kai_snapshot::amount> idle = {};  ///< by node row: unused amounts, in the present state
   // Result of a simulation, by task.
   std::vector<state> at = {};
   std::vector<node_id> where = {};
@@ -49,7 +49,7 @@ struct kai_policy::search {
   std::vector<std::uint64_t> state_of = {};  ///< by row: how often pods came or went in the trial
   std::vector<row_t> touched = {};           ///< nodes where pods came or went since the trial began anew
   std::uint64_t moves = 0;                   ///< how often pods came or went on any node
-  std::vector<bool> is_wanted = {};          ///< by row: somebody is nominated there
+  std::vector<bool> is_wanted = {};          ///< by row: a pod is nominated there
   bool any_wanted = false;
 
   mutable std::optional<queues::kai::min_runtimes> runtimes = {};  ///< of all queues, once they were asked for

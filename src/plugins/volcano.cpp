@@ -169,7 +169,7 @@ GANGSCHED_INLINE void volcano_policy::finish_filter(const pod_info& pod, const c
   volcano_books& books = read(cluster);
   const queues::queue_index at = books.find(queue);
   if (at == queues::no_queue || !queue->admits()) return refuse(status::unresolvable(queue_has_no_pods));
-  // Room promised to others, for whom victims went.
+  // Room reserved for jobs whose victims were evicted.
   const volcano_books::job_key own = volcano_books::key_of(pod);
   std::vector<pod_info> promised;
   cluster.each_nominated([&](const pod_info& other) {
@@ -214,7 +214,7 @@ struct volcano_policy::search {
     std::uint64_t arrival = 0;
     resources request = {};
     instant ran = {};
-    bool stays = false;  ///< it is nobody's victim
+    bool stays = false;  ///< it is never a victim
     bool gone = false;
   };
   /// The pods of one group, or a pod without a group. Each group of a tree keeps its own minimum.
@@ -232,7 +232,7 @@ struct volcano_policy::search {
   std::optional<volcano_books::tree> tree = {};
   std::vector<job> jobs = {};
   std::vector<task> running = {}, wanted = {};
-  std::vector<std::vector<std::uint32_t>> on = {};              ///< who runs, by row of the node
+  std::vector<std::vector<std::uint32_t>> on = {};              ///< running pods, by row of the node
   std::map<volcano_books::job_key, std::uint32_t> number = {};  ///< by row of the group, or of the pod
   std::vector<assignment> placed = {};
   std::vector<pod_id> victims = {};

@@ -110,7 +110,7 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
 struct yunikorn_policy::search {
   const yunikorn_books& books;
   trial& attempt;
-  std::optional<queues::yunikorn::partition> changed = {};  ///< the queues, once somebody was put or evicted
+  std::optional<queues::yunikorn::partition> changed = {};  ///< the queues, once a pod was placed or evicted
   queues::yunikorn::preemptor finder{};
   std::vector<pod_id> victims = {};
   std::vector<assignment> placed = {};
@@ -175,7 +175,7 @@ struct yunikorn_policy::search {
     std::vector<queues::yunikorn::ask_index> there;
     node.each_pod([&](const pod_info& other) {
       const queues::yunikorn::ask_index its = books.ask_of(other);
-      // Nobody of its own gang, and nobody whom this search has put there.
+      // No pod of its own gang, and none that this search has put there.
       if (its != queues::yunikorn::none && books.queues().runs(its) && now().runs(its) &&
           books.application_of(other) != books.application_of(pod))
         there.push_back(its);

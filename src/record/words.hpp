@@ -56,7 +56,7 @@ class text_archive {
   explicit text_archive(const object_names& names) noexcept : names_(&names) {}
   [[nodiscard]] std::string& text() noexcept { return text_; }
 
-  /// Members that are as in a struct that nobody touched are left out.
+  /// Members with default values are left out.
   template <class... Fields>
   void fields(const char* names, const Fields&... all) {
     text_ += '{';
