@@ -316,7 +316,7 @@ GANGSCHED_C_API uint64_t gangsched_scheduler_decisions(const gangsched_scheduler
 /// Counts since the scheduler was made. The caller sets `struct_size`, and gets as many of the numbers as fit.
 typedef struct gangsched_statistics {
   size_t struct_size;
-  uint64_t cycles;              ///< entities tried
+  uint64_t cycles;              ///< entities handled
   uint64_t decisions;           ///< nodes picked or found missing
   uint64_t index_builds;        ///< class indexes built from scratch
   uint64_t rows_evaluated;      ///< pairs of a class and a node whose hooks were run again

@@ -100,9 +100,9 @@ struct told_call {
   const model::cluster_state* of;
 };
 
-/// Hears of each call on one cluster, its queues and its schedulers (`cluster::listen`) until the listener or the cluster is destroyed; it
-/// replaces the listener before it. Forks have none. It must not call the cluster or its schedulers. Without a listener a call costs one
-/// more comparison.
+/// Is called for each call on one cluster, its queues and its schedulers (`cluster::listen`) until the listener or the cluster is
+/// destroyed; it replaces the listener before it. Forks have none. It must not call the cluster or its schedulers. Without a listener a
+/// call costs one more comparison.
 class GANGSCHED_API call_listener {
  public:
   call_listener() = default;

@@ -122,8 +122,8 @@ struct pod_spec {
   std::string queue = {};      ///< empty: that of the nearest group above it that names one, else its namespace's
   std::string held_room = {};  ///< the room that is held for it, by name (`held_room_spec`); there need not be any
   std::optional<reservation_spec> reservation = {};  ///< it is one: what it requests is held for others
-  std::optional<gangsched::reservation_affinity> reservation_affinity = {};  ///< the reservation that it has to be in
-  std::vector<std::string> exact_reservation = {};  ///< resources of which its reservation holds just what it requests
+  std::optional<gangsched::reservation_affinity> reservation_affinity = {};  ///< the reservation that it must be in
+  std::vector<std::string> exact_reservation = {};  ///< resources that its reservation must match exactly
   bool ignores_reservations = false;  ///< what reservations have left is free to it, and it draws from none
   pod_id draws_from = {};             ///< with `node`: the reservation there that it was allocated from
   bool terminating = false;

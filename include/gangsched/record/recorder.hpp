@@ -30,8 +30,8 @@ struct recorder_options {
 /// @endcode
 class GANGSCHED_API recorder {
  public:
-  /// Whoever was told of its calls before (`cluster::listen`) is not any more. Error: wrong_state (something was done to the cluster
-  /// already), busy (a transaction is open).
+  /// Replaces a listener set before (`cluster::listen`). Error: wrong_state (something was done to the cluster already), busy (a
+  /// transaction is open).
   [[nodiscard]] static result<recorder> start(cluster& on, recorder_options options = {});
   recorder(recorder&&) noexcept;
   recorder& operator=(recorder&&) noexcept;

@@ -50,7 +50,7 @@ struct queue_standing {
   std::uint32_t attempts = 0;
   std::uint32_t failures = 0;                 ///< attempts that were rejected
   std::uint32_t errors = 0;                   ///< attempts in a row that ended in an error
-  instant since{};                            ///< when it entered, or failed last
+  instant since{};                            ///< when it entered the queue, or last failed
   std::optional<instant> backoff_until = {};  ///< when the backoff after its last failure ends, or ended
   [[nodiscard]] queue_position position() const noexcept { return {failures, since, errors, attempts}; }
   rejected_by rejected = {};  ///< of the last rejected attempt; plugins that the profile no longer has are left out

@@ -91,7 +91,7 @@ struct queue_counts {
 };
 
 struct engine_statistics {
-  std::uint64_t cycles = 0;              ///< entities tried
+  std::uint64_t cycles = 0;              ///< entities handled
   std::uint64_t decisions = 0;           ///< nodes picked or found missing; the number of a decision breaks ties
   std::uint64_t index_builds = 0;        ///< class indexes built from scratch
   std::uint64_t rows_evaluated = 0;      ///< (class, node) pairs whose local hooks were run again
