@@ -370,7 +370,7 @@ TEST_CASE("disks of the pod itself, and claims that one pod in the cluster can h
       "image: i}}, {name: e, hostPath: {path: /x}}, {name: f, secret: {secretName: s}}, {name: g, projected: {sources: "
       "[]}}]}"));
   REQUIRE(own.disks.size() == 4);
-  const words ids{"gce/g", "ebs/e", "iscsi/q", "rbd/rbd/i"};
+  const words ids{"gce/g", "ebs/e", "iscsi/q", "rbd/m/rbd/i"};
   for (std::size_t i = 0; i < ids.size(); ++i) {
     CHECK(own.disks[i].id == ids[i]);
     CHECK(own.disks[i].read_only == (i == 0));
@@ -432,6 +432,22 @@ TEST_CASE("a pod by itself cannot be told where its claims are", "[kube][volumes
   CHECK(made->volumes.at(0).claim == "d");
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].reason == "volume \"v0\": claims take other objects to know: where it can be used does not count");
+}
+
+TEST_CASE("images of one name are one disk only where Ceph clusters share a monitor", "[kube][volumes]") {
+  const auto disks = [](const std::string& rest) {
+    words made;
+    const pod_volumes own =
+        needs(object("v1", "Pod", "name: p", "spec: {volumes: [{name: d, rbd: {image: i" + rest + "}}]}"));
+    for (const auto& one : own.disks) {
+      made.push_back(one.id);
+      CHECK(one.read_only == (rest.find("readOnly") != std::string::npos));
+    }
+    return made;
+  };
+  CHECK(disks(", monitors: [m1, m2], pool: p") == words{"rbd/m1/p/i", "rbd/m2/p/i"});
+  CHECK(disks(", monitors: [m2, \"m3:6789\", m2], readOnly: true") == words{"rbd/m2/rbd/i", "rbd/m3:6789/rbd/i"});
+  CHECK(disks("") == words{"rbd/rbd/i"});
 }
 
 }  // namespace gangsched::testing::volume_manifests_test

@@ -10,6 +10,7 @@ namespace {
 /// What of an in-tree volume's source is told: by its words for the id, and whether it is only read.
 struct disk_source {
   std::string id, pool;
+  std::vector<std::string> monitors;
   bool read_only = false;
 };
 
@@ -19,6 +20,7 @@ bool read_disk(reader& read, const place& of, disk_source& out) {
                                                "diskURI", "diskName", "volumePath"};
     if (key == "readOnly") return read.boolean(v, out.read_only);
     if (key == "pool") return read.text(v, out.pool);
+    if (key == "monitors") return read.texts(v, out.monitors);
     if (key == "diskName" && of.at->find("diskURI") != nullptr) return true;
     return std::ranges::find(ids, key) == std::end(ids) || read.text(v, out.id);
   });
@@ -32,9 +34,14 @@ bool add_disk(reader& read, const place& of, std::string_view kind, pod_volumes&
   if (kind == "gcePersistentDisk") out.disks.push_back({"gce/" + from.id, from.read_only});
   if (kind == "awsElasticBlockStore") out.disks.push_back({"ebs/" + from.id, false});
   if (kind == "iscsi") out.disks.push_back({"iscsi/" + from.id, from.read_only});
-  if (kind == "rbd")
-    out.disks.push_back(
-        {"rbd/" + (from.pool.empty() ? std::string{"rbd"} : from.pool) + "/" + from.id, from.read_only});
+  if (kind != "rbd") return true;
+  // It is the same image where a monitor is the same: other Ceph clusters may have pools and images of these names.
+  const std::string image = (from.pool.empty() ? "rbd" : from.pool) + "/" + from.id;
+  std::ranges::sort(from.monitors);
+  from.monitors.erase(std::ranges::unique(from.monitors).begin(), from.monitors.end());
+  for (const std::string& monitor : from.monitors)
+    out.disks.push_back({"rbd/" + monitor + "/" + image, from.read_only});
+  if (from.monitors.empty()) out.disks.push_back({"rbd/" + image, from.read_only});
   return true;
 }
 
