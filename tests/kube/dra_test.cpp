@@ -486,4 +486,94 @@ TEST_CASE("a pod that runs may name claims that are not in the files", "[kube][d
   CHECK(all.pods.at(0).spec.devices.empty());
 }
 
+TEST_CASE("claims of pod groups are their own, whatever name is made of theirs", "[kube][dra]") {
+  const auto group = [](const std::string& name, const std::string& its, const std::string& of) {
+    return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: PodGroup\nmetadata: {name: " + name +
+           "}\nspec: {schedulingPolicy: {gang: {minCount: 1}}, resourceClaims: [{name: " + its +
+           ", resourceClaimTemplateName: " + of + "}]}\n---\n";
+  };
+  const auto member = [](const std::string& name, const std::string& group_name, const std::string& its,
+                         const std::string& of) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec: {schedulingGroup: {podGroupName: " + group_name + "}, resourceClaims: [{name: " + its +
+           ", resourceClaimTemplateName: " + of + "}], containers: [{name: c}]}\n---\n";
+  };
+  const auto named = [](std::string text, const std::string& name) {
+    return text.replace(text.find("{name: x}"), 9, "{name: " + name + "}");
+  };
+  const std::string made_of = named(claim(one_request(", count: 2"), "ResourceClaimTemplate"), "t1") +
+                              named(claim(one_request(", count: 3"), "ResourceClaimTemplate"), "t2");
+  using words = std::vector<std::string>;
+  for (const char* const second : {"t1", "t2"}) {  // of one template they are two claims, too
+    const manifests all =
+        fine(of_driver + made_of + group("a", "b-c", "t1") + group("a-b", "c", second) + member("p", "a", "b-c", "t1") +
+             member("q", "a-b", "c", second) + member("q2", "a-b", "c", second) + member("p2", "a", "b-c", "t1"));
+    CHECK(all.claims.size() == 2);
+    REQUIRE(all.pods.size() == 4);
+    CHECK(all.pods[0].shared_claims == words{"a-b-c"});
+    CHECK(all.pods[3].shared_claims == words{"a-b-c"});
+    CHECK(all.pods[1].shared_claims == words{"a-b-c-2"});
+    CHECK(all.pods[2].shared_claims == words{"a-b-c-2"});
+    cluster on;
+    REQUIRE(apply(on, all));
+    const auto asked = on.find_resource_claim("default", "a-b-c-2");
+    CHECK(asked);
+    CHECK(all.claims.back().spec.devices.at(0).count == (std::string{second} == "t1" ? 2 : 3));
+  }
+  // A claim that is there has its name, whoever comes first.
+  const manifests beside =
+      fine(of_driver + made_of + group("train", "gpu", "t1") + member("p", "train", "gpu", "t1") +
+           named(claim(one_request(", count: 5")), "train-gpu") + pod("q", "resourceClaimName: train-gpu"));
+  REQUIRE(beside.claims.size() == 2);
+  CHECK(beside.pods[0].shared_claims == words{"train-gpu-2"});
+  CHECK(beside.pods[1].shared_claims == words{"train-gpu"});
+}
+
+TEST_CASE("nothing is given out of a pool that is being updated, or is wrong", "[kube][dra]") {
+  const auto part = [](const std::string& name, const std::string& of, const std::string& where,
+                       const std::string& devices) {
+    return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: " + name +
+           "}\nspec: {driver: d.io, " + where + ", pool: {name: pool, " + of + "}, devices: [" + devices + "]}\n---\n";
+  };
+  const auto healthy = [](const manifests& all) {
+    std::string made;
+    for (const other_device& one : all.nodes.at(0).spec.devices.others) made += one.healthy ? one.id : "-";
+    return made;
+  };
+  const std::string here = "nodeName: n1", two = "generation: 2, resourceSliceCount: 2";
+  const manifests half = fine(node + part("s1", two, here, "{name: a}, {name: b}"));
+  CHECK(healthy(half) == "--");
+  CHECK(warned_lines(half) ==
+        "a.yaml:6: ResourceSlice s1: its pool \"pool\" has 1 slices of 2: nothing of it is given out\n");
+  // Of the newest generation, wherever they are.
+  CHECK(healthy(fine(node + part("old", "generation: 1, resourceSliceCount: 1", here, "{name: z}") +
+                     part("s1", two, here, "{name: a}"))) == "-");
+  CHECK(healthy(fine(node + part("s1", two, here, "{name: a}") + part("s2", two, here, "{name: b}"))) == "ab");
+  CHECK(healthy(fine(node + part("s1", two, here, "{name: a}") + part("s2", two, "allNodes: true", "{name: b}"))) ==
+        "a");
+  CHECK(healthy(fine(node + part("s1", "generation: 2", here, "{name: a}"))) == "a");  // who does not say is not asked
+  const manifests twice = fine(node + part("s1", two, here, "{name: a}") + part("s2", two, here, "{name: a}"));
+  CHECK(healthy(twice) == "--");
+  CHECK(warned_lines(twice) ==
+        "a.yaml:6: ResourceSlice s1: its pool \"pool\" has two devices \"a\": nothing of it is given out\n");
+  CHECK(refusal(node + part("s1", "generation: 2, resourceSliceCount: -1", here, "{name: a}"))
+            .starts_with("a.yaml:9: ResourceSlice s1: spec.pool.resourceSliceCount: "));
+  // Whom a device was given to before keeps it, and nobody gets another.
+  std::string allocated = claim(one_request());
+  allocated.insert(allocated.size() - 4,
+                   "status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: pool, device: a}]}}}\n");
+  cluster on;
+  const manifests given = fine(node + of_driver + part("s1", two, here, "{name: a}, {name: b}") + allocated + pod());
+  CHECK(healthy(given) == "a-");
+  REQUIRE(apply(on, given));
+  CHECK(on.devices_of(on.find_resource_claim("default", "x").value()).size() == 1);
+}
+
+TEST_CASE("what is not modelled of a device's binding is told", "[kube][dra]") {
+  const manifests all = fine(
+      node + slice("{name: a, bindsToNode: true, bindingConditions: [ready], bindingFailureConditions: [broken]}"));
+  CHECK(warned_lines(all) ==
+        "a.yaml:9: ResourceSlice s: spec.devices[0].bindingConditions: is not waited for: a pod is bound at once\n");
+}
+
 }  // namespace gangsched::testing::dra_test

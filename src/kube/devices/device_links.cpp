@@ -184,17 +184,14 @@ class device_linker {
 
   /// Adds the slices of each pool's newest generation. A device has its short name if that is unique on the node.
   [[nodiscard]] std::optional<error> add_slices() {
-    std::map<std::pair<std::string, std::string>, std::int64_t> newest;
-    for (const resource_slice& one : objects_->slices) {
-      std::int64_t& generation = newest[{one.driver, one.pool}];
-      generation = std::max(generation, one.generation);
-    }
+    const pool_generations newest = newest_generations(*objects_);
+    keep_back_pools(*into_, *objects_, newest, held_);
     std::map<std::pair<std::string, std::string>, int> named;  // node, device
     std::size_t taints = 0;
     const std::size_t most_here =
         std::min(most_taints_of_all, most_by_taint / (tolerated_.lists() + tolerated_.tolerations()));
     for (resource_slice& one : objects_->slices) {
-      if (one.generation != newest[{one.driver, one.pool}]) continue;
+      if (one.generation != newest.at({one.driver, one.pool})) continue;
       for (std::size_t i = 0; i < one.devices.size(); ++i) {
         ++named[{one.node, one.devices[i].id}];
         for (const device_taint_rule& rule : objects_->taint_rules)
@@ -210,7 +207,7 @@ class device_linker {
       }
     }
     for (resource_slice& one : objects_->slices) {
-      if (one.generation != newest[{one.driver, one.pool}] || one.node.empty()) continue;
+      if (one.generation != newest.at({one.driver, one.pool}) || one.node.empty()) continue;
       const auto found = nodes_.find(one.node);
       if (found == nodes_.end()) {
         warn(one.from, "ResourceSlice", "", one.name, fmt::format("there is no node \"{}\"; it is left out", one.node));
@@ -228,9 +225,6 @@ class device_linker {
       }
     }
     return std::nullopt;
-  }
-  [[nodiscard]] static std::string full_name(const resource_slice& in, const other_device& device) {
-    return fmt::format("{}/{}/{}", in.driver, in.pool, device.id);
   }
   /// Whether a claim has the device.
   [[nodiscard]] bool is_held(const resource_slice& in, const other_device& device) const {
@@ -305,8 +299,7 @@ class device_linker {
       const bool waits =
           pod.node.empty() && made != nullptr && !made->allocated.empty();  // for the node where its claim is allocated
       if (one.claim_template.empty() || of_group || waits) {
-        const std::string name = claim->is_template ? fmt::format("{}-{}", pod.group, one.name) : claim->name;
-        if (auto wrong = share(pod, *claim, name, of_group)) return wrong;
+        if (auto wrong = share(pod, *claim, one.name, of_group)) return wrong;
         continue;
       }
       all_held = all_held && !claim->allocated.empty();
@@ -341,16 +334,30 @@ class device_linker {
     });
   }
 
-  std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& name, bool of_group) {
-    const auto [known, first] = shared_.try_emplace({pod.spec.ns, name}, into_->claims.size());
+  /// What a group's claim made of a template is called: no other claim of the namespace is.
+  [[nodiscard]] std::string name_for(const pod_manifest& pod, const std::string& its) {
+    const std::string wanted = fmt::format("{}-{}", pod.group, its);
+    std::string name = wanted;
+    for (int number = 2; find(false, pod.spec.ns, name) != nullptr || !made_names_.emplace(pod.spec.ns, name).second;
+         ++number)
+      name = fmt::format("{}-{}", wanted, number);
+    return name;
+  }
+
+  /// @p its: what the pod calls the claim. One that is made of a template is its group's.
+  std::optional<error> share(pod_manifest& pod, const claim_object& from, const std::string& its, bool of_group) {
+    const bool made_of = from.is_template;
+    const auto [known, first] = shared_.try_emplace(
+        {&from, made_of ? pod.group : std::string{}, made_of ? its : std::string{}}, into_->claims.size());
     if (first) {
       resource_claim_manifest made;
-      if (auto wrong = make_shared(from, name, made)) {
+      if (auto wrong = make_shared(from, made_of ? name_for(pod, its) : from.name, made)) {
         shared_.erase(known);
         return wrong;
       }
       into_->claims.push_back(std::move(made));
     }
+    const std::string& name = into_->claims[known->second].spec.name;
     // A pod group reserves a claim once, however many members it has.
     if (of_group || from.of_group) into_->claims[known->second].spec.most_pods = 0;
     if (std::find(pod.shared_claims.begin(), pod.shared_claims.end(), name) == pod.shared_claims.end())
@@ -381,7 +388,7 @@ class device_linker {
       if (!node.empty() && node != place->second.node) return left_out("its devices are on several nodes");
       node = place->second.node;
     }
-    const auto known = shared_.find({claim.ns, claim.name});
+    const auto known = shared_.find({&claim, {}, {}});
     if (known != shared_.end()) {
       into_->claims[known->second].node = node;
       return;
@@ -559,7 +566,9 @@ class device_linker {
   std::map<std::string, const device_class*> classes_;
   std::map<std::tuple<bool, std::string, std::string>, const claim_object*> claims_;  // template, namespace, name
   std::map<std::pair<std::string, std::string>, const group_manifest*> groups_;       // namespace, name
-  std::map<std::pair<std::string, std::string>, std::size_t> shared_;  // namespace, name, place among the claims
+  /// Places among the claims: of a claim, or by a template, the group (it is in the template's namespace) and what that calls it.
+  std::map<std::tuple<const claim_object*, std::string, std::string>, std::size_t> shared_;
+  std::set<std::pair<std::string, std::string>> made_names_;  // namespace, name: of claims made of templates
   std::set<std::string> drivers_;
   tolerated_devices tolerated_;
   std::map<std::string, const std::map<std::pair<std::string, std::int64_t>, std::string>*> device_ids_;  // by node

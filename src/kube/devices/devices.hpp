@@ -50,6 +50,7 @@ std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view list);
 struct resource_slice {
   std::string name, node, driver, pool;
   std::int64_t generation = 0;
+  std::int64_t pool_slices = 0;  ///< how many slices the pool has in that generation; 0: it is not said
   std::vector<other_device> devices;
   std::vector<std::vector<device_taint>> taints;  ///< of each device
   sorted_map<std::int64_t> counters;
@@ -143,6 +144,16 @@ struct device_objects {
 /// Reads an object of one of these kinds; nothing if it is none.
 std::optional<bool> read_device_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                        origin from, device_objects& out);
+/// The newest generation of each pool, by driver and pool.
+using pool_generations = std::map<std::pair<std::string, std::string>, std::int64_t>;
+pool_generations newest_generations(const device_objects& objects);
+/// Of a pool that is being updated, or has a device twice, upstream gives out nothing (GatherPools of dynamic-resource-allocation): its
+/// devices become unhealthy, with a warning, but for those that a claim has, which are in @p held (`full_name`). O(devices · log devices).
+void keep_back_pools(manifests& into, device_objects& objects, const pool_generations& newest,
+                     const std::set<std::string>& held);
+/// "driver/pool/device"
+std::string full_name(const resource_slice& in, const other_device& device);
+
 /// Devices go to their nodes, claims to the pods that name them. Error: they do not fit together.
 std::optional<error> link_devices(manifests& into, device_objects& objects, instant now);
 

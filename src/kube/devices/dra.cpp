@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "gangsched/devices/device_inventory.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
@@ -131,6 +132,8 @@ bool read_device(reader& read, const place& of, const resource_slice& in, other_
     if (key == "nodeName" || key == "nodeSelector" || key == "allNodes")
       return read.warn(v, "the slice's node counts; it is left out");
     if (key == "allowMultipleAllocations") return read.boolean(v, out.shared);
+    if (key == "bindingConditions" && !v.at->items.empty())
+      return read.warn(v, "is not waited for: a pod is bound at once");
     return read.ignore(key, v, {"bindsToNode", "bindingConditions", "bindingFailureConditions"});
   });
 }
@@ -272,7 +275,9 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
         return read.fields(w, [&](std::string_view word, const place& x) {
           if (word == "name") return read.text(x, out.pool);
           if (word == "generation") return read.integer(x, out.generation);
-          return read.ignore(word, x, {"resourceSliceCount"});
+          if (word == "resourceSliceCount")
+            return read.integer(x, out.pool_slices, 1, std::numeric_limits<std::int64_t>::max());
+          return read.ignore(word, x, {});
         });
       }
       if (field == "devices") {
