@@ -512,4 +512,37 @@ TEST_CASE("one group object is read for a host that gets them one by one", "[kub
         "is no group that stands for itself");
 }
 
+TEST_CASE("a Job and a StatefulSet of one name are two gangs", "[kube][groups]") {
+  const auto owned = [](const std::string& name, const std::string& kind, const std::string& api) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+           ", labels: {kueue.x-k8s.io/queue-name: q}, ownerReferences: [{apiVersion: " + api + ", kind: " + kind +
+           ", name: train, controller: true, uid: u}]}, spec: {containers: [{name: c}]}}\n---\n";
+  };
+  const manifests apart =
+      fine(owned("a", "Job", "batch/v1") + owned("b", "StatefulSet", "apps/v1") + owned("c", "Job", "batch/v1") +
+           owned("d", "StatefulSet", "apps/v1") + owned("e", "StatefulSet", "apps/v1"));
+  REQUIRE(apart.groups.size() == 2);
+  CHECK(gang_in(apart, "train").min_count == 2);
+  CHECK(gang_in(apart, "statefulset-train").min_count == 3);
+  CHECK(apart.pods[1].group == "statefulset-train");
+  CHECK(apart.pods[2].group == "train");
+}
+
+TEST_CASE("pods of Volcano's Job are none of Kubernetes' Job of that name", "[kube][groups]") {
+  const auto running = [](const std::string& name, const std::string& api) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", ownerReferences: [{apiVersion: " + api +
+           ", kind: Job, name: train, controller: true, uid: u}]}, spec: {containers: [{name: c}]}}\n---\n";
+  };
+  const std::string job =
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: train}, spec: {parallelism: 2, completions: 2, template: "
+      "{metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}}}\n---\n";
+  const auto made = [&](const std::string& api) {
+    return fine(running("x-0", api) + running("x-1", api) + job).pods.size() - 2;
+  };
+  CHECK(made("batch.volcano.sh/v1alpha1") == 2);
+  CHECK(made("batch/v1") == 0);
+  CHECK(made("batch/v1beta1") == 0);
+  CHECK(made("\"\"") == 0);
+}
+
 }  // namespace gangsched::testing::workloads_test

@@ -189,6 +189,13 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
   });
 }
 
+std::string owner_kind(std::string_view kind, std::string_view version) {
+  const std::string_view group = version.substr(0, std::min(version.find('/'), version.size()));
+  const bool other = version.find('/') != std::string_view::npos && group != "batch";
+  if (!other || (kind != "Job" && kind != "CronJob")) return std::string{kind};
+  return fmt::format("{}.{}", kind, group);
+}
+
 bool read_meta(reader& read, const place& of, object_meta& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "name") return read.text(v, out.name);
@@ -199,14 +206,15 @@ bool read_meta(reader& read, const place& of, object_meta& out) {
     if (key == "ownerReferences") {
       return read.items(v, [&](const place& owner) {
         bool controls = false;
-        std::string kind, name;
+        std::string kind, name, version;
         const bool fine = read.fields(owner, [&](std::string_view field, const place& w) {
           if (field == "controller") return read.boolean(w, controls);
           if (field == "kind") return read.text(w, kind);
           if (field == "name") return read.text(w, name);
-          return read.ignore(field, w, {"apiVersion", "uid", "blockOwnerDeletion"});
+          if (field == "apiVersion") return read.text(w, version);
+          return read.ignore(field, w, {"uid", "blockOwnerDeletion"});
         });
-        if (fine && controls) out.owner_kind = kind, out.owner_name = name;
+        if (fine && controls) out.owner_kind = owner_kind(kind, version), out.owner_name = name;
         return fine;
       });
     }

@@ -114,10 +114,13 @@ struct object_meta {
   label_map labels;
   label_map annotations;  ///< those about groups and devices
   std::optional<instant> deleted;
-  std::string owner_kind;  ///< of the controller among the owners
+  std::string owner_kind;  ///< of the controller among the owners, as `owner_kind` has it
   std::string owner_name;
 };
 bool read_meta(reader& read, const place& of, object_meta& out);
+/// How owners of a kind are told from others: Jobs and CronJobs of other API groups than Kubernetes' own, which may have the same names,
+/// with their group, as in "Job.batch.volcano.sh".
+std::string owner_kind(std::string_view kind, std::string_view version);
 /// Reads the same for its name, which is all that counts.
 bool read_name(reader& read, const place& of, std::string& out);
 

@@ -269,7 +269,12 @@ class annotation_reader {
 
   /// All pods of a Job or StatefulSet are a gang, or as many of a Job as it can do with.
   std::optional<error> join_owner(const std::string& field) {
-    pod_->group = pod_->owner_name;
+    // Two kinds of workload may have one name: the second one's gang is called by its kind, too.
+    const auto [gang_name, fresh] =
+        named_.try_emplace({pod_->owner_kind, pod_->spec.ns, pod_->owner_name}, pod_->owner_name);
+    if (fresh && owned_.contains(name_in{pod_->spec.ns, pod_->owner_name}))
+      gang_name->second = (pod_->owner_kind == "Job" ? "job-" : "statefulset-") + pod_->owner_name;
+    pod_->group = gang_name->second;
     const auto found = known_.find({pod_->spec.ns, pod_->group});
     if (found != known_.end() && found->second < described_) return std::nullopt;
     std::int32_t& members = owned_[name_in{pod_->spec.ns, pod_->group}];
@@ -366,6 +371,8 @@ class annotation_reader {
   std::set<std::set<std::string>> lists_;
   std::map<name_in, together_group> together_;
   std::map<name_in, std::int32_t> owned_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::string>
+      named_;  // gangs by owner: kind, namespace, name
 };
 
 }  // namespace

@@ -229,6 +229,8 @@ bool read_kai_group(reader& read, const place& of, group_objects& out);
 bool read_topology(reader& read, const place& of, topology_levels& out);
 bool read_hyper_node(reader& read, const place& of, hyper_node& out);
 bool read_network_topology(reader& read, const place& of, std::vector<network_layer>& out);
+/// The apiVersion of the only plans whose kind Kubernetes has, too: Volcano's Jobs.
+inline constexpr std::string_view volcano_version = "batch.volcano.sh/v1alpha1";
 bool read_volcano_job(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// Its plan, to @p out.
 bool add_volcano_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how);

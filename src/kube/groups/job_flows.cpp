@@ -103,7 +103,8 @@ std::optional<error> plan_job_flows(manifests& into, group_objects& groups, cons
   using name_in = std::pair<std::string_view, std::string_view>;
   std::set<std::pair<std::string, std::string>> running;  // CronJobs
   for (const workload_plan& one : groups.plans)
-    if (one.owner_kind == "CronJob") running.emplace(one.ns, one.owner_name);
+    if (one.owner_kind == "CronJob" || one.owner_kind == owner_kind("CronJob", volcano_version))
+      running.emplace(one.ns, one.owner_name);
   for (const job_template& one : groups.cron_jobs) {
     if (running.contains({one.ns, one.name})) continue;
     const std::string name = fmt::format("{}-{}", one.name, std::chrono::floor<std::chrono::minutes>(how.now).count());

@@ -129,7 +129,8 @@ void settle_kueue_workloads(std::vector<controller_of_pods>& controllers, manife
   for (controller_of_pods& one : controllers)
     owners.emplace(key{one.kind, one.meta.ns, one.meta.name}, &one.meta.annotations);
   for (workload_plan& one : groups.plans)
-    if (!is_workload(one)) owners.emplace(key{one.kind, one.ns, one.name}, &one.annotations);
+    if (!is_workload(one))
+      owners.emplace(key{owner_kind(one.kind, volcano_version), one.ns, one.name}, &one.annotations);
   std::map<key, std::vector<std::size_t>> pods;
   for (std::size_t i = 0; i < into.pods.size(); ++i) {
     const pod_manifest& pod = into.pods[i];
