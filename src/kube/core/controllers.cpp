@@ -173,7 +173,9 @@ class pod_maker {
  public:
   pod_maker(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget)
       : controllers_(&controllers), into_(&into), how_(&how), budget_(&budget) {
-    for (const pod_manifest& pod : into.pods) {
+    for (std::size_t i = 0; i < into.pods.size(); ++i) {
+      const pod_manifest& pod = into.pods[i];
+      if (pod.owner_kind == "DaemonSet") daemons_[{pod.spec.ns, pod.owner_name}].push_back(i);
       names_.emplace(pod.spec.ns, pod.spec.name);
       if (!pod.owner_name.empty()) ++owned_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
       const auto index = pod.spec.labels.find("batch.kubernetes.io/job-completion-index");
@@ -320,7 +322,7 @@ class pod_maker {
   }
 
   bool make_daemons(controller_of_pods& one) {
-    std::vector<pod_manifest> made = daemon_pods(one, *into_);
+    std::vector<pod_manifest> made = daemon_pods(one, *into_, daemons_[{one.meta.ns, one.meta.name}]);
     if (!budget_->take(static_cast<std::int64_t>(made.size()), one.weight)) return false;
     std::uint64_t seed = 0xcbf29ce484222325u;
     add_to_hash(seed, one.meta.ns);
@@ -373,7 +375,9 @@ class pod_maker {
   pod_budget* budget_;
   std::set<std::pair<std::string, std::string>> names_;
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
-  std::set<key> indices_;              ///< namespace, job, index
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>>
+      daemons_;            ///< pods by DaemonSet: namespace, name
+  std::set<key> indices_;  ///< namespace, job, index
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> jobs_;  ///< by CronJob: namespace, name
   std::set<std::pair<std::string, std::string>> job_names_;  ///< of Jobs in the files: namespace, name
   std::map<key, autoscaler_manifest*> scaled_;               ///< by kind, namespace and name of the target

@@ -42,12 +42,13 @@ bool runs_on(const pod_spec& pod, const node_spec& node) {
 
 }  // namespace
 
-std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all) {
+std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all,
+                                      std::span<const std::size_t> its) {
   pod_manifest each = of.pod;
   add_tolerations(each.spec);
   std::set<std::string_view> served;
-  for (const pod_manifest& one : all.pods) {
-    if (one.owner_kind != "DaemonSet" || one.owner_name != of.meta.name || one.spec.ns != of.meta.ns) continue;
+  for (const std::size_t i : its) {
+    const pod_manifest& one = all.pods[i];
     served.insert(one.node);
     // One that waits says by its affinity for which node it was made.
     if (!one.node.empty() || !one.spec.affinity.required) continue;

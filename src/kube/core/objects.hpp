@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,8 +117,10 @@ class pod_budget {
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
             error& wrong);
 
-/// The pods that a DaemonSet lacks, without names: one for each node of the files that it may run on. O(nodes · selectors + pods).
-std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all);
+/// The pods that a DaemonSet lacks, without names: one for each node of the files that it may run on. @p its: the places of the pods that
+/// it has. O(nodes · selectors + its pods).
+std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all,
+                                      std::span<const std::size_t> its);
 
 /// An item of a pod's volumes.
 bool read_pod_volume(reader& read, const place& of, pod_manifest& out);

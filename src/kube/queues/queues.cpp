@@ -267,7 +267,7 @@ class queue_linker {
 
   /// A ClusterQueue with quota of a flavor that is not there is not active (Kueue's FlavorNotFound): nobody is admitted.
   void flavors() {
-    std::set<std::string, std::less<>> known;
+    std::set<std::string, std::less<>> known, added;
     for (const flavor_manifest& one : queues_->flavors) known.insert(one.spec.name);
     std::vector<flavor_manifest> missing;
     for (queue_manifest& one : all()) {
@@ -276,8 +276,7 @@ class queue_linker {
         into_->warnings.push_back({told(one), "spec.resourceGroups",
                                    fmt::format("no ResourceFlavor \"{}\": nobody is admitted", quota.flavor)});
         if (one.spec.state == queue_state::open) one.spec.state = queue_state::hold;
-        if (std::ranges::none_of(missing, [&](const flavor_manifest& made) { return made.spec.name == quota.flavor; }))
-          missing.push_back({.spec = {.name = quota.flavor}, .from = one.from});
+        if (added.insert(quota.flavor).second) missing.push_back({.spec = {.name = quota.flavor}, .from = one.from});
       }
     }
     std::ranges::move(missing, std::back_inserter(queues_->flavors));

@@ -88,6 +88,8 @@ class yunikorn_reader {
   }
 
  private:
+  static constexpr std::size_t no_parent = ~std::size_t{0};
+
   struct bounds {
     resource_list most;              ///< of all on the way up
     std::uint64_t applications = 0;  ///< 0: no bound
@@ -99,18 +101,20 @@ class yunikorn_reader {
     if (of.at->kind == value_kind::list && of.at->items.size() == 1) {
       const value* name = of.at->items.front().find("name");
       if (name != nullptr && lower(name->text) == "root")
-        return queue(place{&of.at->items.front(), &of, {}, 0}, {}, {}).has_value();
+        return queue(place{&of.at->items.front(), &of, {}, 0}, no_parent, {}).has_value();
     }
+    const std::size_t self = out_->queues.size();
     yunikorn_queue& root = out_->queues.emplace_back();
     root.path = "root";
     root.is_parent = true;
-    return children(of, "root", {}, nullptr);
+    return children(of, self, {}, nullptr);
   }
 
-  bool children(const place& of, const std::string& path, const bounds& above, resource_list* guaranteed) {
+  /// @p parent: its place among the queues
+  bool children(const place& of, std::size_t parent, const bounds& above, resource_list* guaranteed) {
     std::set<std::string> names;
     return read_->items(of, [&](const place& item) {
-      const auto own = queue(item, path, above);
+      const auto own = queue(item, parent, above);
       if (!own) return false;
       if (guaranteed != nullptr)
         for (const auto& [name, amount] : *own) (*guaranteed)[name] += amount;
@@ -121,7 +125,8 @@ class yunikorn_reader {
   }
 
   /// What the queue is guaranteed, or what those in it are if it says nothing; none if something is wrong.
-  std::optional<resource_list> queue(const place& of, const std::string& above_path, bounds above) {
+  std::optional<resource_list> queue(const place& of, std::size_t parent, bounds above) {
+    const bool is_top = parent == no_parent;
     const value* named = of.at->find("name");
     std::string name;
     if (named == nullptr) {
@@ -139,13 +144,14 @@ class yunikorn_reader {
     }
     const std::size_t self = out_->queues.size();
     {
-      const auto parent = std::ranges::find(out_->queues, above_path, &yunikorn_queue::path);
       yunikorn_queue made;
-      if (parent != out_->queues.end()) made.inherit(*parent);
-      made.path = above_path.empty() ? name : above_path + "." + name;
-      made.parent = above_path;
+      if (!is_top) {
+        made.inherit(out_->queues[parent]);
+        made.parent = out_->queues[parent].path;
+      }
+      made.path = is_top ? name : made.parent + "." + name;
       made.line = of.at->line;
-      made.is_parent = above_path.empty();
+      made.is_parent = is_top;
       out_->queues.push_back(std::move(made));
     }
     std::optional<place> below;
@@ -159,7 +165,7 @@ class yunikorn_reader {
         return true;
       }
       if (key == "resources") {
-        if (above_path.empty()) return read_->fail(errc::malformed, v, "the queue root has what all nodes have");
+        if (is_top) return read_->fail(errc::malformed, v, "the queue root has what all nodes have");
         return resources_of(v, made.guaranteed, made.most);
       }
       if (key == "maxapplications") return applications(v, made.max_applications);
@@ -180,8 +186,7 @@ class yunikorn_reader {
     if (below) {
       out_->queues[self].is_parent = true;
       resource_list sum;
-      const std::string path = out_->queues[self].path;
-      if (!children(*below, path, above, &sum)) return std::nullopt;
+      if (!children(*below, self, above, &sum)) return std::nullopt;
       const resource_list& own = out_->queues[self].guaranteed;
       const auto over = [&](const resource_list& bound) {
         return std::ranges::any_of(sum, [&](const auto& one) {

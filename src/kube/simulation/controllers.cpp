@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "gangsched/src/kube/simulation/bad_input.hpp"
 #include "gangsched/src/kube/simulation/node_taints.hpp"
@@ -31,10 +33,17 @@ pod_manifest fresh(pod_manifest pod) {
   return pod;
 }
 
-/// Removes the pods for which @p is holds, and returns them.
-std::vector<pod_manifest> take(manifests& from, const auto& is) {
-  std::vector<pod_manifest> taken;
-  std::erase_if(from.pods, [&](pod_manifest& pod) { return is(pod) && (taken.push_back(pod), true); });
+/// Removes the pods of the one run of each CronJob that do not run yet, and returns them by CronJob.
+std::vector<std::vector<pod_manifest>> take_runs(manifests& from) {
+  std::vector<std::vector<pod_manifest>> taken(from.cron_jobs.size());
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> of_job;
+  for (std::size_t i = 0; i < from.cron_jobs.size(); ++i)
+    of_job.emplace(std::pair{std::string_view{from.cron_jobs[i].ns}, std::string_view{from.cron_jobs[i].job}}, i);
+  std::erase_if(from.pods, [&](pod_manifest& pod) {
+    if (pod.owner_kind != "Job" || !pod.node.empty()) return false;
+    const auto found = of_job.find({pod.spec.ns, pod.owner_name});
+    return found != of_job.end() && (taken[found->second].push_back(pod), true);
+  });
   return taken;
 }
 
@@ -58,15 +67,13 @@ std::uint64_t ordinal_of(std::string_view name) {
   return wrong == std::errc{} && end == digits.data() + digits.size() ? made : none;
 }
 
-bool is_of(const pod_manifest& pod, const autoscaler_manifest& by) {
-  return pod.spec.ns == by.ns && pod.owner_kind == by.kind && pod.owner_name == by.target;
-}
+using owner_key = std::tuple<std::string, std::string, std::string>;  // namespace, kind, name
+owner_key target_of(const autoscaler_manifest& one) { return {one.ns, one.kind, one.target}; }
+owner_key owner_of(const pod_manifest& pod) { return {pod.spec.ns, pod.owner_kind, pod.owner_name}; }
 
-/// The pods that @p scaler scales. Those that are not there at the start are taken out of @p what.
-scaled_workload take_scaled(manifests& what, const autoscaler_manifest& scaler) {
-  std::vector<std::size_t> its;
-  for (std::size_t i = 0; i < what.pods.size(); ++i)
-    if (is_of(what.pods[i], scaler)) its.push_back(i);
+/// The pods that @p scaler scales, which are @p its. Of those that are not there at the start it notes that they come @p later.
+scaled_workload take_scaled(const manifests& what, const autoscaler_manifest& scaler, std::vector<std::size_t> its,
+                            std::vector<bool>& later) {
   const auto runs = [&](std::size_t pod) { return !what.pods[pod].node.empty(); };
   const bool numbered = scaler.kind == "StatefulSet";
   if (numbered)
@@ -76,12 +83,26 @@ scaled_workload take_scaled(manifests& what, const autoscaler_manifest& scaler) 
   scaled_workload made{scaler};
   made.at_start = scaler.desired_replicas.value_or(
       std::clamp(static_cast<std::int64_t>(its.size()), scaler.min_replicas, scaler.max_replicas));
-  std::vector<bool> later(what.pods.size());
   for (const std::size_t pod : its) {
     later[pod] = !runs(pod) && std::cmp_greater_equal(made.pods.size(), made.at_start);
     made.kept += later[pod] ? 0 : 1;
     made.pods.push_back(fresh(what.pods[pod]));
   }
+  return made;
+}
+
+/// What autoscalers scale. Those pods that are not there at the start are taken out of @p what. O(pods · log autoscalers).
+std::vector<scaled_workload> take_scaled(manifests& what) {
+  std::map<owner_key, std::vector<std::size_t>> its;
+  for (const autoscaler_manifest& one : what.autoscalers)
+    if (!one.replicas.empty()) its.try_emplace(target_of(one));
+  std::vector<scaled_workload> made;
+  if (its.empty()) return made;
+  for (std::size_t i = 0; i < what.pods.size(); ++i)
+    if (const auto found = its.find(owner_of(what.pods[i])); found != its.end()) found->second.push_back(i);
+  std::vector<bool> later(what.pods.size());
+  for (const autoscaler_manifest& one : what.autoscalers)
+    if (!one.replicas.empty()) made.push_back(take_scaled(what, one, its.at(target_of(one)), later));
   std::erase_if(what.pods,
                 [&](const pod_manifest& pod) { return later[static_cast<std::size_t>(&pod - what.pods.data())]; });
   return made;
@@ -109,10 +130,10 @@ live_controllers take_over(manifests& what, std::int64_t start, instant until, s
                         {},
                         std::move(reason)});
   };
-  for (const cron_job_manifest& one : what.cron_jobs) {
-    std::vector<pod_manifest> pods = take(what, [&](const pod_manifest& pod) {
-      return pod.spec.ns == one.ns && pod.owner_kind == "Job" && pod.owner_name == one.job && pod.node.empty();
-    });
+  std::vector<std::vector<pod_manifest>> runs = take_runs(what);
+  for (std::size_t i = 0; i < what.cron_jobs.size(); ++i) {
+    const cron_job_manifest& one = what.cron_jobs[i];
+    std::vector<pod_manifest>& pods = runs[i];
     if (std::ranges::any_of(pods, [](const pod_manifest& pod) { return !pod.group.empty(); })) {
       warn(one.from, "CronJob", one, "its pods start together: one run is made, at the start");
       if (one.job == run_name(one, start)) what.pods.insert(what.pods.end(), pods.begin(), pods.end());
@@ -125,9 +146,7 @@ live_controllers take_over(manifests& what, std::int64_t start, instant until, s
                       "", wrong.what()};
     }
   }
-  for (const autoscaler_manifest& one : what.autoscalers) {
-    if (!one.replicas.empty()) made.scaled.push_back(take_scaled(what, one));
-  }
+  made.scaled = take_scaled(what);
   return made;
 }
 
@@ -140,23 +159,26 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
   }
   for (const scaled_workload& one : of.scaled)
     scaled_.push_back({.of = &one, .used = one.kept, .wanted = one.at_start});
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> cron_by_job;
+  for (std::size_t c = 0; c < cron_jobs_.size(); ++c)
+    for (const std::string& job : cron_jobs_[c].of->what.jobs)
+      cron_by_job.emplace(std::pair{std::string_view{cron_jobs_[c].of->what.ns}, std::string_view{job}}, c);
+  std::map<owner_key, std::size_t> scale_by_target;
+  for (std::size_t s = 0; s < scaled_.size(); ++s) scale_by_target.emplace(target_of(scaled_[s].of->what), s);
   for (std::size_t i = 0; i < what.pods.size(); ++i) {
     const pod_manifest& pod = what.pods[i];
     names_.insert(full_name(pod));
     if (pod.owner_kind == "Job") jobs_.insert(pod.spec.ns + "/" + pod.owner_name);
     if (pod.spec.terminating) let_go_.insert(i);
-    for (std::size_t c = 0; c < cron_jobs_.size(); ++c) {
-      const cron_job_manifest& job = cron_jobs_[c].of->what;
-      if (pod.spec.ns != job.ns || pod.owner_kind != "Job" ||
-          std::ranges::find(job.jobs, pod.owner_name) == job.jobs.end())
-        continue;
-      cron_of_[i] = c;
-      cron_jobs_[c].pods.push_back(i);
+    const auto cron = pod.owner_kind == "Job" ? cron_by_job.find({pod.spec.ns, pod.owner_name}) : cron_by_job.end();
+    if (cron != cron_by_job.end()) {
+      cron_of_[i] = cron->second;
+      cron_jobs_[cron->second].pods.push_back(i);
     }
-    for (std::size_t s = 0; s < scaled_.size(); ++s) {
-      if (!is_of(pod, scaled_[s].of->what)) continue;
-      scale_of_[i] = s;
-      scaled_[s].pods.push_back(i);
+    const auto scale = scale_by_target.empty() ? scale_by_target.end() : scale_by_target.find(owner_of(pod));
+    if (scale != scale_by_target.end()) {
+      scale_of_[i] = scale->second;
+      scaled_[scale->second].pods.push_back(i);
     }
   }
   for (const cron_job& one : of.cron_jobs)

@@ -133,15 +133,23 @@ void take_all(manifests& what, const scheduler_configuration& by) {
       pod.spec.scheduler_name = by.profiles.front().scheduler_name;
 }
 
+/// CronJobs by the Jobs of their runs: namespace, name.
+using cron_jobs_by_job = std::map<std::pair<std::string_view, std::string_view>, const cron_job_manifest*>;
+
+cron_jobs_by_job cron_jobs_of(const manifests& what) {
+  cron_jobs_by_job made;
+  for (const cron_job_manifest& one : what.cron_jobs) {
+    made.try_emplace({one.ns, one.job}, &one);
+    for (const std::string& job : one.jobs) made.try_emplace({one.ns, job}, &one);
+  }
+  return made;
+}
+
 /// The name of the Deployment or CronJob above the controller that has the pod; empty without one.
-std::string workload_of(const pod_manifest& pod, const manifests& what) {
+std::string workload_of(const pod_manifest& pod, const cron_jobs_by_job& cron_jobs) {
   if (pod.owner_kind == "Job") {
-    const auto is_its = [&](const cron_job_manifest& one) {
-      return one.ns == pod.spec.ns &&
-             (one.job == pod.owner_name || std::ranges::find(one.jobs, pod.owner_name) != one.jobs.end());
-    };
-    const auto found = std::ranges::find_if(what.cron_jobs, is_its);
-    return found == what.cron_jobs.end() ? std::string{} : found->name;
+    const auto found = cron_jobs.find({pod.spec.ns, pod.owner_name});
+    return found == cron_jobs.end() ? std::string{} : found->second->name;
   }
   const auto hash = pod.spec.labels.find("pod-template-hash");
   if (pod.owner_kind != "ReplicaSet" || hash == pod.spec.labels.end() || !pod.owner_name.ends_with("-" + hash->second))
@@ -155,8 +163,9 @@ std::map<std::string, lifetime> lifetimes_of(std::span<const arrival> from, cons
   if (from.empty()) return all;
   const std::string the_arrivals = std::string{the_options} + ".arrivals";
   std::multimap<std::string, const pod_manifest*> by_name;
+  const cron_jobs_by_job cron_jobs = cron_jobs_of(what);
   for (const pod_manifest& pod : what.pods) {
-    const std::string workload = workload_of(pod, what);
+    const std::string workload = workload_of(pod, cron_jobs);
     for (const std::string* const name : {&pod.spec.name, &pod.owner_name, &workload, &pod.group}) {
       if (name->empty()) continue;
       by_name.emplace(*name, &pod);

@@ -201,7 +201,6 @@ class volume_binder::impl {
     const storage_capacity_manifest* of;
     wide used = 0;                     // more than there was, if the claims of one pod fit by themselves only
     detail::node_set where = nullptr;  // once somebody asks
-    bool looked_up = false;
   };
   struct claim {
     const volume_claim_manifest* of;
@@ -351,23 +350,35 @@ class volume_binder::impl {
     return size_of(one) <= (in.used > 0 && capacity ? std::min<wide>(*limit, *capacity - in.used) : *limit);
   }
   [[nodiscard]] const detail::node_set& nodes_of(room& one) const {
-    if (!std::exchange(one.looked_up, true)) {
-      std::vector<std::uint32_t> found;
-      for (std::uint32_t node = 0; node < of_->nodes.size(); ++node)
-        if (matches(*one.of->node_topology, of_->nodes[node].spec.labels)) found.push_back(node);
-      one.where = std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
-    }
+    if (one.where == nullptr) one.where = finder_.matching(*one.of->node_topology);
     return one.where;
   }
+  /// The rooms of a class, in order: all of them, and those that are about a node.
+  struct rooms_of_class {
+    std::vector<std::uint32_t> all;
+    std::vector<std::vector<std::uint32_t>> by_node;
+  };
+  [[nodiscard]] const rooms_of_class& rooms_for(const claim& one) const {
+    const auto [made, fresh] = rooms_by_class_.try_emplace(one.storage_class);
+    if (!fresh) return made->second;
+    made->second.by_node.resize(of_->nodes.size());
+    for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
+      if (rooms_[i].of->storage_class != one.storage_class) continue;
+      made->second.all.push_back(i);
+      for (const std::uint32_t node : *nodes_of(rooms_[i])) made->second.by_node[node].push_back(i);
+    }
+    return made->second;
+  }
   [[nodiscard]] room* room_for(const claim& one, std::uint32_t node) const {
-    const auto found =
-        std::ranges::find_if(rooms_, [&](room& in) { return has_room(in, one) && detail::is_in(nodes_of(in), node); });
-    return found == rooms_.end() ? nullptr : &*found;
+    for (const std::uint32_t i : rooms_for(one).by_node[node])
+      if (has_room(rooms_[i], one)) return &rooms_[i];
+    return nullptr;
   }
   [[nodiscard]] detail::node_set roomy(const claim& one) const {
     std::vector<std::uint32_t> found;
-    for (room& in : rooms_)
-      if (has_room(in, one)) found.insert(found.end(), nodes_of(in)->begin(), nodes_of(in)->end());
+    for (const std::uint32_t i : rooms_for(one).all)
+      if (room& in = rooms_[i]; has_room(in, one))
+        found.insert(found.end(), nodes_of(in)->begin(), nodes_of(in)->end());
     std::ranges::sort(found);
     found.erase(std::ranges::unique(found).begin(), found.end());
     return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
@@ -552,6 +563,7 @@ class volume_binder::impl {
   std::map<std::string_view, const storage_class_manifest*> classes_;
   const storage_class_manifest* default_ = nullptr;
   mutable std::vector<room> rooms_;
+  mutable std::map<std::string, rooms_of_class> rooms_by_class_;
   std::set<std::string, std::less<>> bounded_;  // drivers
   std::vector<claim> claims_;
   std::map<std::pair<std::string_view, std::string_view>, std::size_t, std::less<>> by_claim_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gangsched/kube/manifests.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/src/kube/core/node_facts.hpp"
 
@@ -42,6 +43,33 @@ class node_finder {
       }
       for (const std::string& value : named->values)
         for (const std::uint32_t node : with_label(named->key, value)) look(node);
+    }
+    std::ranges::sort(found);
+    found.erase(std::ranges::unique(found).begin(), found.end());
+    return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
+  }
+
+  /// The nodes with such labels. O(nodes that have the rarest of the labels that it names).
+  [[nodiscard]] node_set matching(const label_selector& by) const {
+    std::vector<std::uint32_t> found;
+    const auto look = [&](std::uint32_t node) {
+      if (matches(by, (*nodes_)[node].spec.labels)) found.push_back(node);
+    };
+    const auto named = std::ranges::find_if(
+        by.match_expressions, [](const selector_requirement& one) { return one.op == selector_operator::in; });
+    if (!by.match_labels.empty()) {
+      std::span<const std::uint32_t> fewest;
+      bool first = true;
+      for (const auto& [key, value] : by.match_labels) {
+        const std::span<const std::uint32_t> some = with_label(key, value);
+        if (std::exchange(first, false) || some.size() < fewest.size()) fewest = some;
+      }
+      for (const std::uint32_t node : fewest) look(node);
+    } else if (named != by.match_expressions.end()) {
+      for (const std::string& value : named->values)
+        for (const std::uint32_t node : with_label(named->key, value)) look(node);
+    } else {
+      for (std::uint32_t node = 0; node < nodes_->size(); ++node) look(node);
     }
     std::ranges::sort(found);
     found.erase(std::ranges::unique(found).begin(), found.end());
