@@ -95,6 +95,7 @@ class collector {
     for (const controller_of_pods& one : controllers_)
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
     if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return *std::move(bad);
+    name_reservations(made_);
     if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
     apply_profiles(made_, colocation_, read_pods, how_->defaulting);
     if (auto bad = form_applications(made_, queues_)) return *std::move(bad);

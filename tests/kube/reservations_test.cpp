@@ -223,4 +223,39 @@ TEST_CASE("a Reservation that is Available holds what its status says", "[kube][
   CHECK(with.left_of(*with.find_reservation("r"), "cpu") == 3000);
 }
 
+TEST_CASE("a Reservation and a pod of its namespace may have one name", "[kube][reservations]") {
+  const std::string away = ", nodeName: n1", any = "owners: [{}], allocateOnce: false";
+  const manifests all =
+      fine(node + reservation("", any, "phase: Available, nodeName: n1") + pod("r", "namespace: default") +
+           pod("near", "annotations: {scheduling.koordinator.sh/reservation-affinity: '{\"name\": \"r\"}'}") +
+           pod("drew", "annotations: {scheduling.koordinator.sh/reservation-allocated: '{\"name\": \"r\"}'}", away) +
+           pod("r-reservation", "namespace: default"));
+  cluster on;
+  const auto done = apply(on, all);
+  if (!done) FAIL(done.error().message());
+  REQUIRE(on.find_pod("default", "r"));
+  const auto held = on.find_reservation("r-reservation-2");
+  REQUIRE(held);
+  CHECK(on.find_pod("default", "r") != held);
+  CHECK(on.reservation_of(*on.find_pod("default", "drew")) == *held);
+  CHECK(all.pods[2].spec.reservation_affinity->name == "r-reservation-2");
+  CHECK(warned_lines(all) ==
+        "a.yaml:3: Reservation r: metadata.name: a pod in its template's namespace has that name: it is called "
+        "\"r-reservation-2\" here\n");
+  // Whose pods it is not, it does not keep from being made.
+  for (const char* const set : {"apiVersion: apps/v1, kind: StatefulSet, metadata: {name: r}, spec: {replicas: 1, ",
+                                "apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: r}, spec: {"}) {
+    const bool stateful = std::string{set}.find("apps") != std::string::npos;
+    const std::string its = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}";
+    const std::string text = std::string{"{"} + set +
+                             (stateful ? "selector: {matchLabels: {a: b}}, " + its
+                                       : "pytorchReplicaSpecs: {Worker: {replicas: 1, " + its + "}}") +
+                             "}}\n---\n";
+    const manifests both = fine(reservation(stateful ? "-0" : "-worker-0", any) + text);
+    REQUIRE(both.pods.size() == 2);
+    CHECK(both.pods[1].spec.name == (stateful ? "r-0" : "r-worker-0"));
+    CHECK(both.pods[0].spec.name == both.pods[1].spec.name + "-reservation");
+  }
+}
+
 }  // namespace gangsched::testing::reservation_manifests_test

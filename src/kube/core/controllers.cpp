@@ -176,7 +176,7 @@ class pod_maker {
     for (std::size_t i = 0; i < into.pods.size(); ++i) {
       const pod_manifest& pod = into.pods[i];
       if (pod.owner_kind == "DaemonSet") daemons_[{pod.spec.ns, pod.owner_name}].push_back(i);
-      names_.emplace(pod.spec.ns, pod.spec.name);
+      if (!pod.spec.reservation) names_.emplace(pod.spec.ns, pod.spec.name);
       if (!pod.owner_name.empty()) ++owned_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
       const auto index = pod.spec.labels.find("batch.kubernetes.io/job-completion-index");
       if (index != pod.spec.labels.end()) indices_.emplace(pod.spec.ns, pod.owner_name, index->second);

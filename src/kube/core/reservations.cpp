@@ -2,6 +2,9 @@
 
 #include <charconv>
 #include <limits>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/model/name_rules.hpp"
@@ -193,6 +196,38 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   const bool restricted = read_resources(read, of, restricted_annotation, "resources", spec.restricted);
   if (spec.policy != allocate_policy::restricted) spec.restricted.clear();
   return restricted;
+}
+
+void name_reservations(manifests& all) {
+  const auto is_reservation = [](const pod_manifest& one) { return one.spec.reservation.has_value(); };
+  if (std::ranges::none_of(all.pods, is_reservation)) return;
+  std::set<std::pair<std::string, std::string>> taken;
+  for (const pod_manifest& one : all.pods)
+    if (!is_reservation(one)) taken.emplace(one.spec.ns, one.spec.name);
+  std::map<std::string, std::string> renamed;
+  for (pod_manifest& one : all.pods) {
+    if (!is_reservation(one) || taken.emplace(one.spec.ns, one.spec.name).second) continue;
+    constexpr std::size_t longest = 253;  // of a pod's name
+    std::string made;
+    for (int number = 1; made.empty() || !taken.emplace(one.spec.ns, made).second; ++number) {
+      const std::string end = number == 1 ? "-reservation" : fmt::format("-reservation-{}", number);
+      made = one.spec.name.substr(0, longest - end.size());
+      while (made.ends_with('.') || made.ends_with('-')) made.pop_back();
+      made += end;
+    }
+    all.warnings.push_back(
+        {where(all, one.from, "Reservation", {}, one.spec.name), "metadata.name",
+         fmt::format("a pod in its template's namespace has that name: it is called \"{}\" here", made)});
+    renamed.emplace(std::exchange(one.spec.name, made), made);
+  }
+  if (renamed.empty()) return;
+  const auto rename = [&](std::string& name) {
+    if (const auto found = renamed.find(name); found != renamed.end()) name = found->second;
+  };
+  for (pod_manifest& one : all.pods) {
+    rename(one.reservation);
+    if (one.spec.reservation_affinity) rename(one.spec.reservation_affinity->name);
+  }
 }
 
 bool read_reservation_words(reader& read, const place& of, pod_manifest& out) {

@@ -155,7 +155,7 @@ class plan_executor {
     }
     for (std::size_t i = 0; i < into.pods.size(); ++i) {
       const pod_spec& pod = into.pods[i].spec;
-      names_.emplace(pod.ns, pod.name);
+      if (!pod.reservation) names_.emplace(pod.ns, pod.name);
       for (const std::string_view label : labels) {
         const auto found = pod.labels.find(std::string{label});
         if (found != pod.labels.end()) members_[{std::string{label}, pod.ns, found->second}].push_back(i);
