@@ -164,7 +164,11 @@ result<pod_spec> spec_for(cluster& on, const pod_manifest& one) {
     if (!claim) return unknown("resource_claims", "resource claim", name);
     spec.resource_claims.push_back(*claim);
   }
-  if (!spec.priority_class.empty()) static_cast<void>(detail::find_class(on, spec.priority_class));
+  if (!spec.priority_class.empty()) {
+    // kube-scheduler goes by the number that the pod was stored with, whatever became of its class.
+    const auto value = detail::find_class(on, spec.priority_class);
+    if (value && spec.priority.value_or(*value) != *value) spec.priority_class.clear();
+  }
   return spec;
 }
 

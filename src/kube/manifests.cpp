@@ -17,6 +17,7 @@
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/app_wrappers.hpp"
 #include "gangsched/src/kube/documents/kinds.hpp"
 #include "gangsched/src/kube/documents/left_out_objects.hpp"
 #include "gangsched/src/kube/documents/trees.hpp"
@@ -51,29 +52,6 @@ void generate_name(value& object, std::size_t& number) {
   }
 }
 
-/// What an AppWrapper wraps is in its namespace, and in its queue unless it names one.
-void complete_wrapped(value& object, const value& wrapper) {
-  const value* from = wrapper.find("metadata");
-  if (object.kind != value_kind::object || from == nullptr) return;
-  value& meta = make_field(object, "metadata", value_kind::object);
-  if (meta.kind != value_kind::object) return;
-  const auto take_over = [](value& into, const value& of, std::string_view key) {
-    const std::string_view text = text_at(of, key);
-    if (value& made = make_field(into, key, value_kind::text); !text.empty() && made.text.empty()) made.text = text;
-  };
-  take_over(meta, *from, "namespace");
-  const value* labels = from->find("labels");
-  if (labels == nullptr || labels->kind != value_kind::object) return;
-  if (constexpr std::string_view queue = "kueue.x-k8s.io/queue-name"; !text_at(*labels, queue).empty()) {
-    value& own = make_field(meta, "labels", value_kind::object);
-    if (own.kind == value_kind::object) take_over(own, *labels, queue);
-  }
-}
-
-bool is_app_wrapper(std::string_view kind, std::string_view group) {
-  return kind == "AppWrapper" && group == "workload.codeflare.dev";
-}
-
 /// Collects the objects of all files.
 class collector {
  public:
@@ -85,32 +63,41 @@ class collector {
   /// Something was wrong that is among the mistakes: what was collected is not whole.
   [[nodiscard]] bool torn() const noexcept { return torn_; }
 
-  result<manifests> finish() && {
+  /// Nothing: mistakes were put with the others, so that all is to be read again without them.
+  std::optional<result<manifests>> finish() && {
     settle_kueue_workloads(controllers_, made_, groups_);
-    inherit_words();
+    inherit_words(made_, controllers_);
     const std::size_t read_pods = made_.pods.size();
     error wrong;
-    if (!expand(controllers_, made_, *how_, budget_, wrong)) return wrong;
+    if (!expand(controllers_, made_, *how_, budget_, wrong)) return failed(std::move(wrong));
     std::set<std::tuple<std::string, std::string, std::string>> owned;
     for (const controller_of_pods& one : controllers_)
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
-    if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return *std::move(bad);
+    if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return failed(*std::move(bad));
     name_reservations(made_);
-    if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
+    const mistakes_by_object noting{[this](const error& one) { return note(one); }};
+    if (auto bad = settle_priorities(made_, read_pods, *how_, noting)) return failed(*std::move(bad));
+    if (torn_) return std::nullopt;
+    if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting, noting))
+      return failed(*std::move(bad));
+    if (torn_) return std::nullopt;
     apply_profiles(made_, colocation_, read_pods, how_->defaulting);
-    if (auto bad = form_applications(made_, queues_)) return *std::move(bad);
-    if (auto bad = form_affinity_groups(made_, queues_)) return *std::move(bad);
-    if (auto bad = add_yunikorn_queues(made_, queues_)) return *std::move(bad);
-    if (auto bad = link_queues(made_, queues_)) return *std::move(bad);
-    if (auto bad = name_queues(made_, queues_)) return *std::move(bad);
-    if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting)) return *std::move(bad);
+    if (auto bad = form_applications(made_, queues_)) return failed(*std::move(bad));
+    if (auto bad = form_affinity_groups(made_, queues_)) return failed(*std::move(bad));
+    if (auto bad = add_yunikorn_queues(made_, queues_)) return failed(*std::move(bad));
+    if (auto bad = link_queues(made_, queues_)) return failed(*std::move(bad));
+    if (auto bad = name_queues(made_, queues_)) return failed(*std::move(bad));
+    if (auto bad = place_resource_quotas(made_, queues_, read_pods, how_->defaulting, noting))
+      return failed(*std::move(bad));
+    if (torn_) return std::nullopt;
     settle_group_queues(made_);
-    if (auto bad = link_devices(made_, devices_, how_->now)) return *std::move(bad);
+    if (auto bad = link_devices(made_, devices_, how_->now)) return failed(*std::move(bad));
     if (how_->whole_cluster) settle_references(made_);
     make_claims(made_, controllers_);
-    if (auto bad = check_claims(made_, queues_)) return *std::move(bad);
+    if (auto bad = check_claims(made_, queues_, noting)) return failed(*std::move(bad));
+    if (torn_) return std::nullopt;
     refuse_claims(made_, queues_);
-    if (auto bad = settle_volumes(made_, volumes_, *how_)) return *std::move(bad);
+    if (auto bad = settle_volumes(made_, volumes_, *how_)) return failed(*std::move(bad));
     tell_ignored();
     return std::move(made_);
   }
@@ -146,6 +133,11 @@ class collector {
   }
 
  private:
+  std::optional<result<manifests>> failed(error wrong) {
+    if (note(wrong)) return std::nullopt;
+    return wrong;
+  }
+
   /// Objects that no scheduler reads are many where a whole application is described: one warning counts them.
   void tell_ignored() {
     if (ignored_.empty()) return;
@@ -309,25 +301,6 @@ class collector {
     });
   }
 
-  /// Pods say what their workloads say of queues.
-  void inherit_words() {
-    using controller_key = std::tuple<std::string_view, std::string_view, std::string_view>;
-    std::map<controller_key, const object_meta*> metas;
-    for (const controller_of_pods& one : controllers_)
-      metas.emplace(controller_key{one.kind, one.meta.ns, one.meta.name}, &one.meta);
-    const auto inherit = [&](std::string_view kind, const std::string& ns, std::string_view name, pod_manifest& to) {
-      constexpr int most_controllers = 3;  // a Deployment's ReplicaSet's pod
-      for (int level = 0; level < most_controllers; ++level) {
-        const auto owner = metas.find({kind, ns, name});
-        if (owner == metas.end()) return;
-        inherit_queue_words(owner->second->labels, owner->second->annotations, to);
-        kind = owner->second->owner_kind, name = owner->second->owner_name;
-      }
-    };
-    for (pod_manifest& pod : made_.pods) inherit(pod.owner_kind, pod.spec.ns, pod.owner_name, pod);
-    for (controller_of_pods& one : controllers_) inherit(one.kind, one.meta.ns, one.meta.name, one.pod);
-  }
-
   [[nodiscard]] origin here(const place& of) const { return {file_, of.at->line}; }
 
   /// What the model says of a spec, in the words of the manifest.
@@ -484,8 +457,7 @@ result<manifests> read(std::span<const source> files, const read_options& how) {
     detail::collector all{how, left_out};
     if (auto added = all.add(files); !added) return std::move(added).error();
     if (all.torn()) continue;
-    auto made = std::move(all).finish();
-    if (made || !all.note(made.error())) return made;
+    if (auto made = std::move(all).finish()) return *std::move(made);
   }
 }
 

@@ -343,4 +343,18 @@ TEST_CASE("what is given away elsewhere is taken off however much it is", "[kube
   CHECK(node_load::count(on.column_of(*on.find_node("n1"), node_load::memory_used).value()) == INT64_MAX - 1);
 }
 
+TEST_CASE("a profile knows every namespace by its name, and the lowest default class", "[kube][colocation]") {
+  const std::string by_name =
+      profile("a", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: offline}}, labels: {x: w}");
+  const manifests all = fine(by_name + pod("borrows", ", namespace: offline") + pod("other", ""));
+  CHECK(of(all, "borrows").spec.labels.contains("x"));
+  CHECK_FALSE(of(all, "other").spec.labels.contains("x"));
+  // Two default classes: Kubernetes takes the lower, whichever comes last.
+  const std::string low = object("scheduling.k8s.io/v1", "PriorityClass", "low", "}, value: 5500, globalDefault: true"),
+                    high =
+                        object("scheduling.k8s.io/v1", "PriorityClass", "high", "}, value: 9500, globalDefault: true");
+  for (const std::string& both : {low + high, high + low})
+    CHECK(of(fine(both + profile("a", "labels: {x: w}") + pod("p", "")), "p").spec.containers[0].requests == batch);
+}
+
 }  // namespace gangsched::testing::colocation_manifests_test

@@ -383,4 +383,70 @@ TEST_CASE("claims that a StatefulSet or a pod makes are held against quotas, tho
   CHECK(pod_in(ephemeral, "p").unresolved.size() == 1);
 }
 
+TEST_CASE("LimitRanges and ResourceQuotas are about pods, and a Reservation is none", "[kube][queues]") {
+  const auto held = [](const std::string& resources) {
+    return manifest_of("scheduling.koordinator.sh/v1alpha1", "Reservation", "name: held",
+                       "spec: {owners: [{}], template: {spec: {containers: [{name: c, resources: {requests: {" +
+                           resources + "}}}]}}}");
+  };
+  const manifests ranged = fine(range("{type: Container, max: {cpu: 4}, min: {cpu: 100m}}") + held("memory: 1Gi"));
+  CHECK(requests(ranged, "held") == resource_list{{"memory", quantity{std::int64_t{1} << 30}}});
+  CHECK(refusal(range("{type: Pod, min: {cpu: 1}}") + held("memory: 1Gi")) == "fine");
+  const manifests counted =
+      fine(quota_of("q", "hard: {cpu: 2}") + quota_of("short", "hard: {pods: 1}, scopes: [Terminating]") +
+           held("memory: 1Gi") + one("p", "requests: {cpu: 1}") +
+           one("e", "requests: {cpu: 1}", ", activeDeadlineSeconds: 9"));
+  CHECK(warned_lines(counted).empty());
+  cluster on;
+  REQUIRE(apply(on, counted));
+  const auto queue_of = [&](const char* name) {
+    const queue_id its = on.queues().queue_of(on.find_pod("default", name).value());
+    return its ? std::string{on.queues().name_of(its)} : std::string{"none"};
+  };
+  CHECK(queue_of("held") == "none");
+  CHECK(queue_of("p") == "default/q/others");
+  CHECK(queue_of("e") == "default/short");
+  // Without one the namespace is the queue's, whoever comes later.
+  const manifests without = fine(quota_of("q", "hard: {cpu: 2}") + one("p", "requests: {cpu: 1}"));
+  CHECK(queue(without, "default/q").spec.namespaces == std::vector<std::string>{"default"});
+}
+
+TEST_CASE("a scope of priority classes counts who has the default class", "[kube][queues]") {
+  const auto priority = [](const std::string& name, const std::string& value) {
+    return manifest_of("scheduling.k8s.io/v1", "PriorityClass", "name: " + name, "value: " + value);
+  };
+  const auto in = [&](const std::string& what, const std::string& pod) {
+    const manifests all =
+        fine(priority("more", "20\nglobalDefault: true") + priority("std", "10\nglobalDefault: true") +
+             priority("top", "30\nglobalDefault: true") + priority("other", "5") +
+             quota_of("q", "hard: {pods: 1}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, " + what +
+                               "}]}") +
+             pod);
+    return all.pods.at(0).spec.queue == "default/q";
+  };
+  const std::string plain = one("p", ""), own = one("p", "", ", priorityClassName: other"),
+                    number = one("p", "", ", priority: 10");
+  CHECK(in("operator: In, values: [std]", plain));  // the lowest of several
+  CHECK_FALSE(in("operator: In, values: [more, top]", plain));
+  CHECK_FALSE(in("operator: NotIn, values: [std]", plain));
+  CHECK(in("operator: Exists", plain));
+  CHECK_FALSE(in("operator: DoesNotExist", plain));
+  CHECK_FALSE(in("operator: In, values: [std]", own));
+  CHECK(in("operator: DoesNotExist", number));  // it has a priority already
+}
+
+TEST_CASE("a namespace has a bounded number of ResourceQuotas of claims too", "[kube][limits]") {
+  const auto many = [](int count, const std::string& hard) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += quota_of("q" + std::to_string(i), "hard: {" + hard + "}");
+    return text;
+  };
+  const std::string claims = "persistentvolumeclaims: 1";
+  CHECK(refusal(many(100, claims)) == "fine");
+  CHECK(refusal(many(101, claims)) == "a.yaml:501: ResourceQuota default/q100: the namespace has more than 100");
+  CHECK(refusal(many(100, claims) + quota_of("last", "hard: {pods: 1}")) ==
+        "a.yaml:501: ResourceQuota default/last: the namespace has more than 100");
+  CHECK(refusal(many(101, "services: 1")) == "fine");  // they bound nothing that is read
+}
+
 }  // namespace gangsched::testing::quotas_test

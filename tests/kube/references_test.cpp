@@ -234,4 +234,38 @@ TEST_CASE("a claim of a pod is of one kind", "[kube][references]") {
         wrong);
 }
 
+TEST_CASE("a pod that was stored keeps its priority, whatever became of its class", "[kube][references]") {
+  const std::string classes =
+      "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 2000}\n---\n";
+  const std::string was = "priority: 1000, priorityClassName: high";
+  const manifests all = fine(node + classes + pod("waits", was) + pod("runs", was + ", nodeName: n1") +
+                                 pod("never", "priority: 2000, priorityClassName: high, preemptionPolicy: Never") +
+                                 pod("same", "priority: 2000, priorityClassName: high"),
+                             {.defaulting = false});
+  const std::string rest = " of its class \"high\": it keeps what it has, without the class\n";
+  CHECK(warned_lines(all) == "a.yaml:5: Pod default/waits: spec.priority: 1000 is not the 2000" + rest +
+                                 "a.yaml:7: Pod default/runs: spec.priority: 1000 is not the 2000" + rest +
+                                 "a.yaml:9: Pod default/never: spec.preemptionPolicy: Never is not the policy" + rest);
+  cluster on;
+  const auto done = apply(on, all);
+  if (!done) FAIL(done.error().message());
+  CHECK(on.priority_of(*on.find_pod("default", "waits")) == 1000);
+  CHECK(on.priority_of(*on.find_pod("default", "runs")) == 1000);
+  CHECK(on.priority_of(*on.find_pod("default", "never")) == 2000);
+  CHECK(all.pods[3].spec.priority_class == "high");
+  // An API server refuses such a pod when it is new.
+  const read_options strict{.api_server_rules = true};
+  const auto full = [&](const std::string& spec) { return pod("p", "containers: [{name: c}], " + spec); };
+  CHECK(reading_refusal(node + classes + full(was), strict) ==
+        "a.yaml:5: Pod default/p: spec.priority: 1000 is not the 2000 of its class \"high\"");
+  CHECK(reading_refusal(node + classes + full(was + ", nodeName: n1"), strict) == "fine");
+  // A host that has its classes elsewhere.
+  cluster host;
+  REQUIRE(host.set_priority_class({"high", 2000}));
+  REQUIRE(apply(host, fine(pod("p", was))));
+  CHECK(host.priority_of(*host.find_pod("default", "p")) == 1000);
+  REQUIRE(apply(host, fine(pod("system", "priority: 7, priorityClassName: system-node-critical"))));
+  CHECK(host.priority_of(*host.find_pod("default", "system")) == 7);
+}
+
 }  // namespace gangsched::testing::references_test

@@ -79,7 +79,9 @@ struct pod_manifest {
   std::string reservation = {};     ///< the Reservation that a running pod was allocated from
   std::string user = {};            ///< whom YuniKorn counts it for
   std::vector<std::string> user_groups = {};
-  std::string owner_kind = {};  ///< its controller: what spreading by default goes by
+  /// Its controller: what spreading by default goes by. A Job or CronJob of another API group than Kubernetes' own has that in its kind:
+  /// "Job.batch.volcano.sh".
+  std::string owner_kind = {};
   std::string owner_name = {};
   std::optional<instant> scheduled = {},
                          initialized = {};  ///< since when it is, by its conditions (LoadAwareScheduling)

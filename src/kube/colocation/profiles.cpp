@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/service_class.hpp"
 #include "gangsched/src/kube/colocation/colocation.hpp"
+#include "gangsched/src/kube/core/references.hpp"
 
 // ClusterColocationProfile (config.koordinator.sh/v1alpha1), and what its webhook does to pods (pkg/webhook/pod/mutating, 1.7.0).
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -51,8 +54,8 @@ class profile_writer {
            fmt::format("there is no priority class \"{}\": the profile is left out", one->priority_class)});
       return true;
     });
-    for (const priority_class_spec& one : into_->priority_classes)
-      if (one.global_default) default_priority_ = one.value;
+    if (const priority_class_spec* const usual = default_priority_class(into)) default_priority_ = usual->value;
+    for (const namespace_spec& one : into.namespaces) namespaces_.try_emplace(one.name, &one.labels);
   }
 
   void write(pod_manifest& pod) const {
@@ -78,9 +81,9 @@ class profile_writer {
   [[nodiscard]] bool applies(const colocation_profile& one, const pod_manifest& pod) const {
     if (one.pods && !matches(*one.pods, pod.spec.labels)) return false;
     if (!one.namespaces) return true;
-    const auto found = std::find_if(into_->namespaces.begin(), into_->namespaces.end(),
-                                    [&](const namespace_spec& ns) { return ns.name == pod.spec.ns; });
-    return matches(*one.namespaces, found == into_->namespaces.end() ? label_map{} : found->labels);
+    if (const auto found = namespaces_.find(pod.spec.ns); found != namespaces_.end())
+      return matches(*one.namespaces, *found->second);
+    return matches(*one.namespaces, label_map{{"kubernetes.io/metadata.name", pod.spec.ns}});  // every namespace has it
   }
 
   void write(const colocation_profile& from, pod_manifest& pod) const {
@@ -120,6 +123,7 @@ class profile_writer {
 
   manifests* into_;
   std::vector<const colocation_profile*> profiles_;  ///< by name
+  std::map<std::string_view, const label_map*> namespaces_;
   std::int32_t default_priority_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "gangsched/src/kube/core/objects.hpp"
@@ -49,6 +50,66 @@ void settle_references(manifests& all) {
                             fmt::format("no node \"{}\": it runs there, and is left out", one.node)});
     return true;
   });
+}
+
+void inherit_words(manifests& all, std::vector<controller_of_pods>& controllers) {
+  using controller_key = std::tuple<std::string_view, std::string_view, std::string_view>;
+  std::map<controller_key, const object_meta*> metas;
+  for (const controller_of_pods& one : controllers)
+    metas.emplace(controller_key{one.kind, one.meta.ns, one.meta.name}, &one.meta);
+  const auto inherit = [&](std::string_view kind, const std::string& ns, std::string_view name, pod_manifest& to) {
+    constexpr int most_controllers = 3;  // a Deployment's ReplicaSet's pod
+    for (int level = 0; level < most_controllers; ++level) {
+      const auto owner = metas.find({kind, ns, name});
+      if (owner == metas.end()) return;
+      inherit_queue_words(owner->second->labels, owner->second->annotations, to);
+      kind = owner->second->owner_kind, name = owner->second->owner_name;
+    }
+  };
+  for (pod_manifest& pod : all.pods) inherit(pod.owner_kind, pod.spec.ns, pod.owner_name, pod);
+  for (controller_of_pods& one : controllers) inherit(one.kind, one.meta.ns, one.meta.name, one.pod);
+}
+
+const priority_class_spec* default_priority_class(const manifests& all) {
+  const priority_class_spec* found = nullptr;
+  for (const priority_class_spec& one : all.priority_classes) {
+    if (!one.global_default) continue;
+    if (found == nullptr || std::tie(one.value, one.name) < std::tie(found->value, found->name)) found = &one;
+  }
+  return found;
+}
+
+std::optional<error> settle_priorities(manifests& all, std::size_t new_from, const read_options& how,
+                                       mistakes_by_object note) {
+  std::map<std::string_view, const priority_class_spec*> classes;
+  for (const priority_class_spec& one : all.priority_classes) classes.insert_or_assign(one.name, &one);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told;
+  for (std::size_t i = 0; i < all.pods.size(); ++i) {
+    pod_manifest& pod = all.pods[i];
+    if (pod.spec.priority_class.empty() || !pod.spec.priority) continue;
+    const auto found = classes.find(pod.spec.priority_class);
+    if (found == classes.end()) continue;
+    const priority_class_spec& its = *found->second;
+    const bool other_value = *pod.spec.priority != its.value;
+    if (!other_value && (pod.spec.preemption != preemption_policy::never || its.preemption == pod.spec.preemption))
+      continue;
+    error wrong{errc::malformed,
+                where(all, pod.from, pod.spec.reservation ? "Reservation" : "Pod",
+                      pod.spec.reservation ? std::string{} : pod.spec.ns, pod.spec.name),
+                other_value ? "spec.priority" : "spec.preemptionPolicy",
+                other_value
+                    ? fmt::format("{} is not the {} of its class \"{}\"", *pod.spec.priority, its.value, its.name)
+                    : fmt::format("Never is not the policy of its class \"{}\"", its.name)};
+    if (how.api_server_rules && !pod.spec.reservation && (i >= new_from || pod.node.empty())) {
+      if (!note.told(pod.from, wrong)) return wrong;
+      continue;
+    }
+    pod.spec.priority_class.clear();
+    if (told.emplace(pod.from.file, pod.from.line).second)
+      all.warnings.push_back({std::move(wrong.object), std::move(wrong.field),
+                              wrong.reason + ": it keeps what it has, without the class"});
+  }
+  return std::nullopt;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

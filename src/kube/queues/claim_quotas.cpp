@@ -47,7 +47,7 @@ class claim_admission {
       return claim.phase == claim_phase::none && !in_use.contains({claim.ns, claim.name});
     };
     for (const volume_claim_manifest& one : into_->volume_claims)
-      if (!is_new(one)) charge(one);
+      if (!is_new(one)) charge(quotas_for(one), charges_of(one));
     for (const volume_claim_manifest& one : into_->volume_claims)
       if (is_new(one)) admit(one);
     if (refused_.empty()) return;
@@ -91,15 +91,16 @@ class claim_admission {
     return made;
   }
 
-  void charge(const volume_claim_manifest& claim) {
-    const resource_list charges = charges_of(claim);
-    for (quota_use* const one : quotas_for(claim))
+  static void charge(const std::vector<quota_use*>& quotas, const resource_list& charges) {
+    for (quota_use* const one : quotas)
       for (const auto& [name, amount] : charges) one->used[name] += amount;
   }
 
   void admit(const volume_claim_manifest& claim) {
+    const std::vector<quota_use*> quotas = quotas_for(claim);
+    if (quotas.empty()) return;
     const resource_list charges = charges_of(claim);
-    for (quota_use* const one : quotas_for(claim)) {
+    for (quota_use* const one : quotas) {
       std::vector<std::string> exceeded;
       for (const auto& [name, most] : one->quota->hard_claims) {
         const auto charged = charges.find(name);
@@ -112,7 +113,7 @@ class claim_admission {
                          told(charges, exceeded), told(one->used, exceeded), told(one->quota->hard_claims, exceeded)));
       return;
     }
-    charge(claim);
+    charge(quotas, charges);
   }
 
   void refuse(const volume_claim_manifest& claim, std::string why) {

@@ -233,7 +233,7 @@ bool read_limit_range(reader& read, const place& of, limit_range& out) {
 }
 
 std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& queues, std::size_t new_from,
-                                        bool read_ones) {
+                                        bool read_ones, mistakes_by_object note) {
   if (queues.limit_ranges.empty()) return std::nullopt;
   std::map<std::string_view, std::size_t> counts;
   for (const limit_range& one : queues.limit_ranges) {
@@ -245,12 +245,13 @@ std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& qu
   for (std::size_t i = read_ones ? 0 : new_from; i < into.pods.size(); ++i) {
     pod_manifest& pod = into.pods[i];
     if (i < new_from && !pod.node.empty()) continue;  // it was admitted long ago
-    if (auto wrong = ranger.apply(pod)) return wrong;
+    if (pod.spec.reservation) continue;               // to an API server it is no pod
+    if (auto wrong = ranger.apply(pod); wrong && !note.told(pod.from, *wrong)) return wrong;
   }
   return std::nullopt;
 }
 
-std::optional<error> check_claims(const manifests& all, const queue_objects& queues) {
+std::optional<error> check_claims(const manifests& all, const queue_objects& queues, mistakes_by_object note) {
   std::map<std::string_view, std::vector<std::pair<const limit_range*, const limit_range_item*>>> by_namespace;
   for (const limit_range& range : queues.limit_ranges)
     for (const limit_range_item& item : range.items)
@@ -264,11 +265,13 @@ std::optional<error> check_claims(const manifests& all, const queue_objects& que
                      *const most = find_amount(item->most, "storage");
       const bool small = least != nullptr && size < *least;
       if (!small && (most == nullptr || size <= *most)) continue;
-      return error{errc::out_of_range, where(all, claim.from, "PersistentVolumeClaim", claim.ns, claim.name),
-                   "spec.resources.requests.storage",
-                   fmt::format("{} is too {}: the LimitRange \"{}\" has {}, the {} of storage for a claim",
-                               size.to_string(), small ? "little" : "much", range->name,
-                               (small ? *least : *most).to_string(), small ? "min" : "max")};
+      error wrong{errc::out_of_range, where(all, claim.from, "PersistentVolumeClaim", claim.ns, claim.name),
+                  "spec.resources.requests.storage",
+                  fmt::format("{} is too {}: the LimitRange \"{}\" has {}, the {} of storage for a claim",
+                              size.to_string(), small ? "little" : "much", range->name,
+                              (small ? *least : *most).to_string(), small ? "min" : "max")};
+      if (!note.told(claim.from, wrong)) return wrong;
+      break;
     }
   }
   return std::nullopt;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/core/references.hpp"
 #include "gangsched/src/kube/queues/yunikorn.hpp"
 
 /// Queues between being read and being made: what one object says of another is known only when everything was read.
@@ -159,11 +160,11 @@ class pod_home {
 };
 
 /// Gives containers their defaults, and refuses what is outside the bounds. About new pods: those from @p new_from on, made of templates,
-/// and of the others, which were read, those without a node if @p read_ones.
+/// and of the others, which were read, those without a node if @p read_ones. Reservations are none.
 std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& queues, std::size_t new_from,
-                                        bool read_ones);
+                                        bool read_ones, mistakes_by_object note);
 /// Holds claims of volumes that nobody has looked at yet against the LimitRanges of their namespace.
-std::optional<error> check_claims(const manifests& all, const queue_objects& queues);
+std::optional<error> check_claims(const manifests& all, const queue_objects& queues, mistakes_by_object note);
 /// New claims that a ResourceQuota has no room for are not made; those that pods run with, and that a controller has seen, count first. Who
 /// wants one waits, `pod_manifest::unresolved` has Kubernetes' words. O(claims · quotas of their namespaces + volumes of pods).
 void refuse_claims(manifests& into, const queue_objects& queues);
@@ -171,8 +172,8 @@ void refuse_claims(manifests& into, const queue_objects& queues);
 bool is_of_claims(std::string_view resource);
 /// Whether a quota with the scope is about the claim: one of VolumeAttributesClass may be, all others are about pods.
 bool selects_claim(const quota_scope& scope, const volume_claim_manifest& claim);
-/// ResourceQuotas become queues. What containers of new pods have to say is as above.
+/// ResourceQuotas become queues. What containers of new pods have to say is as above. O(pods · quotas of their namespaces).
 std::optional<error> place_resource_quotas(manifests& into, const queue_objects& queues, std::size_t new_from,
-                                           bool read_ones);
+                                           bool read_ones, mistakes_by_object note);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

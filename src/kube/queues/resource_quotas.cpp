@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -115,7 +117,8 @@ bool takes_class(const quota_scope& scope, const std::string& name) {
   }
 }
 
-bool selects(const quota_scope& scope, const pod_manifest& pod) {
+/// @p usual: the name of the class that an API server gives a pod that says nothing of its priority.
+bool selects(const quota_scope& scope, const pod_manifest& pod, const std::string& usual) {
   switch (scope.what) {
     case scope_kind::terminating: return pod.deadline_seconds.has_value();
     case scope_kind::not_terminating: return !pod.deadline_seconds.has_value();
@@ -125,29 +128,49 @@ bool selects(const quota_scope& scope, const pod_manifest& pod) {
     case scope_kind::volume_attributes_class: return false;  // of claims
     case scope_kind::priority_class: break;
   }
-  return takes_class(scope, pod.spec.priority_class);
+  const bool says_nothing = pod.spec.priority_class.empty() && !pod.spec.priority;
+  return takes_class(scope, says_nothing ? usual : pod.spec.priority_class);
 }
+
+/// What the quotas of all namespaces are held against.
+struct quota_surroundings {
+  const pod_home* homes;
+  std::string usual_class = {};                      ///< of pods that say nothing of their priority
+  std::set<std::string, std::less<>> reserved = {};  ///< namespaces with Reservations that are in no queue
+  std::size_t new_from = 0;                          ///< what containers have to say is for pods from there on,
+  bool read_ones = false;                            ///< and for those that were read and have no node
+};
 
 /// The quotas of one namespace, as queues within each other.
 class namespace_quotas {
  public:
-  namespace_quotas(manifests& into, std::string ns, std::vector<const resource_quota*> quotas, const pod_home& homes)
-      : into_(&into), ns_(std::move(ns)), quotas_(std::move(quotas)), homes_(&homes), first_(into.queues.size()) {}
+  /// @p pods: of the namespace, by place
+  namespace_quotas(manifests& into, std::string ns, std::vector<const resource_quota*> quotas,
+                   const std::vector<std::size_t>& pods, const quota_surroundings& around)
+      : into_(&into),
+        ns_(std::move(ns)),
+        quotas_(std::move(quotas)),
+        pods_(&pods),
+        around_(&around),
+        first_(into.queues.size()) {}
 
-  std::optional<error> run(const std::vector<std::size_t>& pods, std::size_t new_from, bool read_ones) {
+  std::optional<error> run(mistakes_by_object& note) {
     pods_of_.resize(quotas_.size());
-    for (const std::size_t i : pods) {
-      const pod_manifest& pod = into_->pods[i];
-      const bool free = homes_->of(pod).empty();
+    free_.resize(pods_->size());
+    for (std::uint32_t at = 0; at < pods_->size(); ++at) {
+      const pod_manifest& pod = into_->pods[(*pods_)[at]];
+      const std::string& home = around_->homes->of(pod);
+      free_[at] = home.empty();
+      const bool is_new = (*pods_)[at] >= around_->new_from || (around_->read_ones && pod.node.empty());
       for (std::size_t k = 0; k < quotas_.size(); ++k) {
-        const auto holds = [&](const quota_scope& one) { return selects(one, pod); };
+        const auto holds = [&](const quota_scope& one) { return selects(one, pod, around_->usual_class); };
         if (!std::ranges::all_of(quotas_[k]->scopes, holds)) continue;
-        if (free)
-          pods_of_[k].push_back(i);
-        else
-          say_once(*quotas_[k], homes_->of(pod));
-        const bool is_new = i >= new_from || (read_ones && pod.node.empty());
-        if (auto wrong = is_new ? lacks(pod, *quotas_[k]) : std::nullopt) return wrong;
+        if (!free_[at])
+          say_once(*quotas_[k], home);
+        else if (!quotas_[k]->scopes.empty())
+          pods_of_[k].push_back(at);
+        if (auto wrong = is_new ? lacks(pod, *quotas_[k]) : std::nullopt; wrong && !note.told(pod.from, *wrong))
+          return wrong;
       }
     }
     place();
@@ -193,9 +216,19 @@ class namespace_quotas {
       else
         scoped.push_back(k);
     }
-    if (!inner.empty() && homes_->of_namespace(ns_).empty()) into_->queues.back().spec.namespaces = {ns_};
+    if (!inner.empty() && around_->homes->of_namespace(ns_).empty()) hold_namespace(inner);
     place_scoped(std::move(scoped), inner);
     leave_leaves();
+  }
+
+  /// The namespace is the queue's; but a Reservation is none of its pods, and beside one each pod has to name the queue.
+  void hold_namespace(const std::string& queue) {
+    if (!around_->reserved.contains(ns_)) {
+      into_->queues.back().spec.namespaces = {ns_};
+      return;
+    }
+    for (std::size_t at = 0; at < pods_->size(); ++at)
+      if (free_[at]) into_->pods[(*pods_)[at]].spec.queue = queue;
   }
 
   std::string add(const resource_quota& quota, const std::string& parent) {
@@ -209,6 +242,11 @@ class namespace_quotas {
 
   /// Pods are in queues that have none below them: those of no narrower quota get one of their own.
   void leave_leaves() {
+    std::map<std::string, std::vector<std::size_t>> named;
+    for (std::size_t at = 0; at < pods_->size(); ++at) {
+      const std::string& queue = into_->pods[(*pods_)[at]].spec.queue;
+      if (free_[at] && !queue.empty()) named[queue].push_back((*pods_)[at]);
+    }
     for (std::size_t i = first_, end = into_->queues.size(); i < end; ++i) {
       const std::string name = into_->queues[i].spec.name;
       const auto below = [&](const queue_manifest& one) { return one.spec.parent == name; };
@@ -217,58 +255,60 @@ class namespace_quotas {
       queue_manifest made = into_->queues[i];
       made.spec = {
           .name = name + "/others", .parent = name, .namespaces = std::exchange(into_->queues[i].spec.namespaces, {})};
-      bool any = !made.spec.namespaces.empty();
-      for (const std::vector<std::size_t>& pods : pods_of_) {
-        for (const std::size_t pod : pods) {
-          if (into_->pods[pod].spec.queue != name) continue;
-          into_->pods[pod].spec.queue = made.spec.name;
-          any = true;
-        }
-      }
-      if (any) into_->queues.push_back(std::move(made));
+      const auto pods = named.find(name);
+      if (pods != named.end())
+        for (const std::size_t pod : pods->second) into_->pods[pod].spec.queue = made.spec.name;
+      if (pods != named.end() || !made.spec.namespaces.empty()) into_->queues.push_back(std::move(made));
     }
   }
 
-  /// Smaller sets of pods within larger ones. Of two sets that cross a pod would have to be in two queues.
+  /// Smaller sets of pods within larger ones. Of two sets that cross a pod would have to be in two queues. O(pods of all sets + sets²).
   void place_scoped(std::vector<std::size_t> scoped, const std::string& inner) {
+    constexpr std::size_t none = ~std::size_t{0};
     std::ranges::stable_sort(scoped,
                              [&](std::size_t a, std::size_t b) { return pods_of_[a].size() > pods_of_[b].size(); });
-    std::vector<std::size_t> placed;
+    struct placed_set {
+      std::size_t quota, parent;  // in quotas_; of those placed before
+    };
+    std::vector<placed_set> placed;
+    std::vector<std::size_t> innermost(pods_->size(),
+                                       none);  // of those placed, by pod: the others that have it are around that one
     for (const std::size_t k : scoped) {
-      std::string parent = inner;
-      const resource_quota* crossing = nullptr;
-      for (const std::size_t other : placed) {
-        if (std::ranges::includes(pods_of_[other], pods_of_[k])) {
-          if (!pods_of_[k].empty()) parent = quotas_[other]->queue_name();
-        } else if (meet(pods_of_[other], pods_of_[k])) {
-          crossing = quotas_[other];
-        }
+      std::vector<std::size_t> shared(placed.size());  // how many pods each has of this one
+      for (const std::uint32_t at : pods_of_[k])
+        if (innermost[at] != none) ++shared[innermost[at]];
+      std::size_t around = none, crossing = none;
+      for (std::size_t i = placed.size(); i-- > 0;)
+        if (placed[i].parent != none) shared[placed[i].parent] += shared[i];
+      for (std::size_t i = 0; i < placed.size(); ++i) {
+        if (shared[i] == 0) continue;
+        (shared[i] == pods_of_[k].size() ? around : crossing) = i;
       }
-      if (crossing != nullptr) {
+      if (crossing != none) {
         into_->warnings.push_back(
             {told(*quotas_[k]), "spec.scopeSelector",
              fmt::format("selects some of the pods of \"{}\" and others: a pod has one queue; it is left out",
-                         crossing->name)});
+                         quotas_[placed[crossing].quota]->name)});
         continue;
       }
-      const std::string name = add(*quotas_[k], parent);
-      for (const std::size_t i : pods_of_[k]) into_->pods[i].spec.queue = name;
-      placed.push_back(k);
+      const std::string name = add(*quotas_[k], around == none ? inner : quotas_[placed[around].quota]->queue_name());
+      for (const std::uint32_t at : pods_of_[k]) {
+        into_->pods[(*pods_)[at]].spec.queue = name;
+        innermost[at] = placed.size();
+      }
+      placed.push_back({k, around});
     }
-  }
-  [[nodiscard]] static bool meet(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
-    for (auto i = a.begin(), k = b.begin(); i != a.end() && k != b.end(); *i < *k ? ++i : ++k)
-      if (*i == *k) return true;
-    return false;
   }
 
   manifests* into_;
   std::string ns_;
   std::vector<const resource_quota*> quotas_;
-  const pod_home* homes_;
+  const std::vector<std::size_t>* pods_;
+  const quota_surroundings* around_;
   std::size_t first_;  // of its queues
   bool said_ = false;
-  std::vector<std::vector<std::size_t>> pods_of_;  // by quota, in order: those that are in no other queue
+  std::vector<bool> free_;                           // of pods_: in no other queue
+  std::vector<std::vector<std::uint32_t>> pods_of_;  // by quota with scopes, in pods_: those that are free
 };
 
 }  // namespace
@@ -305,9 +345,10 @@ bool read_resource_quota(reader& read, const place& of, resource_quota& out) {
 }
 
 std::optional<error> place_resource_quotas(manifests& into, const queue_objects& queues, std::size_t new_from,
-                                           bool read_ones) {
+                                           bool read_ones, mistakes_by_object note) {
   if (queues.resource_quotas.empty()) return std::nullopt;
   std::map<std::string, std::vector<const resource_quota*>> by_namespace;
+  std::map<std::string_view, std::size_t> counts;
   std::set<std::string> names;
   for (const queue_manifest& one : into.queues) names.insert(one.spec.name);
   for (const resource_quota& one : queues.resource_quotas) {
@@ -316,19 +357,28 @@ std::optional<error> place_resource_quotas(manifests& into, const queue_objects&
     };
     if (!names.insert(one.queue_name()).second)
       return wrong(errc::duplicate, "metadata.name", "there is a queue of that name already");
-    std::vector<const resource_quota*>& all = by_namespace[one.ns];
-    if (all.size() == most_resource_quotas)
+    const bool of_pods = !one.hard.empty() || !one.needed.empty();
+    if (!of_pods && one.hard_claims.empty()) continue;  // of services and the like
+    if (++counts[one.ns] > most_resource_quotas)
       return wrong(errc::out_of_range, "", fmt::format("the namespace has more than {}", most_resource_quotas));
-    // One of services and the like, and of claims.
-    if (!one.hard.empty() || !one.needed.empty()) all.push_back(&one);
+    if (of_pods) by_namespace[one.ns].push_back(&one);
   }
+  const pod_home homes{into};
+  quota_surroundings around{.homes = &homes, .new_from = new_from, .read_ones = read_ones};
+  if (const priority_class_spec* const usual = default_priority_class(into)) around.usual_class = usual->name;
   std::map<std::string_view, std::vector<std::size_t>> pods;
   for (const auto& [ns, all] : by_namespace) pods.try_emplace(ns);
-  for (std::size_t i = 0; i < into.pods.size(); ++i)
-    if (const auto found = pods.find(into.pods[i].spec.ns); found != pods.end()) found->second.push_back(i);
-  const pod_home homes{into};
+  for (std::size_t i = 0; i < into.pods.size(); ++i) {
+    const pod_manifest& pod = into.pods[i];
+    const auto found = pods.find(pod.spec.ns);
+    if (found == pods.end()) continue;
+    if (!pod.spec.reservation)
+      found->second.push_back(i);
+    else if (homes.of(pod).empty())
+      around.reserved.insert(pod.spec.ns);
+  }
   for (const auto& [ns, all] : by_namespace)
-    if (auto wrong = namespace_quotas{into, ns, all, homes}.run(pods.at(ns), new_from, read_ones)) return wrong;
+    if (auto wrong = namespace_quotas{into, ns, all, pods.at(ns), around}.run(note)) return wrong;
   return std::nullopt;
 }
 
