@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
+#include "gangsched/src/kube/core/unread_objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
 #include "gangsched/src/kube/documents/app_wrappers.hpp"
 #include "gangsched/src/kube/documents/kinds.hpp"
@@ -27,30 +29,6 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
-
-/// What to call an object in messages, before it has been read.
-std::string name_of_object(const value& object, std::string_view kind, bool namespaced) {
-  const value* meta = object.find("metadata");
-  if (meta == nullptr || meta->kind != value_kind::object) return std::string{kind};
-  const std::string_view ns = text_at(*meta, "namespace");
-  return object_name(kind, !namespaced ? "" : ns.empty() ? "default" : ns, text_at(*meta, "name"));
-}
-
-/// Gives an object with a generateName and no name one; what is random there counts objects here.
-void generate_name(value& object, std::size_t& number) {
-  for (std::size_t i = 0; i < object.keys.size(); ++i) {
-    value& meta = object.items[i];
-    if (object.keys[i] != "metadata" || meta.kind != value_kind::object || !text_at(meta, "name").empty()) continue;
-    const std::string base{text_at(meta, "generateName")};
-    if (base.empty() || meta.find("name") != nullptr) return;
-    meta.keys.emplace_back("name");
-    value& name = meta.items.emplace_back();
-    name.kind = value_kind::text;
-    name.line = meta.line;
-    name.text = base + safe_letters(number++, 5);
-    return;
-  }
-}
 
 /// Collects the objects of all files.
 class collector {
@@ -105,34 +83,47 @@ class collector {
   result<void> add(std::span<const source> files) {
     std::vector<std::vector<document>> all;
     for (const source& file : files) {
-      lines_.try_emplace(file.name);
+      objects_.try_emplace(file.name);
       std::vector<document>& made = all.emplace_back();
       if (left_out_->has_file(file.name)) continue;
       auto documents = parse(file, how_->most);
       if (documents)
         made = *std::move(documents);
-      else if (!note(documents.error()))
+      else if (!note(documents.error(), [&] { return left_out_->add_file(file.name); }))
         return std::move(documents).error();
     }
     for (std::size_t i = 0; i < files.size(); ++i)
       for (document& one : all[i])
-        register_object(one.root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"), lines_[files[i].name]);
+        register_object(one.root, text_at(one.root, "kind"), text_at(one.root, "apiVersion"), objects_[files[i].name]);
     latest_.clear();
     for (std::size_t i = 0; i < files.size(); ++i)
       if (auto added = add(files[i].name, std::move(all[i])); !added) return added;
     return {};
   }
 
-  /// Puts the mistake among the others, if they are collected and there is room for it: reading goes on, to find more.
+  /// Puts a mistake that showed when everything had been read among the others, if they are collected, there is room for it and it is
+  /// known whose it is: reading goes on, to find more.
   bool note(const error& wrong) {
+    return note(wrong, [&] {
+      // Whoever made the pod: it has a name of its own.
+      for (const pod_manifest& pod : made_.pods) {
+        if (wrong.object.ends_with(pod.spec.name) &&
+            where(made_, pod.from, "Pod", pod.spec.ns, pod.spec.name) == wrong.object)
+          return left_out_->add(made_.files[pod.from.file], pod.from.object);
+      }
+      return left_out_->add(wrong, objects_);
+    });
+  }
+
+ private:
+  template <class LeaveOut>
+  bool note(const error& wrong, const LeaveOut& leave_out) {
     constexpr std::size_t most_mistakes = 100;
-    if (how_->mistakes == nullptr || how_->mistakes->size() >= most_mistakes || !left_out_->add(wrong, lines_))
-      return false;
+    if (how_->mistakes == nullptr || how_->mistakes->size() >= most_mistakes || !leave_out()) return false;
     how_->mistakes->push_back(wrong);
     return torn_ = true;
   }
 
- private:
   std::optional<result<manifests>> failed(error wrong) {
     if (note(wrong)) return std::nullopt;
     return wrong;
@@ -165,26 +156,27 @@ class collector {
   bool note(reader& read) {
     reader failed = std::exchange(read, reader{read.file(), read.object(), &made_.warnings});
     const error wrong = std::move(failed).failure();
-    return note(wrong) || read.fail(wrong);
+    return note(wrong, [&] { return left_out_->add(read.file(), object_); }) || read.fail(wrong);
   }
 
-  /// Names what has no name yet, and finds out which objects come again: as with apply the last one counts. Adds to @p lines
-  /// where it begins.
-  void register_object(value& object, std::string_view kind, std::string_view version, std::set<std::uint32_t>& lines) {
-    if (is_list(object, kind)) {
-      for (std::size_t i = 0; i < object.keys.size(); ++i) {
-        if (object.keys[i] != "items" || object.items[i].kind != value_kind::list) continue;
-        for (value& item : object.items[i].items) {
-          const auto [own, own_version] = kind_in_list(item, kind, version);
-          register_object(item, own, own_version, lines);
-        }
+  /// Names what has no name yet, numbers it, and finds out which objects come again: as with apply the last one counts. Of lists each item
+  /// is an object.
+  void register_object(value& object, std::string_view kind, std::string_view version, file_objects& of) {
+    value* const items = is_list(object, kind) ? find_field(object, "items") : nullptr;
+    if (items != nullptr && items->kind == value_kind::list) {
+      for (value& item : items->items) {
+        const auto [own, own_version] = kind_in_list(item, kind, version);
+        register_object(item, own, own_version, of);
       }
       return;
     }
-    lines.insert(object.line);
     generate_name(object, generated_);
     if (!how_->ns.empty() && !kind.empty() && !is_cluster_scoped(kind)) put_namespace(object);
-    if (is_app_wrapper(kind, api_group(version))) register_wrapped(object, lines);
+    numbers_.emplace(&object, of.count);
+    if (how_->mistakes != nullptr)
+      of.by_line[object.line].push_back({of.count, name_of_object(object, kind, !is_cluster_scoped(kind))});
+    ++of.count;
+    if (is_app_wrapper(kind, api_group(version))) register_wrapped(object, of);
     const value* meta = object.find("metadata");
     if (kind.empty() || meta == nullptr || meta->kind != value_kind::object || text_at(*meta, "name").empty()) return;
     std::string_view ns = is_cluster_scoped(kind) ? std::string_view{} : text_at(*meta, "namespace");
@@ -203,7 +195,7 @@ class collector {
     if (ns.kind == value_kind::text && ns.text.empty()) ns.text = how_->ns;
   }
 
-  void register_wrapped(value& wrapper, std::set<std::uint32_t>& lines) {
+  void register_wrapped(value& wrapper, file_objects& of) {
     value* spec = find_field(wrapper, "spec");
     value* components = spec == nullptr ? nullptr : find_field(*spec, "components");
     if (components == nullptr) return;
@@ -211,20 +203,22 @@ class collector {
       value* wrapped = find_field(component, "template");
       if (wrapped == nullptr || wrapped->kind != value_kind::object) continue;
       complete_wrapped(*wrapped, wrapper);
-      register_object(*wrapped, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"), lines);
+      register_object(*wrapped, text_at(*wrapped, "kind"), text_at(*wrapped, "apiVersion"), of);
     }
   }
 
   bool add(reader& read, const place& of, std::string_view kind, std::string_view version) {
-    const bool lists = is_list(*of.at, kind);
-    if (!lists && left_out_->has(read.file(), of.at->line)) return true;
+    if (const auto number = numbers_.find(of.at); number != numbers_.end()) {  // not of a list, whose items are objects
+      if (left_out_->has(read.file(), number->second)) return true;
+      object_ = number->second;
+    }
     if (of.at->kind != value_kind::object) return read.fail(errc::malformed, of, "is no object");
     if (kind.empty()) {
       if (const auto known = read_queue_configuration(read, of, here(of), queues_)) return *known;
       return read.fail(errc::malformed, of, "has no kind");
     }
     const std::string_view group = api_group(version);
-    if (lists) return add_items(read, of, kind, version);
+    if (is_list(*of.at, kind)) return add_items(read, of, kind, version);
     read.set_object(name_of_object(*of.at, kind, !is_cluster_scoped(kind)));
     if (!check_object_name(read, of, group)) return false;
     if (replaced_.contains(of.at)) return read.warn(of, "comes again: the later one counts");
@@ -292,8 +286,9 @@ class collector {
     if (components == nullptr) return read.fail(errc::malformed, of, "needs spec.components");
     const place up{spec, &of, "spec"};
     const std::string wrapper = read.object();
-    return read.items(place{components, &up, "components"}, [&](const place& item) {
+    return read.items(place{components, &up, "components"}, [&, own = object_](const place& item) {
       read.set_object(wrapper);
+      object_ = own;
       const value* const wrapped = item.at->find("template");
       if (wrapped == nullptr) return read.fail(errc::malformed, item, "needs a template");
       const place root{wrapped};
@@ -301,7 +296,7 @@ class collector {
     });
   }
 
-  [[nodiscard]] origin here(const place& of) const { return {file_, of.at->line}; }
+  [[nodiscard]] origin here(const place& of) const { return {file_, of.at->line, object_}; }
 
   /// What the model says of a spec, in the words of the manifest.
   template <class Spec>
@@ -401,7 +396,7 @@ class collector {
   const read_options* how_;
   left_out_objects* left_out_;
   bool torn_ = false;
-  object_lines lines_;
+  objects_of_files objects_;
   pod_budget budget_;
   manifests made_;
   std::vector<controller_of_pods> controllers_;
@@ -414,7 +409,8 @@ class collector {
   std::map<std::array<std::string, 4>, const value*> latest_;  // by API group, kind, namespace and name
   std::unordered_set<const value*> replaced_;                  // by one that comes later
   std::size_t generated_ = 0;                                  // names
-  std::uint32_t file_ = 0;
+  std::unordered_map<const value*, std::uint32_t> numbers_;    // of objects, in their files
+  std::uint32_t file_ = 0, object_ = 0;                        // that are being read
 };
 
 /// One object that a host has.

@@ -10,10 +10,11 @@
 /// PersistentVolumes, the claims of them and StorageClasses, as far as they say where pods can run.
 namespace gangsched::inline GANGSCHED_ABI::kube {
 
-/// Where an object was written. `file` counts in `manifests::files`.
+/// Where an object was written. `file` counts in `manifests::files`, `object` in that file: several may begin on one line.
 struct origin {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
+  std::uint32_t object = 0;
 };
 
 /// What a claim asks for: the spec of a PersistentVolumeClaim, or of a template of one.

@@ -19,9 +19,9 @@ class mistakes_by_object {
   explicit mistakes_by_object(std::function<bool(const error&)> note) : note_(std::move(note)) {}
   /// False if the pass has to end with this mistake.
   bool told(origin of, const error& wrong) {
-    if (known_.contains({of.file, of.line})) return true;
+    if (known_.contains({of.file, of.object})) return true;
     if (!note_(wrong)) return false;
-    known_.emplace(of.file, of.line);
+    known_.emplace(of.file, of.object);
     return true;
   }
 

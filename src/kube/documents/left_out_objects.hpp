@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -31,26 +32,70 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
   return made;
 }
 
-/// Where objects begin, by file.
-using object_lines = std::map<std::string, std::set<std::uint32_t>, std::less<>>;
+/// An object of a file: its number there, from 0, and what messages call it.
+struct numbered_object {
+  std::uint32_t number = 0;
+  std::string name = {};
+};
 
-/// Objects with mistakes, by file and by the line where they begin; and files that cannot be parsed.
+/// The objects of a file, by the line where they begin. Several begin on one line where a machine has written them.
+struct file_objects {
+  std::uint32_t count = 0;
+  std::map<std::uint32_t, std::vector<numbered_object>> by_line = {};  ///< only if mistakes are collected
+};
+using objects_of_files = std::map<std::string, file_objects, std::less<>>;
+
+/// Which of several objects a message means that calls its object @p name: the last one that is called so, which is the one that counts, or
+/// else the one that has made it, whose name its own begins with. Nothing if it could be two.
+[[nodiscard]] inline std::optional<std::uint32_t> object_called(std::string_view name,
+                                                                std::span<const numbered_object> among) {
+  if (among.size() == 1) return among.front().number;
+  std::optional<std::uint32_t> found;
+  for (const numbered_object& one : among)
+    if (one.name == name) found = one.number;
+  if (found) return found;
+  const auto without_kind = [](std::string_view all) {
+    const std::size_t space = all.find(' ');
+    return space == std::string_view::npos ? std::string_view{} : all.substr(space + 1);
+  };
+  const std::string_view wanted = without_kind(name);
+  std::size_t longest = 0;
+  for (const numbered_object& one : among) {
+    const std::string_view maker = without_kind(one.name);
+    if (maker.empty() || maker.size() < longest || !wanted.starts_with(maker)) continue;
+    if (wanted.size() > maker.size() && wanted[maker.size()] != '-') continue;
+    found = maker.size() == longest ? std::nullopt : std::optional{one.number};
+    longest = maker.size();
+  }
+  return found;
+}
+
+/// Objects with mistakes, by file and by their number there; and files that cannot be parsed.
 class left_out_objects {
  public:
-  [[nodiscard]] bool has(std::string_view file, std::uint32_t line) const {
-    return !objects_.empty() && objects_.contains({std::string{file}, line});
+  [[nodiscard]] bool has(std::string_view file, std::uint32_t object) const {
+    return !objects_.empty() && objects_.contains({std::string{file}, object});
   }
   [[nodiscard]] bool has_file(const std::string& file) const { return files_.contains(file); }
-  /// The object that the error names a line of: the last of @p lines that is not behind it. False if there is none, or it was left out
-  /// before.
-  bool add(const error& wrong, const object_lines& lines) {
-    for (const auto& [file, starts] : lines) {
+  /// False if it was left out before.
+  bool add(std::string_view file, std::uint32_t object) { return objects_.emplace(file, object).second; }
+  bool add_file(const std::string& file) { return files_.insert(file).second; }
+  /// The object that the error names a line of: of the last line of objects that is not behind it. False if that could be several, if there
+  /// is none, or if it was left out before.
+  bool add(const error& wrong, const objects_of_files& all) {
+    for (const auto& [file, objects] : all) {
       if (!wrong.object.starts_with(file + ":")) continue;
       std::uint32_t line = 0;
       const char* const digits = wrong.object.data() + file.size() + 1;
-      if (std::from_chars(digits, wrong.object.data() + wrong.object.size(), line).ptr == digits) continue;
-      const auto behind = starts.upper_bound(line);
-      return behind == starts.begin() ? files_.insert(file).second : objects_.emplace(file, *std::prev(behind)).second;
+      const char* const end = wrong.object.data() + wrong.object.size();
+      const char* const behind_line = std::from_chars(digits, end, line).ptr;
+      if (behind_line == digits) continue;
+      const auto behind = objects.by_line.upper_bound(line);
+      if (behind == objects.by_line.begin()) return add_file(file);
+      std::string_view name{behind_line, end};
+      if (name.starts_with(": ")) name.remove_prefix(2);
+      const auto meant = object_called(name, std::prev(behind)->second);
+      return meant && add(file, *meant);
     }
     return false;
   }

@@ -229,7 +229,7 @@ class linker {
     group_draft& made = groups_->groups.emplace_back(workload.templates[first->second]);
     made.made.spec.ns = workload.ns;
     made.made.spec.name = pod.group;
-    made.made.from.file = workload.from.file;
+    made.made.from = {workload.from.file, made.made.from.line, workload.from.object};
     return true;
   }
 
@@ -274,7 +274,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
   if (is("scheduling.run.ai", "PodGroup")) {
     const std::size_t before = out.groups.size();
     const bool fine = read_kai_group(read, of, out);
-    for (std::size_t i = before; i < out.groups.size(); ++i) out.groups[i].made.from.file = from.file;
+    for (std::size_t i = before; i < out.groups.size(); ++i)
+      out.groups[i].made.from = {from.file, out.groups[i].made.from.line, from.object};
     return fine;
   }
   if (is("kueue.x-k8s.io", "Topology") || is("kai.scheduler", "Topology")) {

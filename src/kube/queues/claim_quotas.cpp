@@ -118,7 +118,7 @@ class claim_admission {
 
   void refuse(const volume_claim_manifest& claim, std::string why) {
     // Once for each object that makes claims.
-    if (told_.emplace(claim.from.file, claim.from.line, claim.owner_pod.empty()).second)
+    if (told_.emplace(claim.from.file, claim.from.object, claim.owner_pod.empty()).second)
       into_->warnings.push_back({where(*into_, claim.from, "PersistentVolumeClaim", claim.ns, claim.name), "",
                                  why + "; pods that name it wait"});
     refused_.emplace(claim_key{claim.ns, claim.name}, std::move(why));

@@ -115,7 +115,7 @@ class volume_settler {
   }
   /// Once for each object that makes pods.
   void warn_of_missing(const pod_manifest& pod, const std::string& what) {
-    if (!told_.emplace(pod.from.file, pod.from.line, what).second) return;
+    if (!told_.emplace(pod.from.file, pod.from.object, what).second) return;
     into_->warnings.push_back(
         {where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name), "spec.volumes",
          fmt::format("no {}; {}", what,
