@@ -108,11 +108,17 @@ bool reader::amount(const place& of, quantity& out) {
 }
 
 bool reader::amounts(const place& of, resource_list& out) {
-  return fields(of, [&](std::string_view name, const place& v) { return amount(v, out[std::string{name}]); });
+  return entries(of, [&](std::string_view name, const place& v) {
+    quantity& made = out[std::string{name}] = {};
+    return v.at->kind == value_kind::null || amount(v, made);
+  });
 }
 
 bool reader::texts_by_name(const place& of, label_map& out) {
-  return fields(of, [&](std::string_view name, const place& v) { return text(v, out[std::string{name}]); });
+  return entries(of, [&](std::string_view name, const place& v) {
+    std::string& made = out[std::string{name}] = {};
+    return v.at->kind == value_kind::null || text(v, made);
+  });
 }
 
 bool reader::time(const place& of, instant& out) {
@@ -182,10 +188,12 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "gpu-fraction",
                                                "gpu-fraction-num-devices",
                                                "gpu-memory"};
-  return read.fields(of, [&](std::string_view key, const place& v) {
+  return read.entries(of, [&](std::string_view key, const place& v) {
     const bool ours = std::ranges::any_of(
         known, [&](std::string_view one) { return one.ends_with('/') ? key.starts_with(one) : key == one; });
-    return !ours || read.text(v, out[std::string{key}]);
+    if (!ours) return true;
+    std::string& made = out[std::string{key}];
+    return v.at->kind == value_kind::null || read.text(v, made);
   });
 }
 

@@ -35,11 +35,15 @@ class reader {
   /// Visits the fields that are not null: visit(key, place). False, and stops, when a visit is false.
   template <class Visit>
   bool fields(const place& of, const Visit& visit) {
+    return entries(
+        of, [&](std::string_view key, const place& v) { return v.at->kind == value_kind::null || visit(key, v); });
+  }
+  /// The same of a map, whose entries that are null are there, too: to an API server they are empty text, or zero.
+  template <class Visit>
+  bool entries(const place& of, const Visit& visit) {
     if (!is(of, value_kind::object, "an object")) return false;
-    for (std::size_t i = 0; i < of.at->keys.size(); ++i) {
-      if (of.at->items[i].kind == value_kind::null) continue;
+    for (std::size_t i = 0; i < of.at->keys.size(); ++i)
       if (!visit(std::string_view{of.at->keys[i]}, place{&of.at->items[i], &of, of.at->keys[i]})) return false;
-    }
     return true;
   }
   template <class Visit>
@@ -67,6 +71,7 @@ class reader {
     return true;
   }
   bool amount(const place& of, quantity& out);
+  /// Maps: what is null is zero, or empty.
   bool amounts(const place& of, resource_list& out);
   bool texts_by_name(const place& of, label_map& out);
   /// RFC 3339 as nanoseconds since 1970.
