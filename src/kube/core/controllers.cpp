@@ -106,7 +106,7 @@ bool read_template(reader& read, const place& of, controller_of_pods& out, const
   out.pod_hash = safe_letters(hash, 10);
   out.weight = weight_of(*of.at);
   bool over = false;
-  return read_pod(read, of, out.pod, over, how);
+  return read_template_pod(read, of, out.pod, over, how, out.label_keys);
 }
 
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
@@ -201,7 +201,9 @@ class pod_maker {
 
   bool run(error& wrong) {
     for (controller_of_pods& one : *controllers_) {
+      const std::size_t first = into_->pods.size();
       const bool fine = make(one);
+      for (std::size_t i = first; i < into_->pods.size(); ++i) merge_label_keys(into_->pods[i].spec, one.label_keys);
       if (fine) continue;
       wrong = {errc::out_of_range,
                fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line,

@@ -14,11 +14,21 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 bool read_label_selector(reader& read, const place& of, label_selector& out);
 bool read_node_selector(reader& read, const place& of, std::vector<node_selector_term>& out);
 bool read_node_term(reader& read, const place& of, node_selector_term& out);
-/// @p labels: the pod's, where matchLabelKeys are to be merged; else null.
-bool read_affinity(reader& read, const place& of, pod_spec& out, const label_map* labels);
+/// matchLabelKeys and mismatchLabelKeys of a term of affinity, until the pod has all its labels.
+struct term_label_keys {
+  bool anti = false, preferred = false;
+  std::size_t term = 0;  ///< in that list
+  std::vector<std::string> match = {}, mismatch = {};
+};
+/// With what goes by the pod's labels in @p keys.
+bool read_affinity(reader& read, const place& of, pod_spec& out, std::vector<term_label_keys>& keys);
+/// As an API server does with a new pod: what its labels have of the keys becomes part of the terms' selectors.
+void merge_label_keys(pod_spec& pod, const std::vector<term_label_keys>& keys);
 bool read_spread(reader& read, const place& of, topology_spread& out);
 
-bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how);
+/// A template of pods, which have more labels when they are made: then @p keys can be merged.
+bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
+                       std::vector<term_label_keys>& keys);
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
 /// A Reservation of Koordinator: the pod that it is. @p over: it holds nothing any more.
 bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
@@ -57,7 +67,8 @@ struct controller_of_pods {
   std::string kind;
   object_meta meta;
   std::optional<label_selector> selector;
-  pod_manifest pod;             ///< its template
+  pod_manifest pod;  ///< its template
+  std::vector<term_label_keys> label_keys;
   std::size_t weight = 1;       ///< what a copy of it counts, `weight_of`
   std::string pod_hash;         ///< of the template
   cron_job_manifest cron = {};  ///< of a CronJob

@@ -232,7 +232,8 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, s
   });
 }
 
-bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how) {
+static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how,
+                          std::vector<term_label_keys>& keys) {
   pod_spec& spec = out.spec;
   resources own;
   std::vector<resource_list> limits, init_limits;
@@ -250,7 +251,7 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
     if (key == "overhead") return read.amounts(v, spec.overhead);
     if (key == "nodeName") return read.text(v, out.node);
     if (key == "nodeSelector") return read.texts_by_name(v, spec.node_selector);
-    if (key == "affinity") return read_affinity(read, v, spec, how.defaulting ? &spec.labels : nullptr);
+    if (key == "affinity") return read_affinity(read, v, spec, keys);
     if (key == "tolerations") return read_tolerations(read, v, out);
     if (key == "topologySpreadConstraints") {
       return read.list(v, spec.topology_spread_constraints,
@@ -322,7 +323,8 @@ bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_
   return fine;
 }
 
-bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how) {
+bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
+                       std::vector<term_label_keys>& keys) {
   object_meta meta;
   // First, whatever the order in the file: terms may refer to the pod's labels.
   if (const value* found = of.at->find("metadata"); found != nullptr && found->kind != value_kind::null) {
@@ -338,13 +340,20 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   out.annotations = std::move(meta.annotations);
   std::optional<bool> told_guaranteed;  // what the API server decided when the pod was made
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "spec") return read_pod_spec(read, v, out, how);
+    if (key == "spec") return read_pod_spec(read, v, out, how, keys);
     if (key == "status") return read_status(read, v, out, over, told_guaranteed);
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
   out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
   return fine && read_resizes(read, of, out) && read_device_requests(read, of, out) &&
          read_cpu_binding(read, of, out) && read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
+}
+
+bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how) {
+  std::vector<term_label_keys> keys;
+  const bool fine = read_template_pod(read, of, out, over, how, keys);
+  if (how.defaulting) merge_label_keys(out.spec, keys);
+  return fine;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

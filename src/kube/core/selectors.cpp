@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "gangsched/src/kube/core/objects.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -73,29 +75,36 @@ void merge_label_keys(const label_map& labels, const std::vector<std::string>& k
   }
 }
 
-bool read_pod_term(reader& read, const place& of, const label_map* labels, pod_affinity_term& out) {
-  std::vector<std::string> same, other;
+bool read_pod_term(reader& read, const place& of, pod_affinity_term& out, term_label_keys at,
+                   std::vector<term_label_keys>& keys) {
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "topologyKey") return read.text(v, out.topology_key);
     if (key == "labelSelector") return read_label_selector(read, v, out.selector.emplace());
     if (key == "namespaces") return read.texts(v, out.namespaces);
     if (key == "namespaceSelector") return read_label_selector(read, v, out.namespace_selector.emplace());
-    if (key == "matchLabelKeys") return read.texts(v, same);
-    if (key == "mismatchLabelKeys") return read.texts(v, other);
+    if (key == "matchLabelKeys") return read.texts(v, at.match);
+    if (key == "mismatchLabelKeys") return read.texts(v, at.mismatch);
     return read.ignore(key, v, {});
   });
-  if (labels != nullptr) {
-    merge_label_keys(*labels, same, selector_operator::in, out.selector);
-    merge_label_keys(*labels, other, selector_operator::not_in, out.selector);
-  }
+  if (!at.match.empty() || !at.mismatch.empty()) keys.push_back(std::move(at));
   return fine;
 }
 
-bool read_pod_affinity(reader& read, const place& of, const label_map* labels, pod_affinity& out) {
+void merge_label_keys(pod_spec& pod, const std::vector<term_label_keys>& keys) {
+  for (const term_label_keys& one : keys) {
+    pod_affinity& list = one.anti ? pod.anti_affinity_to_pods : pod.affinity_to_pods;
+    pod_affinity_term& term = one.preferred ? list.preferred[one.term].term : list.required[one.term];
+    merge_label_keys(pod.labels, one.match, selector_operator::in, term.selector);
+    merge_label_keys(pod.labels, one.mismatch, selector_operator::not_in, term.selector);
+  }
+}
+
+bool read_pod_affinity(reader& read, const place& of, bool anti, pod_affinity& out,
+                       std::vector<term_label_keys>& keys) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
       return read.list(v, out.required, [&](const place& item, pod_affinity_term& one) {
-        return read_pod_term(read, item, labels, one);
+        return read_pod_term(read, item, one, {.anti = anti, .term = out.required.size() - 1}, keys);
       });
     }
     if (key != "preferredDuringSchedulingIgnoredDuringExecution") return read.ignore(key, v, {});
@@ -103,7 +112,10 @@ bool read_pod_affinity(reader& read, const place& of, const label_map* labels, p
       one.weight = 0;
       return read.fields(item, [&](std::string_view field, const place& w) {
         if (field == "weight") return read.integer(w, one.weight);
-        if (field == "podAffinityTerm") return read_pod_term(read, w, labels, one.term);
+        if (field == "podAffinityTerm") {
+          return read_pod_term(read, w, one.term, {.anti = anti, .preferred = true, .term = out.preferred.size() - 1},
+                               keys);
+        }
         return read.ignore(field, w, {});
       });
     });
@@ -126,11 +138,11 @@ bool read_node_selector(reader& read, const place& of, std::vector<node_selector
   });
 }
 
-bool read_affinity(reader& read, const place& of, pod_spec& out, const label_map* labels) {
+bool read_affinity(reader& read, const place& of, pod_spec& out, std::vector<term_label_keys>& keys) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "nodeAffinity") return read_node_affinity(read, v, out.affinity);
-    if (key == "podAffinity") return read_pod_affinity(read, v, labels, out.affinity_to_pods);
-    if (key == "podAntiAffinity") return read_pod_affinity(read, v, labels, out.anti_affinity_to_pods);
+    if (key == "podAffinity") return read_pod_affinity(read, v, false, out.affinity_to_pods, keys);
+    if (key == "podAntiAffinity") return read_pod_affinity(read, v, true, out.anti_affinity_to_pods, keys);
     return read.ignore(key, v, {});
   });
 }

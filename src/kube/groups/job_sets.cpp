@@ -220,7 +220,7 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
     return good && affordable(read, v, replicas, out, how) && affordable(read, v, replicas * size, out, how);
   });
   if (!fine) return false;
-  if (!has_leader) out.sets[0].pod = out.sets[1].pod;
+  if (!has_leader) out.sets[0].pod = out.sets[1].pod, out.sets[0].label_keys = out.sets[1].label_keys;
   out.sets[0].role = "leader", out.sets[1].role = "worker";
   out.sets[0].count = out.sets[0].least = 1;
   out.sets[1].count = out.sets[1].least = size - 1;

@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how) {
   bool over = false;
-  if (!read_pod(read, of, out.pod, over, how)) return false;
+  if (!read_template_pod(read, of, out.pod, over, how, out.label_keys)) return false;
   out.weight = weight_of(*of.at);
   out.pod.spec.ns = ns;
   pod_spec as_made = out.pod.spec;
@@ -283,6 +283,7 @@ class plan_executor {
     pod.spec.name = std::move(name);
     pod.spec.ns = plan_->ns;
     for (const auto& [key, value] : planned.labels) pod.spec.labels[key] = value;
+    merge_label_keys(pod.spec, set.label_keys);
     pod.owner_kind = plan_->kind;
     pod.owner_name = plan_->name;
     pod.from = plan_->from;
