@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kube/group_reading.hpp"
 
 // Pods that controllers make, where their status and what they add themselves count.
@@ -30,6 +32,12 @@ std::vector<std::string> kept_apart(const pod_manifest& pod) {
   return added(pod.spec.anti_affinity_to_pods.required.at(0));
 }
 using words = std::vector<std::string>;
+
+std::vector<std::string> indices(const manifests& of) {
+  std::vector<std::string> all;
+  for (const pod_manifest& one : of.pods) all.push_back(one.spec.labels.at("batch.kubernetes.io/job-completion-index"));
+  return all;
+}
 
 }  // namespace
 
@@ -73,6 +81,56 @@ TEST_CASE("matchLabelKeys see labels that a controller adds to its pods", "[kube
     REQUIRE(all.pods.size() == 1);
     CHECK(kept_apart(all.pods[0]) == words{"jobset.sigs.k8s.io/jobset-name In js"});
   }
+}
+
+TEST_CASE("an Indexed Job makes the indices that neither succeeded nor failed nor run", "[kube][manifests]") {
+  const auto job = [](const std::string& spec, const std::string& status) {
+    return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completionMode: Indexed, " + spec +
+           ", template: {spec: {containers: [{name: c}]}}}\nstatus: {" + status + "}\n";
+  };
+  const auto running = [](const std::string& index) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: j-" + index +
+           "-x, labels: {batch.kubernetes.io/job-completion-index: \"" + index +
+           "\"}, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]}\nspec: "
+           "{nodeName: n1}\n";
+  };
+  const std::string five = "completions: 5, parallelism: 3";
+  CHECK(indices(fine(job(five, ""))) == words{"0", "1", "2"});
+  CHECK(indices(fine(job(five, "succeeded: 3, completedIndexes: \"0-2\""))) == words{"3", "4"});
+  CHECK(indices(fine(job(five, "succeeded: 2, completedIndexes: \"0,3\""))) == words{"1", "2", "4"});
+  CHECK(indices(fine(job(five, "succeeded: 1, failed: 1, completedIndexes: \"1\", failedIndexes: \"0\""))) ==
+        words{"2", "3", "4"});
+  CHECK(indices(fine(job(five, "succeeded: 2, completedIndexes: \"0,1\"") + running("3"))) == words{"3", "2", "4"});
+  // More pods than are to run at once are not made, whichever indices those that run have.
+  CHECK(indices(fine(job(five, "") + running("4") + running("3"))) == words{"4", "3", "0"});
+  CHECK(fine(job(five, "succeeded: 5, completedIndexes: \"0-4\"")).pods.empty());
+  // As the controller: what is no interval is left out, and so is what is beyond the completions.
+  CHECK(indices(fine(job(five, "succeeded: 2, completedIndexes: \"x,1,9-20\""))) == words{"0", "2", "3"});
+  CHECK(indices(fine(job("completions: 2000000000, parallelism: 2",
+                         "succeeded: 1999999999, completedIndexes: "
+                         "\"0-1999999997,1999999999\""))) == words{"1999999998"});
+}
+
+TEST_CASE("a Job without completions makes no more pods once one has succeeded", "[kube][manifests]") {
+  const std::string job =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 3, template: {spec: {}}}\nstatus: ";
+  CHECK(fine(job + "{active: 3}\n").pods.size() == 3);
+  CHECK(fine(job + "{active: 2, succeeded: 1}\n").pods.empty());
+}
+
+TEST_CASE("pods of a DaemonSet in the host's network tolerate that the node has none yet", "[kube][references]") {
+  const std::string node =
+      "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {taints: [{key: "
+      "node.kubernetes.io/network-unavailable, effect: NoSchedule}]}\n";
+  const auto set = [](const std::string& spec) {
+    return controller("apps/v1", "DaemonSet", "selector: {matchLabels: {app: w}}, ", spec);
+  };
+  const manifests all = fine(node + set("hostNetwork: true"));
+  REQUIRE(all.pods.size() == 1);
+  CHECK(std::ranges::count(all.pods[0].spec.tolerations, "node.kubernetes.io/network-unavailable", &toleration::key) ==
+        1);
+  CHECK(fine(node + set("hostNetwork: false")).pods.empty());
+  CHECK(fine(node + set("containers: []")).pods.empty());
 }
 
 }  // namespace gangsched::testing::made_pods_test

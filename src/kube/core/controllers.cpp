@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -105,8 +106,50 @@ bool read_template(reader& read, const place& of, controller_of_pods& out, const
   add_to_hash(hash, *of.at);
   out.pod_hash = safe_letters(hash, 10);
   out.weight = weight_of(*of.at);
+  const value* const spec = of.at->find("spec");
+  const value* const host = spec == nullptr ? nullptr : spec->find("hostNetwork");
+  out.host_network = host != nullptr && host->text == "true";
   bool over = false;
   return read_template_pod(read, of, out.pod, over, how, out.label_keys);
+}
+
+/// What of a Job's status says which of its pods are to come.
+static bool read_job_status(reader& read, const place& of, controller_of_pods& out) {
+  const auto with = [&](std::string_view name, const auto& read_it) {
+    const value* const found = of.at->find(name);
+    return found == nullptr || found->kind == value_kind::null || read_it(place{found, &of, name});
+  };
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  return with("succeeded", [&](const place& v) { return read.integer(v, out.succeeded, 0, most); }) &&
+         with("completedIndexes", [&](const place& v) { return read.text(v, out.completed); }) &&
+         with("failedIndexes", [&](const place& v) { return read.text(v, out.failed); });
+}
+
+/// Of an Indexed Job: from the first index to the last.
+struct index_interval {
+  std::int64_t first = 0, last = 0;
+};
+
+/// "0-2,5" as the controller reads it (parseIndexesFromString): what is no interval is left out, and what is beyond @p completions.
+static std::vector<index_interval> read_indices(std::string_view text, std::int64_t completions) {
+  std::vector<index_interval> made;
+  const auto number = [](std::string_view word, std::int64_t& out) {
+    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), out);
+    return wrong == std::errc{} && end == word.data() + word.size();
+  };
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t dash = word.find('-');
+    index_interval one;
+    if (!number(word.substr(0, dash), one.first)) continue;
+    if (one.first >= completions) break;
+    one.last = one.first;
+    if (dash != std::string_view::npos && !number(word.substr(dash + 1), one.last)) continue;
+    one.last = std::min(one.last, completions - 1);
+    if (one.first <= one.last) made.push_back(one);
+  }
+  return made;
 }
 
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
@@ -116,11 +159,7 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
   const bool job = kind == "Job";
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "metadata") return read_meta(read, v, out.meta);
-    if (key == "status") {
-      const value* done = v.at->find("succeeded");
-      return !job || done == nullptr || done->kind == value_kind::null ||
-             read.integer(place{done, &v, "succeeded"}, out.succeeded, 0, std::numeric_limits<std::int32_t>::max());
-    }
+    if (key == "status") return !job || read_job_status(read, v, out);
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
@@ -310,17 +349,45 @@ class pod_maker {
     if (one.suspended && !is_queued_by_kueue(one.pod.spec.labels, one.pod.annotations)) return true;
     one.pod.spec.labels["batch.kubernetes.io/job-name"] = one.meta.name;
     one.pod.spec.labels["job-name"] = one.meta.name;
+    if (one.indexed) return make_indices(one);
+    if (!one.completions && one.succeeded > 0) return true;  // the work is done, but for those that are at it
     const std::int64_t left =
         one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
-    if (!one.indexed) return make_unordered(one, std::min(one.replicas, left));
-    return numbered(one, std::min(one.replicas, one.completions.value_or(0)), [&](std::int64_t i, bool make_it) {
-      const std::string index = fmt::format("{}", i);
-      if (indices_.count({one.meta.ns, one.meta.name, index}) != 0) return false;
-      if (!make_it) return true;
-      one.pod.spec.labels["batch.kubernetes.io/job-completion-index"] = index;
-      make_suffixed(one, 1, "-" + index);
-      return true;
-    });
+    return make_unordered(one, std::min(one.replicas, left));
+  }
+
+  /// An Indexed Job: as many as are to run beside those that do, of the first indices that neither succeeded nor failed nor have a pod
+  /// (firstPendingIndexes).
+  bool make_indices(controller_of_pods& one) {
+    const std::int64_t completions = one.completions.value_or(0);
+    std::vector<index_interval> taken = read_indices(one.completed, completions);
+    std::int64_t wanted = completions;
+    for (const index_interval& each : taken) wanted -= each.last - each.first + 1;
+    wanted = std::min(one.replicas, wanted);
+    if (const auto active = owned_.find({one.kind, one.meta.ns, one.meta.name}); active != owned_.end())
+      wanted -= active->second;
+    for (const index_interval& each : read_indices(one.failed, completions)) taken.push_back(each);
+    for (auto at = indices_.lower_bound({one.meta.ns, one.meta.name, {}});
+         at != indices_.end() && std::get<0>(*at) == one.meta.ns && std::get<1>(*at) == one.meta.name; ++at)
+      for (const index_interval& each : read_indices(std::get<2>(*at), completions)) taken.push_back(each);
+    std::ranges::sort(taken, {}, &index_interval::first);
+    taken.push_back({completions, completions});
+    std::vector<index_interval> pending;
+    std::int64_t next = 0, count = 0;
+    for (const index_interval& each : taken) {
+      const std::int64_t fit = std::min(each.first - next, wanted - count);
+      if (fit > 0) pending.push_back({next, next + fit - 1}), count += fit;
+      next = std::max(next, each.last + 1);
+    }
+    if (!budget_->take(count, one.weight)) return false;
+    for (const index_interval& each : pending) {
+      for (std::int64_t i = each.first; i <= each.last; ++i) {
+        const std::string index = fmt::format("{}", i);
+        one.pod.spec.labels["batch.kubernetes.io/job-completion-index"] = index;
+        make_suffixed(one, 1, "-" + index);
+      }
+    }
+    return true;
   }
 
   bool make_daemons(controller_of_pods& one) {

@@ -15,8 +15,8 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 namespace {
 
-/// What the controller adds (AddOrUpdateDaemonPodTolerations).
-void add_tolerations(pod_spec& to) {
+/// What the controller adds (AddOrUpdateDaemonPodTolerations). Those in the host's network bring up that of the others.
+void add_tolerations(pod_spec& to, bool host_network) {
   const auto add = [&](const char* name, taint_effect effect) {
     to.tolerations.push_back(
         {.key = std::string{"node.kubernetes.io/"} + name, .op = toleration_operator::exists, .effect = effect});
@@ -25,6 +25,7 @@ void add_tolerations(pod_spec& to) {
   add("unreachable", taint_effect::no_execute);
   for (const char* const name : {"disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"})
     add(name, taint_effect::no_schedule);
+  if (host_network) add("network-unavailable", taint_effect::no_schedule);
 }
 
 /// nodeShouldRunDaemonPod: its selectors and the node's taints; room is the scheduler's affair.
@@ -45,7 +46,7 @@ bool runs_on(const pod_spec& pod, const node_spec& node) {
 std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all,
                                       std::span<const std::size_t> its) {
   pod_manifest each = of.pod;
-  add_tolerations(each.spec);
+  add_tolerations(each.spec, of.host_network);
   std::set<std::string_view> served;
   for (const std::size_t i : its) {
     const pod_manifest& one = all.pods[i];

@@ -75,11 +75,14 @@ struct controller_of_pods {
   std::int64_t replicas = 1;    ///< of a job: the parallelism
   std::optional<std::int64_t> completions;
   std::int64_t succeeded = 0;
+  std::string completed,
+      failed;  ///< of an Indexed Job: the indices that succeeded, and those that failed for good ("0-2,5")
   std::int64_t first_ordinal = 0;
   std::vector<pod_volume> claim_templates;  ///< of a StatefulSet
   bool indexed = false;
   bool suspended = false;
-  bool ended = false;  ///< `has_ended`
+  bool host_network = false;  ///< of its template
+  bool ended = false;         ///< `has_ended`
   origin from;
 };
 bool read_controller(reader& read, const place& of, std::string_view kind, controller_of_pods& out,
