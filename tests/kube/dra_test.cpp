@@ -469,6 +469,15 @@ TEST_CASE("pods that run hold what their claim has", "[kube][dra]") {
     REQUIRE(held.size() == 1);
     CHECK(held[0].device == 1);
   }
+  SECTION("that was made for one of them, of whom the file has the status first") {
+    std::string text = running("p", "resourceClaimTemplateName: t");
+    text.insert(text.find("spec: {"), "status: {resourceClaimStatuses: [{name: mine, resourceClaimName: x}]}\n");
+    const manifests all = fine(allocated + text + devices);
+    CHECK(all.claims.empty());
+    REQUIRE(all.pods.size() == 1);
+    REQUIRE(all.pods[0].held_devices.size() == 1);
+    CHECK(all.pods[0].held_devices[0].id == "g1");
+  }
   SECTION("that a group has reserved") {
     std::string of_group = allocated;
     of_group.replace(of_group.find("resource: pods"), 14, "resource: podgroups");

@@ -192,22 +192,24 @@ bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out)
   });
 }
 
-/// Which claims were made from the templates.
-bool read_claim_statuses(reader& read, const place& of, pod_manifest& out) {
-  return read.items(of, [&](const place& item) {
-    std::string name, made;
-    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
-      if (key == "name") return read.text(v, name);
-      if (key == "resourceClaimName") return read.text(v, made);
+/// What of a status is about the spec, which may stand behind it.
+struct told_of_spec {
+  std::optional<bool> guaranteed = {};  ///< what the API server decided when the pod was made
+  std::vector<std::pair<std::string, std::string>> claims_made =
+      {};  ///< from the templates: the pod's name, the claim's
+};
+
+bool read_claim_statuses(reader& read, const place& of, told_of_spec& out) {
+  return read.list(of, out.claims_made, [&](const place& item, std::pair<std::string, std::string>& one) {
+    return read.fields(item, [&](std::string_view key, const place& v) {
+      if (key == "name") return read.text(v, one.first);
+      if (key == "resourceClaimName") return read.text(v, one.second);
       return read.ignore(key, v, {});
     });
-    for (pod_claim& one : out.claims)
-      if (one.name == name && one.claim.empty()) one.claim = made;
-    return fine;
   });
 }
 
-bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, std::optional<bool>& told_guaranteed) {
+bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, told_of_spec& told) {
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "nominatedNodeName") return read.text(v, out.nominated_node);
     if (key == "startTime") return read.time(v, out.spec.start_time.emplace());
@@ -218,11 +220,11 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, s
       return true;
     }
     if (key == "conditions") return read_conditions(read, v, out);
-    if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, out);
+    if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, told);
     if (key == "qosClass") {
       std::string qos;
       if (!read.text(v, qos)) return false;
-      if (!qos.empty()) told_guaranteed = qos == "Guaranteed";
+      if (!qos.empty()) told.guaranteed = qos == "Guaranteed";
       return true;
     }
     return read.ignore(key, v,
@@ -338,13 +340,16 @@ bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& o
   out.owner_kind = std::move(meta.owner_kind);
   out.owner_name = std::move(meta.owner_name);
   out.annotations = std::move(meta.annotations);
-  std::optional<bool> told_guaranteed;  // what the API server decided when the pod was made
+  told_of_spec told;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "spec") return read_pod_spec(read, v, out, how, keys);
-    if (key == "status") return read_status(read, v, out, over, told_guaranteed);
+    if (key == "status") return read_status(read, v, out, over, told);
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
-  out.spec.guaranteed = told_guaranteed.value_or(out.spec.guaranteed);
+  out.spec.guaranteed = told.guaranteed.value_or(out.spec.guaranteed);
+  for (const auto& [name, made] : told.claims_made)
+    for (pod_claim& one : out.claims)
+      if (one.name == name && one.claim.empty()) one.claim = made;
   return fine && read_resizes(read, of, out) && read_device_requests(read, of, out) &&
          read_cpu_binding(read, of, out) && read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
 }
