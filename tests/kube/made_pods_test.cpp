@@ -133,4 +133,32 @@ TEST_CASE("pods of a DaemonSet in the host's network tolerate that the node has 
   CHECK(fine(node + set("containers: []")).pods.empty());
 }
 
+TEST_CASE("what a SparkApplication says of a pod is added to its template, whichever comes first",
+          "[kube][workloads]") {
+  const auto app = [](const std::string& driver) {
+    return fine(
+               "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\nspec: {type: "
+               "Scala, driver: {" +
+               driver + "}, executor: {instances: 0}}\n")
+        .pods.at(0);
+  };
+  const std::string said =
+      "annotations: {scheduling.volcano.sh/queue-name: q}, labels: {mine: a}, nodeSelector: {disk: ssd}, "
+      "schedulerName: volcano, priorityClassName: high";
+  const std::string pod_template =
+      "template: {metadata: {labels: {mine: b, other: c}}, spec: {schedulerName: other, priorityClassName: low, "
+      "nodeSelector: {os: linux}}}";
+  for (const std::string& text : {said + ", " + pod_template, pod_template + ", " + said}) {
+    INFO(text);
+    const pod_manifest driver = app(text);
+    CHECK(driver.spec.labels.at("mine") == "a");
+    CHECK(driver.spec.labels.at("other") == "c");
+    CHECK(driver.annotations.contains("scheduling.volcano.sh/queue-name"));
+    CHECK(driver.spec.node_selector == label_map{{"disk", "ssd"}, {"os", "linux"}});
+    CHECK(driver.spec.scheduler_name == "volcano");
+    CHECK(driver.spec.priority_class == "high");
+  }
+  CHECK(app("labels: {mine: a}, template: {spec: {}}").spec.labels.at("mine") == "a");
+}
+
 }  // namespace gangsched::testing::made_pods_test

@@ -46,8 +46,7 @@ bool read_java_size(reader& read, const place& of, std::int64_t& out) {
   return true;
 }
 
-bool read_spark_pod(reader& read, std::string_view key, const place& v, spark_pod& of, pod_set& set,
-                    std::string_view ns, const read_options& how) {
+bool read_spark_field(reader& read, std::string_view key, const place& v, spark_pod& of, pod_set& set) {
   pod_spec& pod = set.pod.spec;
   if (key == "cores") return read.amount(v, of.cores);
   if (key == "coreRequest") return read.amount(v, of.requested_cores.emplace());
@@ -67,9 +66,9 @@ bool read_spark_pod(reader& read, std::string_view key, const place& v, spark_po
   if (key == "tolerations") return read_tolerations(read, v, set.pod);
   if (key == "schedulerName") return read.text(v, pod.scheduler_name);
   if (key == "priorityClassName") return read.text(v, pod.priority_class);
-  if (key == "template") return read_pod_template(read, v, ns, set, how);
   return read.ignore(key, v,
-                     {"coreLimit",
+                     {"template",
+                      "coreLimit",
                       "image",
                       "serviceAccount",
                       "configMaps",
@@ -97,6 +96,17 @@ bool read_spark_pod(reader& read, std::string_view key, const place& v, spark_po
                       "ports",
                       "instances",
                       "deleteOnTermination"});
+}
+
+/// Its template first, wherever it stands: what is said beside it is added to it. @p count: how many there are, if it says so.
+bool read_spark_pod(reader& read, const place& at, spark_pod& of, pod_set& set, std::string_view ns,
+                    const read_options& how, std::int64_t* count = nullptr) {
+  if (const value* const made_of = at.at->find("template"); made_of != nullptr && made_of->kind != value_kind::null)
+    if (!read_pod_template(read, {made_of, &at, "template"}, ns, set, how)) return false;
+  return read.fields(at, [&](std::string_view key, const place& v) {
+    if (count != nullptr && key == "instances") return read.integer(v, *count, 0, most_count);
+    return read_spark_field(read, key, v, of, set);
+  });
 }
 
 /// What Spark asks for: the container's memory is what the JVM may have and the overhead beside it.
@@ -157,17 +167,8 @@ bool read_spark_application(reader& read, const place& of, workload_plan& out, c
           return read.ignore(option, x, {"resources"});
         });
       }
-      if (field == "driver") {
-        return read.fields(w, [&](std::string_view name, const place& x) {
-          return read_spark_pod(read, name, x, of_driver, driver, out.ns, how);
-        });
-      }
-      if (field == "executor") {
-        return read.fields(w, [&](std::string_view name, const place& x) {
-          if (name == "instances") return read.integer(x, instances, 0, most_count);
-          return read_spark_pod(read, name, x, of_executor, executor, out.ns, how);
-        });
-      }
+      if (field == "driver") return read_spark_pod(read, w, of_driver, driver, out.ns, how);
+      if (field == "executor") return read_spark_pod(read, w, of_executor, executor, out.ns, how, &instances);
       return read.ignore(field, w,
                          {"mode",
                           "sparkVersion",
