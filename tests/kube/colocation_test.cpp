@@ -230,6 +230,11 @@ TEST_CASE("measurements become columns, and nodes lend what follows", "[kube][co
 
   CHECK(refused(config(R"({"cpuCalculatePolicy": "most"})")).field == "data.colocation-config.cpuCalculatePolicy");
   CHECK(refused(config("{}") + config("{}", "other")).code == errc::duplicate);
+  CHECK(refused(config("[1]")).code == errc::malformed);
+  const manifests mine = fine(config("[1]", "other"));
+  CHECK_FALSE(mine.colocation);
+  CHECK(warned(mine) == std::vector<std::string>{"a.yaml:5: ConfigMap default/other: data.colocation-config: is no "
+                                                 "configuration of colocation; it is left out"});
 }
 
 TEST_CASE("annotations of nodes say what counts beside what was measured", "[kube][colocation]") {

@@ -320,4 +320,34 @@ TEST_CASE("mistakes in queues.yaml name the queue's field and the reason", "[kub
             .ends_with("resources: there are more than 32 kinds of resources"));
 }
 
+TEST_CASE("ConfigMaps of others may have a key that YuniKorn or HiveD has", "[kube][queues]") {
+  const auto map = [](const std::string& name, const std::string& text, const std::string& key = "queues.yaml") {
+    return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {" + key + ": \"" + text +
+           "\"}}\n---\n";
+  };
+  const std::string left_out = "is no configuration of queues; it is left out";
+  for (const char* const key : {"queues.yaml", "hivedscheduler.yaml"}) {
+    const manifests other = fine(map("sidekiq", "- mail\\n- default\\n", key));
+    CHECK_FALSE(other.yunikorn);
+    CHECK(warned(other) == std::vector<std::string>{"a.yaml:1: ConfigMap default/sidekiq: data[\"" + std::string{key} +
+                                                    "\"]: " + left_out});
+    CHECK(warned(fine(map("broken", "{", key))).at(0).ends_with(left_out));
+  }
+  CHECK(refusal(map("yunikorn-configs", "- mail")).ends_with("data[\"queues.yaml\"]: is no configuration of queues"));
+  CHECK(refusal(map("hivedscheduler-config", "- mail", "hivedscheduler.yaml"))
+            .ends_with("is no configuration of queues"));
+  // Of YuniKorn's two the one counts key by key, and the other where that says nothing.
+  const std::string defaults = map("yunikorn-defaults", "partitions: [{name: default, queues: [{name: a}]}]"),
+                    configs = map("yunikorn-configs", "partitions: [{name: default, queues: [{name: b}]}]");
+  for (const std::string& text : {defaults + configs, configs + defaults}) {
+    const manifests both = fine(text);
+    REQUIRE(both.yunikorn);
+    CHECK(both.yunikorn->names == std::vector<std::string>{"root", "root.b"});
+    CHECK(both.warnings.empty());
+  }
+  CHECK(fine(defaults).yunikorn->names == std::vector<std::string>{"root", "root.a"});
+  CHECK(refusal(configs + map("mine", "partitions: [{name: default, queues: [{name: c}]}]"))
+            .ends_with("there is a configuration of YuniKorn already"));
+}
+
 }  // namespace gangsched::testing::yunikorn_queues_test

@@ -9,6 +9,7 @@
 #include "gangsched/model/node_load.hpp"
 #include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 
 // NodeMetric (slo.koordinator.sh/v1alpha1), what nodes' annotations say beside it, and the ConfigMap slo-controller-config.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -404,10 +405,20 @@ std::optional<bool> read_colocation_object(reader& read, const place& of, std::s
   const value* const data = api_group.empty() && kind == "ConfigMap" ? of.at->find("data") : nullptr;
   const value* const text = data == nullptr ? nullptr : data->find("colocation-config");
   if (text == nullptr || text->kind != value_kind::text) return std::nullopt;
+  const spot at = find_spot(of, {"data", "colocation-config"});
+  if (const value* const meta = of.at->find("metadata");
+      meta == nullptr || text_at(*meta, "name") != "slo-controller-config") {
+    // Others may have a key of that name, too: what is no configuration is theirs.
+    reader trial{read.file(), read.object(), nullptr};
+    const bool fits = read_inside(trial, at, std::string{text->text}, [](reader& inner, const place& v) {
+      return v.at->kind == value_kind::object || inner.fail(errc::malformed, v, "is no object");
+    });
+    if (!fits) return read.warn(at.line, at.path, "is no configuration of colocation; it is left out");
+  }
   if (made.colocation) return read.fail(errc::duplicate, of, "there is a colocation-config already");
   made.colocation.emplace().from = from;
-  return read_inside(read, find_spot(of, {"data", "colocation-config"}), std::string{text->text},
-                     [&](reader& inner, const place& at) { return read_strategies(inner, at, *made.colocation); });
+  return read_inside(read, at, std::string{text->text},
+                     [&](reader& inner, const place& v) { return read_strategies(inner, v, *made.colocation); });
 }
 
 std::optional<error> apply_measurements(cluster& on, const manifests& what) {

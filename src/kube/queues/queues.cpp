@@ -10,6 +10,7 @@
 #include "gangsched/model/label_selector.hpp"
 #include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 
 // Which object is of which system, and what is known of queues only when everything was read.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -315,25 +316,49 @@ std::optional<bool> read_queue_configuration(reader& read, const place& of, orig
   return read_hived(read, of, *out.hived);
 }
 
-/// A configuration in the ConfigMap that its scheduler reads; nothing if it is another one.
+static bool is_queue_configuration(const value& of) {
+  return of.find("partitions") != nullptr || of.find("physicalCluster") != nullptr ||
+         of.find("virtualClusters") != nullptr;
+}
+
+/// A configuration in the ConfigMap that its scheduler reads; nothing if it is another one. Others may have a key of that name, too: what
+/// is no configuration is theirs.
 static std::optional<bool> read_config_map(reader& read, const place& of, origin from, queue_objects& out) {
   // Kubernetes has 1 MiB for all of an object.
   static constexpr limits of_config_map{
       .bytes = std::size_t{1} << 20, .depth = 100, .values = 200'000, .copied = 10'000};
   const value* data = of.at->find("data");
+  const value* const meta = of.at->find("metadata");
   if (data == nullptr) return std::nullopt;
+  // YuniKorn merges its two key by key, and what the first says counts.
+  static constexpr std::string_view configs = "yunikorn-configs", defaults = "yunikorn-defaults";
+  const std::string_view map = meta == nullptr ? std::string_view{} : text_at(*meta, "name");
   for (const char* const name : {"queues.yaml", "hivedscheduler.yaml"}) {
     const value* text = data->find(name);
     if (text == nullptr || text->kind != value_kind::text) continue;
+    const bool yunikorn = name[0] == 'q';
+    const spot at = find_spot(of, {"data", name});
+    if (yunikorn ? map != configs && map != defaults : map != "hivedscheduler-config") {
+      reader trial{read.file(), read.object(), nullptr};
+      const auto look = [](reader& inner, const place& v) {
+        return is_queue_configuration(*v.at) || inner.fail(errc::malformed, v, "is no configuration");
+      };
+      const bool fits = read_inside(trial, at, text->text, look, of_config_map);
+      if (!fits) return read.warn(at.line, at.path, "is no configuration of queues; it is left out");
+    }
+    if (yunikorn && out.yunikorn && map == defaults && out.yunikorn_map == configs) return true;
+    if (yunikorn && map == configs && out.yunikorn_map == defaults) out.yunikorn.reset();
     const bool fine = read_inside(
-        read, find_spot(of, {"data", name}), text->text,
+        read, at, text->text,
         [&](reader& inner, const place& v) {
           const auto known = read_queue_configuration(inner, v, from, out);
           return known ? *known : inner.fail(errc::malformed, v, "is no configuration of queues");
         },
         of_config_map);
-    if (fine && out.yunikorn && name[0] == 'q')
+    if (fine && out.yunikorn && yunikorn) {
       for (yunikorn_queue& one : out.yunikorn->queues) one.line = from.line;
+      out.yunikorn_map = map;
+    }
     return fine;
   }
   return std::nullopt;

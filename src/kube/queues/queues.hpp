@@ -96,6 +96,7 @@ struct queue_objects {
   std::vector<limit_range> limit_ranges;
   std::vector<resource_quota> resource_quotas;
   std::optional<yunikorn_draft> yunikorn;
+  std::string yunikorn_map = {};  ///< the ConfigMap that it is of, if it is of one
   std::optional<hived_draft> hived;
   /// By namespace and name: the queue that a LocalQueue is, or is a name for. Known when queues are linked.
   std::map<std::pair<std::string, std::string>, std::string> local_names;
