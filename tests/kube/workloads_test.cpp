@@ -545,4 +545,44 @@ TEST_CASE("pods of Volcano's Job are none of Kubernetes' Job of that name", "[ku
   CHECK(made("\"\"") == 0);
 }
 
+TEST_CASE("templates of two Workloads that would be one group are refused", "[kube][workloads]") {
+  const auto workload = [](const std::string& name, const std::string& of, int count) {
+    return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: Workload\nmetadata: {name: " + name +
+           "}\nspec: {podGroupTemplates: [{name: " + of + ", " + gang_of(count) + "}]}\n---\n";
+  };
+  const auto inside_of = [](const std::string& name, const std::string& of) {
+    return "apiVersion: scheduling.k8s.io/v1alpha1\nkind: Workload\nmetadata: {name: " + name +
+           "}\nspec: {podGroups: [{name: " + of + ", policy: {gang: {minCount: 2}}}]}\n---\n";
+  };
+  CHECK(reading_refusal(workload("a", "b-c", 2) + workload("a-b", "c", 8)) ==
+        "a.yaml:9: Workload default/a-b: spec: \"c\" and \"b-c\" of the Workload \"a\" would both be the group "
+        "\"a-b-c\"");
+  CHECK(reading_refusal(inside_of("a", "b-c") + inside_of("a-b", "c")).ends_with("would both be the group \"a-b-c\""));
+  CHECK(reading_refusal(workload("a", "b-c", 2) + workload("a-b", "d", 8)) == "fine");
+  // What a controller has made of a template is that.
+  CHECK(warned(fine(workload("w", "t", 2) +
+                    kube_group("w-t", "workloadRef: {workloadName: w, templateName: t}, " + gang_of(3))))
+            .empty());
+  const manifests other = fine(workload("w", "t", 2) + kube_group("w-t", gang_of(3)));
+  CHECK(gang_in(other, "w-t").min_count == 3);
+  CHECK(warned(other) == std::vector<std::string>{"a.yaml:4: Workload default/w: spec: there is a pod group \"w-t\" "
+                                                  "already: the template \"t\" is left out"});
+}
+
+TEST_CASE("HyperNodes may have longer names than values of labels", "[kube][workloads]") {
+  const std::string begin(70, 'a');
+  std::string text;
+  for (const char* const each : {"0", "1"})
+    text += "{apiVersion: topology.volcano.sh/v1alpha1, kind: HyperNode, metadata: {name: " + begin + each +
+            "}, spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: n" + each +
+            "}}}]}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n" + each + "}}\n---\n";
+  const manifests all = fine(text);
+  REQUIRE(all.nodes.size() == 2);
+  const std::string& first = all.nodes[0].spec.labels.at("topology.volcano.sh/tier-1");
+  CHECK(first.size() <= 63);
+  CHECK(first.starts_with("aaaa"));
+  CHECK(first != all.nodes[1].spec.labels.at("topology.volcano.sh/tier-1"));
+  CHECK(refusal(text) == "fine");
+}
+
 }  // namespace gangsched::testing::workloads_test

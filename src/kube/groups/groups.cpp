@@ -74,23 +74,39 @@ class linker {
 
   /// Groups copy what they do not say from their templates; templates of which nobody made a group become one.
   std::optional<error> templates(bool expand) {
-    std::set<std::pair<std::string, std::string>> used, names;
+    std::set<name_in> used;
+    std::map<name_in, std::pair<const workload_templates*, std::string>> names;  // with the template, if it is of one
     for (group_draft& one : groups_->groups) {
-      names.emplace(one.made.spec.ns, one.made.spec.name);
+      names.try_emplace({one.made.spec.ns, one.made.spec.name}, nullptr, "");
       if (!one.made.spec.workload.empty()) used.emplace(one.made.spec.ns, one.made.spec.workload);
       if (auto wrong = copy_template(one)) return wrong;
     }
     for (const workload_templates& workload : groups_->workloads) {
-      if (!workload.embedded && (!expand || used.contains({workload.ns, workload.name}))) continue;
+      const bool in_use = used.contains({workload.ns, workload.name});
+      if (!workload.embedded && (!expand || in_use)) continue;
       for (group_draft one : workload.templates) {
         group_spec& spec = one.made.spec;
         spec.ns = workload.ns;
         spec.name = workload.name + "-" + one.template_name;
         if (!workload.embedded) spec.workload = workload.name;
         if (!one.made.parent.empty()) one.made.parent = workload.name + "-" + one.made.parent;
-        one.made.from.file = workload.from.file;
-        if (!names.emplace(spec.ns, spec.name).second) continue;
-        groups_->groups.push_back(std::move(one));
+        one.made.from = {workload.from.file, one.made.from.line, workload.from.object};
+        const auto [at, first] = names.try_emplace({spec.ns, spec.name}, &workload, one.template_name);
+        if (first) {
+          groups_->groups.push_back(std::move(one));
+          continue;
+        }
+        const auto& [other, of_other] = at->second;
+        std::string object = where(*into_, one.made.from, "Workload", workload.ns, workload.name);
+        if (other != nullptr) {  // members of both would be one gang
+          return error{errc::duplicate, std::move(object), "spec",
+                       fmt::format("\"{}\" and \"{}\" of the Workload \"{}\" would both be the group \"{}\"",
+                                   one.template_name, of_other, other->name, spec.name)};
+        }
+        if (in_use) continue;  // what a controller has made of it
+        into_->warnings.push_back({std::move(object), "spec",
+                                   fmt::format("there is a pod group \"{}\" already: the template \"{}\" is left out",
+                                               spec.name, one.template_name)});
       }
     }
     return std::nullopt;

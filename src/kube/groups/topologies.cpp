@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "gangsched/model/label_selector.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // What explains where groups want to be: Kueue's and KAI's Topology, Volcano's HyperNode, Koordinator's
@@ -167,15 +168,23 @@ class hyper_node_labels {
   }
 
   static std::string key_of(std::int32_t tier) { return fmt::format("topology.volcano.sh/tier-{}", tier); }
+  /// Its name as the value of a label: names may be longer, and are told apart by letters that follow from all of them then.
+  static std::string label_of(const std::string& name) {
+    constexpr std::size_t longest = 63, letters = 10;
+    if (name.size() <= longest) return name;
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    add_to_hash(hash, leaf(value_kind::text, name, 0));
+    return name.substr(0, longest - letters - 1) + "-" + safe_letters(hash, letters);
+  }
 
   std::optional<error> run() {
     for (std::size_t i = 0; i < all_->size(); ++i) {
       const hyper_node& one = (*all_)[i];
       if (auto wrong = gather(i)) return wrong;
-      const std::string key = key_of(one.tier);
+      const std::string key = key_of(one.tier), name = label_of(one.name);
       for (const std::size_t node : members_[i]) {
-        const auto [at, added] = into_->nodes[node].spec.labels.emplace(key, one.name);
-        if (added || at->second == one.name) continue;
+        const auto [at, added] = into_->nodes[node].spec.labels.emplace(key, name);
+        if (added || at->second == name) continue;
         return error{
             errc::malformed, told(one), "spec.members",
             fmt::format("node \"{}\" is in \"{}\" of tier {} too", into_->nodes[node].spec.name, at->second, one.tier)};
