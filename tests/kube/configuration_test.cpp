@@ -236,6 +236,16 @@ TEST_CASE("mistakes in a configuration name profile, plugin and place", "[kube][
         "s.yaml:1: KubeSchedulerConfiguration: kind: \"Pod\" is not KubeSchedulerConfiguration");
 }
 
+TEST_CASE("only a single profile may go without a name", "[kube][configuration]") {
+  CHECK(fine("profiles:\n- percentageOfNodesToScore: 3\n").profiles.at(0).scheduler_name == "default-scheduler");
+  CHECK(fine("profiles:\n- schedulerName: null\n").profiles.at(0).scheduler_name == "default-scheduler");
+  CHECK(refusal("profiles:\n- schedulerName: a\n- {}\n") ==
+        "s.yaml:3: KubeSchedulerConfiguration: profiles[1]: needs a schedulerName, as there are several profiles");
+  CHECK(refusal("profiles:\n- schedulerName: null\n- schedulerName: a\n")
+            .ends_with("profiles[0]: needs a schedulerName, as there are several profiles"));
+  CHECK(refusal("profiles:\n- schedulerName: ''\n").ends_with("profiles[0].schedulerName: is empty"));
+}
+
 TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configuration]") {
   const auto made = fine("extenders: [{urlPrefix: 'http://x'}]\nunknownField: 1\n");
   std::string all;

@@ -213,7 +213,9 @@ bool read_profile(reader& read, const place& of, const known_plugins& known, con
   out.where = fmt::format("{}:{}: {}", read.file(), of.at->line, read.object());
   profile_plugins plugins;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "schedulerName") return read.text(v, out.scheduler_name);
+    if (key == "schedulerName")
+      return read.text(v, out.scheduler_name) &&
+             (!out.scheduler_name.empty() || read.fail(errc::malformed, v, "is empty"));
     if (key == "plugins") return read_plugins(read, v, known, plugins);
     if (key == "pluginConfig") return read_plugin_config(read, v, known, out);
     if (key == "percentageOfNodesToScore") return read.integer(v, out.percentage_of_nodes_to_score.emplace(), 0, 100);
@@ -261,6 +263,9 @@ bool read_configuration(reader& read, const place& of, const known_plugins& know
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "profiles") {
       return few_enough(read, v) && read.list(v, out.profiles, [&](const place& item, scheduler_profile& one) {
+        const value* const name = item.at->find("schedulerName");
+        if (v.at->items.size() > 1 && (name == nullptr || name->kind == value_kind::null))
+          return read.fail(errc::malformed, item, "needs a schedulerName, as there are several profiles");
         if (!read_profile(read, item, known, how, one)) return false;
         for (const scheduler_profile& other : out.profiles)
           if (&other != &one && other.scheduler_name == one.scheduler_name)
