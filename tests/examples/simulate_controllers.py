@@ -222,8 +222,9 @@ def names_of(pods, status="placed"):
 
 
 def owned(name, kind, owner, where=""):
+    api = "batch/v1" if kind == "Job" else "apps/v1"
     where = f"nodeName: {where}, " if where else ""
-    return f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{a: web}}, ownerReferences: [{{apiVersion: x/v1, kind: {kind}, name: {owner}, " \
+    return f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{a: web}}, ownerReferences: [{{apiVersion: {api}, kind: {kind}, name: {owner}, " \
            f"controller: true}}]}}\nspec: {{{where}{CONTAINERS % 0}}}\nstatus: {{phase: {'Running' if where else 'Pending'}}}\n---\n"
 
 

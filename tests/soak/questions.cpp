@@ -50,8 +50,12 @@ void host::ask(const step& one) {
     called<"cluster::find_pod">();
     called<"cluster::contains(pod_id)">();
     called<"cluster::name_of(pod_id)">();
-    called<"cluster::namespace_of">();
-    agree(cluster_.namespace_of(id) == spec.ns, "namespace_of");
+    called<"cluster::namespace_of(pod_id)">();
+    agree(cluster_.namespace_of(id) == spec.ns, "namespace_of(pod_id)");
+    called<"cluster::group_of">();
+    agree(cluster_.group_of(id) == spec.group, "group_of");
+    called<"cluster::is_terminating">();
+    agree(cluster_.is_terminating(id) == pod->second.terminating, "is_terminating");
     called<"cluster::cookie_of(pod_id)">();
     called<"cluster::claims_of">();
     called<"cluster::nominated_node_of">();
@@ -80,6 +84,10 @@ void host::ask(const step& one) {
               cluster_.contains(id),
           "find_group");
     agree(cluster_.name_of(id) == group->second.spec.name, "name_of(group_id)");
+    called<"cluster::namespace_of(group_id)">();
+    agree(cluster_.namespace_of(id) == group->second.spec.ns, "namespace_of(group_id)");
+    called<"cluster::cookie_of(group_id)">();
+    agree(!cluster_.spec_of(id) || cluster_.cookie_of(id) == group->second.spec.cookie, "cookie_of(group_id)");
     called<"cluster::spec_of">();
     const group_spec* const said = cluster_.spec_of(id);
     agree(said == nullptr || said->name == group->second.spec.name, "spec_of");
