@@ -271,10 +271,11 @@ class namespace_quotas {
       std::size_t quota, parent;  // in quotas_; of those placed before
     };
     std::vector<placed_set> placed;
-    std::vector<std::size_t> innermost(pods_->size(),
-                                       none);  // of those placed, by pod: the others that have it are around that one
+    // Of those placed, by pod: the others that have it are around that one.
+    std::vector<std::size_t> innermost(pods_->size(), none);
+    std::vector<std::size_t> shared;  // how many pods each of those placed has of the one that is being placed
     for (const std::size_t k : scoped) {
-      std::vector<std::size_t> shared(placed.size());  // how many pods each has of this one
+      shared.assign(placed.size(), 0);
       for (const std::uint32_t at : pods_of_[k])
         if (innermost[at] != none) ++shared[innermost[at]];
       std::size_t around = none, crossing = none;
