@@ -239,6 +239,17 @@ def test_trials_neither_begin_nor_end_while_a_hook_runs(cluster):
     assert cluster.state_of("p") == "bound" and cluster.requested(cluster.node_of("p"), "cpu") == 1000
 
 
+def with_open_trial(cluster, plugin, kept):
+    """A scheduler, and the digest from before: ``kept`` has the only reference to a trial that added the node big."""
+    cluster.add_pod(gs.Pod("p", cpu=1))
+    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(plugin))
+    before = cluster.digest()
+    kept.append(cluster.trial())
+    kept[0].__enter__()
+    cluster.add_node(gs.Node("big", cpu=64))
+    return scheduler, before
+
+
 def test_a_trial_that_goes_while_a_hook_runs_is_undone_after_the_call(cluster):
     kept = []
 
@@ -247,12 +258,7 @@ def test_a_trial_that_goes_while_a_hook_runs_is_undone_after_the_call(cluster):
             kept.clear()
             gc.collect()
 
-    cluster.add_pod(gs.Pod("p", cpu=1))
-    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Drops()))
-    before = cluster.digest()
-    kept.append(cluster.trial())
-    kept[0].__enter__()
-    cluster.add_node(gs.Node("big", cpu=64))
+    scheduler, before = with_open_trial(cluster, Drops(), kept)
     assert [node.name for node in scheduler.explain("p").nodes] == ["node-a", "node-b", "big"]
     assert cluster.digest() == before
     assert scheduler.run(0).count() == {"bind": 1}
@@ -272,12 +278,7 @@ def test_a_trial_that_another_thread_lets_go_is_undone_after_the_call(cluster):
         kept.clear()
         gone.set()
 
-    cluster.add_pod(gs.Pod("p", cpu=1))
-    scheduler = gs.Scheduler(cluster, gs.Profile.default().add(Waits()))
-    before = cluster.digest()
-    kept.append(cluster.trial())
-    kept[0].__enter__()
-    cluster.add_node(gs.Node("big", cpu=64))
+    scheduler, before = with_open_trial(cluster, Waits(), kept)
     other = threading.Thread(target=let_go)
     other.start()
     assert len(scheduler.explain("p").nodes) == 3

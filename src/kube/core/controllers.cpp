@@ -107,8 +107,7 @@ bool read_template(reader& read, const place& of, controller_of_pods& out, const
   out.pod_hash = safe_letters(hash, 10);
   out.weight = weight_of(*of.at);
   const value* const spec = of.at->find("spec");
-  const value* const host = spec == nullptr ? nullptr : spec->find("hostNetwork");
-  out.host_network = host != nullptr && host->text == "true";
+  out.host_network = spec != nullptr && has_host_network(*spec);
   bool over = false;
   return read_template_pod(read, of, out.pod, over, how, out.label_keys);
 }

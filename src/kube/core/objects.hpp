@@ -26,6 +26,8 @@ bool read_affinity(reader& read, const place& of, pod_spec& out, std::vector<ter
 void merge_label_keys(pod_spec& pod, const std::vector<term_label_keys>& keys);
 bool read_spread(reader& read, const place& of, topology_spread& out);
 
+/// Whether the pod of that spec is in its node's network. What is no boolean `read_pod` refuses.
+bool has_host_network(const value& spec);
 /// A template of pods, which have more labels when they are made: then @p keys can be merged.
 bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
                        std::vector<term_label_keys>& keys);

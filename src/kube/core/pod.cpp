@@ -234,13 +234,17 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, t
   });
 }
 
+bool has_host_network(const value& spec) {
+  const value* const said = spec.find("hostNetwork");
+  return said != nullptr && said->text == "true";
+}
+
 static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how,
                           std::vector<term_label_keys>& keys) {
   pod_spec& spec = out.spec;
   resources own;
   std::vector<resource_list> limits, init_limits;
-  bool has_own = false, host_network = false, guaranteed = true;
-  if (const value* host = of.at->find("hostNetwork")) host_network = host->text == "true";
+  bool has_own = false, host_network = has_host_network(*of.at), guaranteed = true;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     const auto containers = [&](std::vector<container>& into, std::vector<resource_list>& all_limits, bool init) {
       return read.list(v, into, [&](const place& item, container& one) {
