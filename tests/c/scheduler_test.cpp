@@ -104,7 +104,7 @@ TEST_CASE("members wait in the permit room until there are enough, or somebody l
   CHECK(world.run() == words{"g1 revoke a", "g0 bind a"});
 }
 
-TEST_CASE("a turn goes on where what permit takes back lets another pod be tried", "[c]") {
+TEST_CASE("what a pod that is sent back had goes to another pod in the same turn", "[c]") {
   c_world world;
   world.node("a", 4);
   const gangsched_group_id gang = world.gang("g", 2, GANGSCHED_PERMIT_ROOM);
