@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/core/nodes_line.hpp"
@@ -250,8 +251,8 @@ struct default_preemption::search {
     return cost_of(out);
   }
 
-  /// The best node by what is remembered; nodes that changed are tried again. O(nodes / block_rows + block_rows · nodes that changed), plus
-  /// the trials.
+  /// The best node by what is remembered; nodes that changed are tried again. O(nodes / block_rows + nodes that changed), plus the trials,
+  /// and block_rows for each block whose best may be another one.
   std::optional<node_id> best_of(memory& known, const std::vector<row_t>& changed) {
     const cluster_view cluster = attempt.cluster();
     if (const std::size_t had = known.nodes.size(), rows = cluster.node_rows(); had != rows) {
@@ -260,7 +261,6 @@ struct default_preemption::search {
       if (const std::size_t joint = std::min(had, rows) / block_rows; joint < known.blocks.size())
         known.blocks[joint].stale = true;  // rows join this block, or leave it
     }
-    for (const row_t row : changed) known.nodes[row].stale = known.blocks[row / block_rows].stale = true;
     // Other pods count this pod on its nominated node; for the pod itself that node is tried anew.
     const std::optional<node_info> own = pod.nominated_node();
     const row_t own_row = own ? own->id().row : no_row;
@@ -284,6 +284,15 @@ struct default_preemption::search {
       }
       return one.price;
     };
+    for (const row_t row : changed) {
+      block& its = known.blocks[row / block_rows];
+      const bool was_stale = std::exchange(its.stale, true);  // first: memory may run out below
+      known.nodes[row].stale = true;
+      if (was_stale || row == own_row) continue;
+      // The block's best stays, unless this was it or may be better.
+      const std::optional<cost> here = price_of(row);
+      its.stale = known.nodes[row].stale || its.row == row || (here && (!its.price || !(*its.price < *here)));
+    }
     std::optional<cost> best;
     row_t best_row = no_row;
     for (row_t first = 0; first < known.nodes.size(); first += block_rows) {

@@ -116,6 +116,20 @@ TEST_CASE("a permit hook that rejects sends the pod back to wait for a change of
   CHECK(w.run() == words{"reject p", "reject q"});
 }
 
+TEST_CASE("a pod that permit takes back makes room for one that is tried only in another turn", "[engine][permit]") {
+  host w;
+  const pod_id first = w.add(a_pod{"first"}.cpu(3).label("say", "long").label("bind", "no"));
+  w.add(a_pod{"second"}.cpu(3));
+  CHECK(w.run() == words{"wait first n", "reject second"});
+  w.must(w.scheduler.allow(first));
+  CHECK(w.run().empty());
+  CHECK(w.permit() == words{"revoke first n"});
+  // Nothing names an instant at which the other pod is to be tried: the host's turn goes on until permit decides nothing.
+  CHECK(w.scheduler.next_deadline().value_or(instant::max()) > w.now);
+  CHECK(w.run() == words{"bind second n"});
+  CHECK(w.permit().empty());
+}
+
 TEST_CASE("a permit hook that fails with an error is tried again after the backoff", "[engine][permit]") {
   host w;
   w.add(a_pod{"p"}.cpu(1).label("say", "error"));

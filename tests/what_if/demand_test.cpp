@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/framework/profile.hpp"
+#include "gangsched/plugins/node_resources_fit.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/what_if/autoscaling.hpp"
 #include "gangsched/what_if/trial_cluster.hpp"
@@ -14,7 +17,21 @@
 
 namespace gangsched::testing::demand_test {
 
+using namespace std::chrono_literals;
+
 namespace {
+
+/// Holds the pods named first, and refuses to bind them.
+struct refuses_first {
+  static constexpr std::string_view name = "RefusesFirst";
+  using points = implements<point::permit, point::pre_bind>;
+  permit_verdict permit(const reservation& r, permit_room&) {
+    return r.pod.name() == "first" ? permit_verdict{status::wait("it is held"), 10min} : permit_verdict{};
+  }
+  status pre_bind(const reservation& r, decision&) {
+    return r.pod.name() == "first" ? status::unschedulable("it may not") : status::success();
+  }
+};
 
 /// A cluster with one full node, and pods that wait for another.
 struct waiting_pods {
@@ -171,6 +188,26 @@ std::map<std::size_t, std::size_t> by_shape(const demand_plan& plan) {
 }
 
 }  // namespace
+
+TEST_CASE("a pod has room that another one gives back when permit ends its wait", "[what_if]") {
+  gangsched::cluster cluster;
+  scheduler by{cluster, profile{priority_sort{}, node_resources_fit{}, refuses_first{}}};
+  REQUIRE(cluster.add_node(a_node{"n"}.cpu(2)));
+  const pod_id first = cluster.add_pod(a_pod{"first"}.cpu(2)).value();
+  while (by.schedule_cycle(instant{1})) {
+  }
+  const pod_id second = cluster.add_pod(a_pod{"second"}.cpu(2)).value();
+  while (by.schedule_cycle(instant{1})) {
+  }
+  REQUIRE(cluster.state_of(first) == pod_state::assumed);
+  REQUIRE(cluster.state_of(second) == pod_state::pending);
+  REQUIRE(by.allow(first));
+  const std::vector<node_shape> shapes{shape("extra", 2, 8, 1)};
+  const std::vector<pod_id> asked{second};
+  const demand_answer made = demand(by, shapes, {.now = instant{1}, .pods = asked}).value();
+  CHECK(made.plans.empty());  // no node is missing
+  CHECK(made.left.empty());
+}
 
 TEST_CASE("demand is never dearer than first fit decreasing with one shape, and every plan holds whom it says") {
   std::size_t cheaper = 0, compared = 0;

@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/container/small_vector.hpp>
 #include <map>
 #include <vector>
 
@@ -24,7 +25,7 @@ class GANGSCHED_API room_index {
   /// Calls visit(id) for all whose needs are met by free(kind), in unspecified order.
   template <class Free, class Visit>
   void each(const Free& free, const Visit& visit) const {
-    std::vector<std::int64_t> there;
+    amounts there;
     for (const auto& [kinds, number] : numbers_) {
       const tree& its = trees_[number];
       there.clear();
@@ -35,6 +36,7 @@ class GANGSCHED_API room_index {
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
+  using amounts = boost::container::small_vector<std::int64_t, 8>;  // each event is asked about: without an allocation
   struct tree {
     struct node {
       std::uint32_t whose, left, right;
@@ -47,14 +49,14 @@ class GANGSCHED_API room_index {
     std::vector<std::int64_t> own, least;  ///< by node and kind; of the node, and of all below it too
 
     [[nodiscard]] bool fits(const std::vector<std::int64_t>& needs, std::uint32_t at,
-                            const std::vector<std::int64_t>& there) const noexcept {
+                            const amounts& there) const noexcept {
       for (std::size_t i = 0; i < kinds; ++i) {
         if (needs[at * kinds + i] > there[i]) return false;
       }
       return true;
     }
     template <class Visit>
-    void each(std::uint32_t at, const std::vector<std::int64_t>& there, const Visit& visit) const {
+    void each(std::uint32_t at, const amounts& there, const Visit& visit) const {
       if (at == none || !fits(least, at, there)) return;
       each(nodes[at].left, there, visit);
       if (fits(own, at, there)) visit(nodes[at].whose);

@@ -5,20 +5,17 @@
 /// Calls that questions about nodes make in a fork.
 namespace gangsched::inline GANGSCHED_ABI::what_if {
 
-/// Runs turns until every pod that has room runs; no pod is evicted. Ends, because every turn but the last lets a pod run.
-/// @return how many pods began to run
-inline std::size_t settle(forked& in, instant now) {
-  std::size_t all = 0, before = 1;
+/// The host's turn (`scheduler`): after it every pod that has room runs; no pod is evicted.
+inline void settle(forked& in, instant now) {
   const auto run = [&](const cycle& said) {
-    for (const decision& one : said) {
-      if (one.kind == decision_kind::bind && in.scheduler.confirm(one.pod)) ++all;
-    }
+    for (const decision& one : said)
+      if (one.kind == decision_kind::bind) static_cast<void>(in.scheduler.confirm(one.pod));
+    return static_cast<bool>(said);
   };
-  while (std::exchange(before, all) != all) {
-    while (const cycle said = in.scheduler.schedule_cycle(now)) run(said);
-    run(in.scheduler.permit(now));
-  }
-  return all;
+  do {
+    while (run(in.scheduler.schedule_cycle(now))) {
+    }
+  } while (run(in.scheduler.permit(now)));
 }
 
 [[nodiscard]] inline bool runs(const cluster& in, pod_id pod) noexcept { return in.state_of(pod) == pod_state::bound; }
