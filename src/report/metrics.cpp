@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "gangsched/model/cluster.hpp"
@@ -60,14 +62,14 @@ struct pod_facts {
   std::uint64_t began = 0;        ///< its attempt, by the clock
   instant entered{};              ///< the queue
   instant waits_since{};          ///< in the permit room
-  std::string_view profile = {};  ///< valid as the scheduler is
+  std::string_view profile = {};  ///< one of `metrics::state::profiles`
 
-  void begin_attempt(const observed_step& step) {
+  void begin_attempt(const observed_step& step, std::string_view by) {
     if (!known) entered = step.entered;
     known = true;
     attempts = step.attempts;
     began = step.took.begin;
-    profile = step.profile;
+    profile = by;
   }
 };
 
@@ -93,6 +95,10 @@ struct metrics::state {
     if (!found.known || found.generation != pod.generation) found = {.generation = pod.generation};
     return found;
   }
+  void begin_attempt(pod_facts& of, const observed_step& step) {
+    const auto known = profiles.find(step.profile);
+    of.begin_attempt(step, known != profiles.end() ? *known : *profiles.emplace(step.profile).first);
+  }
   void count_attempt(std::string_view result, std::string_view profile, std::uint64_t length) {
     attempts.add({result, profile});
     if (measures()) attempt_duration.observe({result, profile}, seconds(length));
@@ -115,7 +121,8 @@ struct metrics::state {
   bool measured = false;  ///< in this call
   std::uint64_t cycles = 0;
   std::vector<pod_facts> facts;
-  std::vector<point_sum> points;  ///< the first `points_used`: the others are kept for their memory
+  std::set<std::string, std::less<>> profiles;  ///< names: schedulers may come and go
+  std::vector<point_sum> points;                ///< the first `points_used`: the others are kept for their memory
   std::size_t points_used = 0;
 
   using family = detail::family;
@@ -159,7 +166,7 @@ void metrics::state::read_decisions(const observed_step& step, instant now) {
         (one.kind == decision_kind::nominate && step.evicts(one.pod)))
       continue;
     detail::pod_facts& of = facts_of(one.pod);
-    if (attempt && one.kind != decision_kind::revoke) of.begin_attempt(step);
+    if (attempt && one.kind != decision_kind::revoke) begin_attempt(of, step);
     switch (one.kind) {
       case decision_kind::bind: end_wait(of, "Success", now); break;
       case decision_kind::wait: of.waits = true, of.waits_since = now; break;
@@ -224,7 +231,7 @@ void metrics::called(const observed_call& what) {
       case step_kind::answer: to.read_answer(step, what.now); break;
       case step_kind::returned: to.read_returned(step); break;
       case step_kind::popped:
-        if (step.pod) to.facts_of(step.pod).begin_attempt(step);
+        if (step.pod) to.begin_attempt(to.facts_of(step.pod), step);
         break;
       case step_kind::timer:
       case step_kind::waits: break;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "engine/world.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
+#include "gangsched/scheduling/queue_listing.hpp"
 #include "prometheus_text.hpp"
 
 namespace gangsched::testing::metrics_test {
@@ -47,7 +49,38 @@ double sample(const std::map<std::string, double>& all, const std::string& key) 
   return found->second;
 }
 
+/// Pods wait in the permit room.
+struct holds_all {
+  static constexpr std::string_view name = "HoldsAll";
+  using points = implements<point::permit>;
+  permit_verdict permit(const reservation&, permit_room&) { return {status::wait("it is held"), 10min}; }
+};
+
 }  // namespace
+
+TEST_CASE("metrics go on with another scheduler of the cluster", "[report]") {
+  report::metrics metrics;
+  cluster cluster;
+  REQUIRE(cluster.add_node(a_node("n1").cpu(2)));
+  const pod_id pod = cluster.add_pod(a_pod("a").cpu(1)).value();
+  const auto scheduler_with_metrics = [&] {
+    auto made = std::make_unique<scheduler>(cluster, profile{priority_sort{}, node_resources_fit{}, holds_all{}});
+    REQUIRE(made->observe(&metrics));
+    return made;
+  };
+  auto by = scheduler_with_metrics();
+  REQUIRE(by->schedule_cycle(1s));
+  const std::vector<waiting_pod> waiting = by->waiting().value();
+  REQUIRE(waiting.size() == 1);
+  by = scheduler_with_metrics();  // the pod's profile is counted by a name of the scheduler that is gone
+  REQUIRE(by->restore(waiting.front()));
+  REQUIRE(by->reject(pod, "the host changed its mind"));
+  REQUIRE(by->permit(2s));
+  const std::string text = metrics.text(*by, cluster);
+  INFO(text);
+  CHECK(text.find(R"(schedule_attempts_total{result="unschedulable",profile="default-scheduler"} 1)") !=
+        std::string::npos);
+}
 
 TEST_CASE("attempts, queues and pods are counted as kube-scheduler counts them", "[report]") {
   watched_world watched;
