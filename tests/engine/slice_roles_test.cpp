@@ -66,8 +66,8 @@ outcome run(const small_gang& of, const racks& room, const std::array<std::size_
     pods[i] = w.add(pod);
   }
   outcome made;
-  for (const placement_verdict& one : w.must(w.scheduler.explain(group)).front().placements)
-    made.explained = made.explained || one.feasible;
+  const std::vector<group_explanation> explained = w.must(w.scheduler.explain(group));
+  for (const placement_verdict& one : explained.front().placements) made.explained = made.explained || one.feasible;
   w.run();
   for (std::size_t i = 0; i < 4; ++i) {
     const node_id node = w.cluster.node_of(pods[i]);
