@@ -88,6 +88,21 @@ func (c *Cluster) ClaimDevices(claim ResourceClaimID) []Device {
 	})
 }
 
+// Alternative is which one of a request's FirstOf the pod's devices were chosen for, as its index; -1: the request offers none or is about GPUs, the pod
+// has no devices, or the host said which ones.
+func (c *Cluster) Alternative(pod PodID, request int32) int32 {
+	place := C.gangsched_cluster_alternative(c.c, cPod(pod), C.int32_t(request))
+	runtime.KeepAlive(c)
+	return int32(place)
+}
+
+// ClaimAlternative is the same of a claim's devices.
+func (c *Cluster) ClaimAlternative(claim ResourceClaimID, request int32) int32 {
+	place := C.gangsched_cluster_claim_alternative(c.c, cClaim(claim), C.int32_t(request))
+	runtime.KeepAlive(c)
+	return int32(place)
+}
+
 // ClaimNode is where a claim is allocated; 0 if nowhere.
 func (c *Cluster) ClaimNode(claim ResourceClaimID) NodeID {
 	id := C.gangsched_cluster_claim_node(c.c, cClaim(claim))

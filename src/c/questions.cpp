@@ -2,6 +2,7 @@
 
 #include "gangsched/c/cluster.h"
 #include "gangsched/model/cluster_queues.hpp"
+#include "gangsched/model/device_alternatives.hpp"
 #include "gangsched/src/c/handles.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::c {
@@ -150,6 +151,15 @@ size_t gangsched_cluster_claim_devices(const gangsched_cluster* on, gangsched_re
   return c::ask(on, std::size_t{0}, [&](const cluster& model) {
     return c::list_devices(model, model.node_of(c::of(claim)), model.devices_of(c::of(claim)), into, capacity);
   });
+}
+int32_t gangsched_cluster_alternative(const gangsched_cluster* on, gangsched_pod_id pod, int32_t request) noexcept {
+  return c::ask(on, std::int32_t{-1},
+                [&](const cluster& model) { return alternative_of(model, c::of(pod), request).value_or(-1); });
+}
+int32_t gangsched_cluster_claim_alternative(const gangsched_cluster* on, gangsched_resource_claim_id claim,
+                                            int32_t request) noexcept {
+  return c::ask(on, std::int32_t{-1},
+                [&](const cluster& model) { return alternative_of(model, c::of(claim), request).value_or(-1); });
 }
 uint64_t gangsched_cluster_digest(const gangsched_cluster* on) noexcept {
   return c::ask(on, std::uint64_t{0}, [](const cluster& model) { return model.digest(); });

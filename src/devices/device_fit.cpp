@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -95,6 +96,23 @@ class device_search {
     return status::unschedulable(
         steps_ > max_steps ? "node(s) had too many ways to allocate devices" : "node(s) didn't have enough free ",
         steps_ > max_steps ? symbol{} : others_[deepest_]->what->device_class);
+  }
+
+  /// Takes the same other devices again in the same order, on a node where all are free, and returns by which alternatives, in the order of
+  /// those wants that are about other devices. Empty: they are not what the wants lead to.
+  [[nodiscard]] std::span<const std::int16_t> retrace(const device_wants& wants,
+                                                      std::span<const device_grant> granted) {
+    wants_ = &wants;
+    same_as_ = granted;
+    for (const device_grant& one : granted) {  // GPUs, which others may have to be beside, come first
+      if (one.is_gpu()) claim_->grants.push_back(one);
+    }
+    for (const device_want& one : wants) {
+      if (!one.what->wants_gpu()) others_.push_back(&one);
+    }
+    alternative_.assign(others_.size(), -1);
+    if (!take_others(0)) return {};
+    return {alternative_.data(), alternative_.size()};
   }
 
  private:
@@ -235,7 +253,7 @@ class device_search {
   // --- other devices
 
   [[nodiscard]] bool take_others(std::size_t index) {
-    if (index == others_.size()) return true;
+    if (index == others_.size()) return !same_as_ || claim_->grants.size() == same_as_->size();
     deepest_ = std::max(deepest_, index);
     const device_want& want = *others_[index];
     if (want.what->first_of.empty()) return take_devices(index, *want.what, want.count, 0, {});
@@ -270,10 +288,11 @@ class device_search {
         if (!agrees(index, i)) continue;
         if (near && is_beside(demand, i, taken.size()) != beside) continue;
         const std::size_t changes = claim_->changes.size(), grants = claim_->grants.size();
-        take_device(index, demand, i);
-        taken_devices more = taken;
-        more.push_back(static_cast<std::uint16_t>(i));
-        if (take_devices(index, demand, left - 1, again ? i : i + 1, more)) return true;
+        if (take_device(index, demand, i)) {
+          taken_devices more = taken;
+          more.push_back(static_cast<std::uint16_t>(i));
+          if (take_devices(index, demand, left - 1, again ? i : i + 1, more)) return true;
+        }
         give_back(changes, grants);
         if (steps_ > max_steps) return false;
       }
@@ -288,19 +307,24 @@ class device_search {
     for (std::size_t i = 0; i < inventory_->others.size() && fine; ++i) {
       if (breaks(demand, i)) fine = false;
       if (!fine || !is_kind(*inventory_, demand, i)) continue;
-      fine = is_free(now(), demand, i) && agrees(index, i);
-      if (fine) take_device(index, demand, i), any = true;
+      fine = is_free(now(), demand, i) && agrees(index, i) && take_device(index, demand, i);
+      any = any || fine;
     }
     if (fine && any && take_others(index + 1)) return true;
     give_back(changes, grants);
     return false;
   }
 
-  void take_device(std::size_t index, const device_demand& demand, std::size_t device) {
+  /// False: it is not the one that `retrace` looks for.
+  [[nodiscard]] bool take_device(std::size_t index, const device_demand& demand, std::size_t device) {
     device_grant grant = unit_of(demand, device);
     grant.request = others_[index]->request;
+    const std::size_t before = claim_->grants.size();
     take(grant);
     for (const device_grant& one : capacity_grants(*inventory_, demand, grant)) take(one);
+    return !same_as_ || (claim_->grants.size() <= same_as_->size() &&
+                         std::equal(claim_->grants.begin() + static_cast<std::ptrdiff_t>(before), claim_->grants.end(),
+                                    same_as_->begin() + static_cast<std::ptrdiff_t>(before)));
   }
   /// Ends the search if the host has an error to say of a device that could be the next one.
   [[nodiscard]] bool breaks(const device_demand& demand, std::size_t device) {
@@ -353,6 +377,7 @@ class device_search {
   boost::container::small_vector<const device_want*, 4> others_;
   boost::container::small_vector<std::int16_t, 4>
       alternative_;  ///< that is being taken for each of them; −1: it offers none
+  std::optional<std::span<const device_grant>> same_as_;
   symbol broken_;
   std::size_t deepest_ = 0;
   std::int32_t steps_ = 0;
@@ -372,25 +397,6 @@ GANGSCHED_INLINE std::uint32_t best_gpus(const device_inventory& inventory, std:
   const std::uint32_t close = minds ? best(detail::requirement_of(inventory, demand)) : 0;
   if (close != 0) return close;
   return !minds || demand.within_preferred ? best({}) : 0;
-}
-
-GANGSCHED_INLINE unsigned mig_room(const device_state& state, std::size_t gpu, mig_profile_index profile, bool empty) {
-  const device_inventory& inventory = *state.inventory;
-  const device_inventory::gpu& one = inventory.gpus[gpu];
-  if (one.mig == mig_mode::off) return 0;
-  if (one.mig == mig_mode::fixed) {
-    if (!empty) return static_cast<unsigned>(std::popcount(detail::mig_starts(state, gpu, profile)));
-    return static_cast<unsigned>(
-        std::count_if(one.instances.begin(), one.instances.end(),
-                      [&](const mig_placement& instance) { return instance.profile == profile; }));
-  }
-  mig_state there = empty ? mig_state{} : state.gpu(gpu).instances();
-  if (!empty && detail::mig_starts(state, gpu, profile) == 0) return 0;
-  unsigned room = 0;
-  for (std::uint8_t starts; (starts = inventory.mig->fits(there, profile)) != 0; ++room) {
-    there = inventory.mig->place(there, {profile, inventory.mig->pick(starts, profile, mig_start::hami)});
-  }
-  return room;
 }
 
 GANGSCHED_INLINE const device_demand& demand_for(const device_inventory& inventory, const device_want& want,
@@ -438,41 +444,6 @@ GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_
     if (is_free(state, grant)) fits |= std::uint32_t{1} << grant.device;
   }
   return fits;
-}
-
-GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& state, mig_profile_index profile,
-                                                           mig_rule rule, std::uint32_t among) {
-  const device_inventory& inventory = *state.inventory;
-  std::optional<mig_choice> best;
-  std::int32_t least = 0;
-  for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
-    if (inventory.mig->max_disjoint(state.gpu(gpu).slices(), profile) == 0) continue;
-    const std::uint8_t starts = (among >> gpu & 1u) != 0 ? detail::mig_starts(state, gpu, profile) : std::uint8_t{0};
-    if (starts == 0) continue;
-    const mig_state there = state.gpu(gpu).instances();
-    // Of GPUs that are as good the one with most pods: it will not be empty soon, for who needs all of it.
-    const std::int32_t rank =
-        rule == mig_rule::fragmentation ? -state.gpu(gpu).pods() : inventory.mig->free_slices(there);
-    const auto consider = [&](std::uint8_t start) {
-      const mig_placement at{profile, start};
-      const std::int64_t delta = inventory.fragmentation->delta(*inventory.mig, there, at);
-      const bool better =
-          !best || (rule == mig_rule::fragmentation && delta < best->delta) ||
-          ((rule == mig_rule::best_fit || (rule == mig_rule::fragmentation && delta == best->delta)) && rank < least);
-      if (better) best = mig_choice{gpu, at, delta}, least = rank;
-    };
-    if (rule != mig_rule::fragmentation) {
-      consider(inventory.mig->pick(starts, profile, rule == mig_rule::best_fit ? mig_start::hami : mig_start::low));
-      continue;
-    }
-    // HAMi's start first: it stays if no other is better.
-    const std::uint8_t first = inventory.mig->pick(starts, profile, mig_start::hami);
-    consider(first);
-    for (std::uint8_t start = 0; start < 8; ++start) {
-      if (start != first && (starts >> start & 1) != 0) consider(start);
-    }
-  }
-  return best;
 }
 
 namespace detail {
@@ -556,6 +527,30 @@ GANGSCHED_INLINE status choose_devices(const device_state& state, const device_w
   }
   if (!said.ok()) out.clear();
   return said;
+}
+
+GANGSCHED_INLINE std::optional<std::uint8_t> alternative_chosen(const device_inventory& inventory,
+                                                                const device_wants& wants,
+                                                                std::span<const device_grant> grants,
+                                                                std::uint8_t request) {
+  const auto offers = [&](const device_want& one) { return one.request == request && !one.what->first_of.empty(); };
+  const auto has = [&](const device_grant& one) { return one.request == request && !one.of_container(); };
+  if (std::none_of(wants.begin(), wants.end(), offers) || std::none_of(grants.begin(), grants.end(), has))
+    return std::nullopt;
+  std::vector<device_grant> devices;
+  std::copy_if(grants.begin(), grants.end(), std::back_inserter(devices),
+               [](const device_grant& one) { return !one.of_container(); });
+  const detail::device_words idle(inventory.words());
+  device_claim again;
+  detail::device_search search{inventory, idle.data(), {}, again};
+  std::size_t at = 0;
+  const std::span<const std::int16_t> places = search.retrace(wants, devices);
+  for (const device_want& one : wants) {
+    if (one.what->wants_gpu()) continue;
+    if (at < places.size() && one.request == request && places[at] >= 0) return static_cast<std::uint8_t>(places[at]);
+    ++at;
+  }
+  return std::nullopt;
 }
 
 GANGSCHED_INLINE bool still_free(const device_state& state, const device_claim& claim) {

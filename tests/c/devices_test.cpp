@@ -150,6 +150,7 @@ TEST_CASE("a claim in C is shared by the pods that name it, its selectors may be
   gangsched_device card{};
   REQUIRE(gangsched_cluster_claim_devices(world.cluster, id, &card, 1) == 1);
   CHECK(text_of(card.id) == "card-1");
+  CHECK(gangsched_cluster_claim_alternative(world.cluster, id, 0) == -1);  // it offers none
   CHECK(text_of(gangsched_cluster_node_name(world.cluster, gangsched_cluster_claim_node(world.cluster, id))) == "n");
   CHECK(gangsched_cluster_remove_resource_claim(world.cluster, id, world.error) == GANGSCHED_WRONG_STATE);
   CHECK(gangsched_cluster_deallocate(world.cluster, id, world.error) == GANGSCHED_WRONG_STATE);
@@ -157,6 +158,28 @@ TEST_CASE("a claim in C is shared by the pods that name it, its selectors may be
   world.must(gangsched_cluster_remove_resource_claim(world.cluster, id, world.error));
   CHECK(world.run(60'000'000'000) == words{"own bind n"});
   CHECK(devices_of(world, own) == words{"card-1//0"});
+
+  const char* const huge[] = {
+      "device.driver == \"gpu.example.com\" && device.attributes[\"gpu.example.com\"].model == \"huge\""};
+  gangsched_device_request choices[] = {request, sized<gangsched_device_request>()};
+  choices[0].cel = {huge, 1};
+  choices[1].device_class = "gpu.example.com";
+  auto either = sized<gangsched_device_request>();
+  either.first_of = choices;
+  either.first_of_count = 2;
+  spec = named("either");
+  spec.devices = &either;
+  spec.device_count = 1;
+  const auto chooses = add_pod(world, spec);
+  claim.name = "either";
+  claim.devices = &either;
+  world.must(gangsched_cluster_add_resource_claim(world.cluster, &claim, &id, world.error));
+  CHECK(world.run(61'000'000'000) == words{"either bind n"});
+  CHECK(gangsched_cluster_alternative(world.cluster, chooses, 0) == 1);
+  CHECK(gangsched_cluster_alternative(world.cluster, chooses, 1) == -1);
+  CHECK(gangsched_cluster_alternative(nullptr, chooses, 0) == -1);
+  CHECK(gangsched_cluster_claim_alternative(world.cluster, id, 0) == -1);  // it is allocated nowhere
+  CHECK(gangsched_cluster_claim_alternative(nullptr, id, 0) == -1);
 }
 
 TEST_CASE("what volumes say in C of where a pod can be is heeded") {

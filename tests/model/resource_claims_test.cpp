@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "devices/numa_nodes.hpp"
+#include "gangsched/model/device_alternatives.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "held_devices.hpp"
 #include "support/catch.hpp"
@@ -52,6 +53,45 @@ TEST_CASE("the first pod of a claim allocates it, the last one that leaves gives
   CHECK_FALSE(c.node_of(pair));
   CHECK(c.devices_of(pair).empty());
   for (std::size_t gpu = 0; gpu < 4; ++gpu) CHECK(c.devices_of(n).gpu(gpu).idle());
+}
+
+TEST_CASE("of a pod's and of a claim's requests the alternative is known that devices were chosen for",
+          "[model][resource_claims]") {
+  const auto of_model = [](const char* model) {
+    return device_request{.device_class = "card",
+                          .selectors = {{"d/model", attribute_operator::equal, {std::string{model}}}}};
+  };
+  cluster c;
+  node_spec spec = a_node("n");
+  for (const char* model : {"small", "large"})
+    spec.devices.others.push_back(
+        {.id = model, .device_class = "card", .attributes = {{"d/model", std::string{model}}}});
+  const node_id n = c.add_node(spec).value();
+  const resource_claim_spec shared{.name = "c", .devices = {{.first_of = {of_model("huge"), of_model("large")}}}};
+  const resource_claim_id claim = c.add_resource_claim(shared).value();
+  // The pod would have the large one itself, which leaves none for the claim.
+  const pod_id pod =
+      c.add_pod(sharing("p", {claim}).device({.first_of = {of_model("large"), of_model("small")}})).value();
+  CHECK_FALSE(alternative_of(c, pod, 0));
+  CHECK_FALSE(alternative_of(c, claim, 0));
+  REQUIRE(c.assume(pod, n));
+  CHECK(alternative_of(c, pod, 0) == 1);
+  CHECK(alternative_of(c, claim, 0) == 1);
+  for (const std::int32_t other : {-1, 1, 255, 70'000}) {
+    CHECK_FALSE(alternative_of(c, pod, other));
+    CHECK_FALSE(alternative_of(c, claim, other));
+  }
+  REQUIRE(c.remove_pod(pod));
+  CHECK_FALSE(alternative_of(c, pod, 0));
+  CHECK_FALSE(alternative_of(c, claim, 0));
+
+  resource_claim_spec held = shared;
+  held.name = "held";
+  held.node = n;
+  held.held_devices = {{.id = "small", .request = 0}};
+  const resource_claim_id said = c.add_resource_claim(held).value();
+  CHECK(c.devices_of(said).size() == 1);
+  CHECK_FALSE(alternative_of(c, said, 0));  // the host's choice, not one of these
 }
 
 TEST_CASE("whom a trial puts back finds his claim as it was", "[model][resource_claims]") {

@@ -290,6 +290,14 @@ void add_pods(class_of_cluster& to) {
           },
           "pod"_a, "The ids of what the pod has of its node's devices, but for those of claims that it shares.")
       .def(
+          "alternative_of",
+          [](py_cluster& of, const pod_ref& pod, std::int32_t request) {
+            return alternative_of(of.open(), find(of.open(), pod), request);
+          },
+          "pod"_a, "request"_a,
+          "Which one of a request's `first_of` the pod's devices were chosen for, as its index; None if it offers none "
+          "or is about GPUs, if the pod has no devices, or if you said which ones.")
+      .def(
           "pods", [](py_cluster& of) { return pod_table{of.open()}; }, "A table of all pods as they are now.");
 }
 
@@ -374,6 +382,12 @@ void add_claims(class_of_cluster& to) {
             return names;
           },
           "claim"_a, "The ids of what the claim has of its node's devices.")
+      .def(
+          "claim_alternative",
+          [](py_cluster& of, const claim_ref& claim, std::int32_t request) {
+            return alternative_of(of.open(), find(of.open(), "default", claim), request);
+          },
+          "claim"_a, "request"_a, "As `alternative_of`, of a claim's devices.")
       .def(
           "claim_node",
           [](py_cluster& of, const claim_ref& claim) -> std::optional<node_id> {

@@ -49,6 +49,8 @@ def test_claims_are_shared(request_):
     scheduler = gs.Scheduler(cluster)
     assert scheduler.run(0).count() == {"bind": 2, "reject": 1}
     assert cluster.claim_devices("c") == ["card-1"] and cluster.devices_of("p") == []
+    assert cluster.claim_alternative("c", 0) == (0 if request_.first_of else None)
+    assert cluster.alternative_of("p", 0) is None
     assert cluster.claim_node(claim) == cluster.find_node("n")
     for ask in (cluster.remove_resource_claim, cluster.deallocate):
         with pytest.raises(gs.Error) as refused:

@@ -2,6 +2,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "gangsched/core/status.hpp"
 #include "gangsched/devices/cpu_binding.hpp"
@@ -80,6 +81,15 @@ struct device_rules {
 [[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants,
                                                   const device_rules& rules, device_claim& out);
 
+/// Which of the alternatives of a request (`device_demand::first_of`) other devices among @p grants were chosen for: those that
+/// `choose_devices` granted for @p wants on a node with @p inventory. Nothing: the request offers none or is about GPUs, or the grants are
+/// others, as the host may have said. The choice is retraced: alternatives are tried in order, so that the first one that leads to the same
+/// devices is the one. At most 4,096 steps.
+[[nodiscard]] GANGSCHED_API std::optional<std::uint8_t> alternative_chosen(const device_inventory& inventory,
+                                                                           const device_wants& wants,
+                                                                           std::span<const device_grant> grants,
+                                                                           std::uint8_t request);
+
 /// Whether `choose_devices` would succeed: mostly without choosing.
 [[nodiscard]] GANGSCHED_API status devices_fit(const device_state& state, const device_wants& wants,
                                                const device_rules& rules);
@@ -107,4 +117,5 @@ struct mig_choice {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/devices/device_fit.cpp"
 #include "gangsched/src/devices/device_grants.cpp"
+#include "gangsched/src/devices/mig_fit.cpp"
 #endif

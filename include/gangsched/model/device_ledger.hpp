@@ -43,6 +43,8 @@ class GANGSCHED_API device_ledger {
   /// The device requests of a pod of @p cls for the node, with those of its claims that are not allocated there; nothing if none concerns
   /// the node. O(requests).
   [[nodiscard]] device_wants wants_of(const pod_class& cls, row_t node) const;
+  /// The same without its claims.
+  [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   /// The same if it is a single request, on a node with devices whose kubelet aligns nothing: the usual case. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
   /// The facets of a node that hooks for pods of @p cls read, and that can change without a log record about that node.
@@ -142,7 +144,6 @@ class GANGSCHED_API device_ledger {
   void sweep() noexcept;
 
  private:
-  [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
   [[nodiscard]] std::vector<std::int64_t> words_of(row_t node) const;
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,

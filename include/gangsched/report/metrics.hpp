@@ -22,8 +22,8 @@ struct metrics_options {
   std::uint32_t time_hooks_every = 10;
 };
 
-/// kube-scheduler's metrics, by its names, labels and buckets (1.36.3), of one scheduler, or of several one after another. Memory: a series for each set of labels that
-/// occurred, and 64 bytes for each row of the cluster's pods; nothing is allocated once they exist.
+/// kube-scheduler's metrics, by its names, labels and buckets (1.36.3), of one scheduler, or of several one after another. Memory: a series
+/// for each set of labels that occurred, and 64 bytes for each row of the cluster's pods; nothing is allocated once they exist.
 class GANGSCHED_API metrics final : public observer {
  public:
   explicit metrics(const metrics_options& options = {});
