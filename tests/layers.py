@@ -27,7 +27,7 @@ HOST = {"devices/" + name + ".hpp" for name in (
             "cpu_assignment", "cpu_bind_policy", "cpu_binding", "cpu_manager", "device_grant", "device_spec", "fixed_set", "gpu_machines", "gpu_partitions", "links", "mig",
             "numa_hints", "numa_topology")} | {
         "model/" + name + ".hpp" for name in (
-            "affinity_spec", "call_listener", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "colocation", "fwd", "group_spec", "node_load", "queue_spec", "reservation_spec", "saved_cluster", "saved_tables", "service_class", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
+            "affinity_spec", "call_listener", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "colocation", "device_alternatives", "fwd", "group_spec", "node_load", "queue_spec", "reservation_spec", "saved_cluster", "saved_tables", "service_class", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
         "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing", "saved_scheduler")} | {"what_if/autoscaling.hpp"}
 # A component may include these as well.
