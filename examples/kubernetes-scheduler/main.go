@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -199,7 +200,7 @@ func lead(ctx context.Context, client kubernetes.Interface, how *settings.Leader
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: how.ResourceNamespace, Name: how.ResourceName},
 			Client:     client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("%s_%d", host, os.Getpid())},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("%s_%s", host, uuid.NewUUID())}, // in containers on one host all are process 1
 		},
 		LeaseDuration: how.LeaseDuration.Duration, RenewDeadline: how.RenewDeadline.Duration, RetryPeriod: how.RetryPeriod.Duration,
 		ReleaseOnCancel: true,

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -17,8 +18,9 @@ import (
 
 // Devices is what the ResourceSlices of one node say is inside it: those of the newest generation of each pool. A device is called
 // driver/pool/name, and its class is its driver. One with taints is kept from requests that do not tolerate them, if their tolerations are among
-// those that are given here (TolerationsOf): before a claim with others is added, Devices has to be asked again. Error: a slice of devices that
-// several nodes reach, an amount that is no whole number, a device that is shared and uses counters, or counters that no slice of its pool has.
+// those that are given here (TolerationsOf): before a claim with others is added, Devices has to be asked again. Errors, with what is in order beside
+// them: a slice of devices that several nodes reach, an amount that is no whole number, a device that is shared and uses counters, or counters that no
+// slice of its pool has.
 func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.DeviceToleration) (*gangsched.NodeDevices, error) {
 	newest := map[[2]string]int64{}
 	for _, slice := range slices {
@@ -28,6 +30,7 @@ func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.Devic
 		}
 	}
 	made := &gangsched.NodeDevices{}
+	var wrong []error
 	counters := map[string]bool{}
 	current := func(slice *resourcev1.ResourceSlice) bool {
 		return slice.Spec.Pool.Generation == newest[[2]string{slice.Spec.Driver, slice.Spec.Pool.Name}]
@@ -39,7 +42,8 @@ func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.Devic
 		for _, set := range slice.Spec.SharedCounters {
 			all, err := countersOf(&slice.Spec, set.Name, set.Counters)
 			if err != nil {
-				return nil, fmt.Errorf("resource slice %s: %w", slice.Name, err)
+				wrong = append(wrong, fmt.Errorf("resource slice %s: %w", slice.Name, err))
+				continue
 			}
 			for _, one := range all {
 				if !counters[one.Name] {
@@ -55,7 +59,8 @@ func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.Devic
 			continue
 		}
 		if spec.NodeName == nil {
-			return nil, fmt.Errorf("resource slice %s: devices that several nodes reach are not modelled", slice.Name)
+			wrong = append(wrong, fmt.Errorf("resource slice %s: devices that several nodes reach are not modelled", slice.Name))
+			continue
 		}
 		for i := range spec.Devices {
 			device, err := device(spec, &spec.Devices[i])
@@ -65,13 +70,14 @@ func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.Devic
 				}
 			}
 			if err != nil {
-				return nil, fmt.Errorf("resource slice %s: device %s: %w", slice.Name, spec.Devices[i].Name, err)
+				wrong = append(wrong, fmt.Errorf("resource slice %s: device %s: %w", slice.Name, spec.Devices[i].Name, err))
+				continue
 			}
 			device.Attributes = append(device.Attributes, refusals(spec.Devices[i].Taints, tolerated)...)
 			made.Others = append(made.Others, device)
 		}
 	}
-	return made, nil
+	return made, errors.Join(wrong...)
 }
 
 func device(in *resourcev1.ResourceSliceSpec, from *resourcev1.Device) (gangsched.OtherDevice, error) {
@@ -166,8 +172,14 @@ func policy(from *resourcev1.CapacityRequestPolicy) (*gangsched.CapacityPolicy, 
 // TolerationsOf are the lists of tolerations that a claim's requests have.
 func TolerationsOf(claim *resourcev1.ResourceClaim) (made [][]resourcev1.DeviceToleration) {
 	for i := range claim.Spec.Devices.Requests {
-		if one := claim.Spec.Devices.Requests[i].Exactly; one != nil && len(one.Tolerations) != 0 {
+		request := &claim.Spec.Devices.Requests[i]
+		if one := request.Exactly; one != nil && len(one.Tolerations) != 0 {
 			made = append(made, one.Tolerations)
+		}
+		for k := range request.FirstAvailable {
+			if one := &request.FirstAvailable[k]; len(one.Tolerations) != 0 {
+				made = append(made, one.Tolerations)
+			}
 		}
 	}
 	return made
@@ -227,7 +239,7 @@ func Qualified(driver, name string) string {
 type Classes func(name string) *resourcev1.DeviceClass
 
 // Claim is a ResourceClaim as the cluster takes it, with what is allocated. It is allocated on the node of its devices, if the cluster has that node.
-// Error: it names a DeviceClass that does not exist, requests more devices than possible, or has alternatives (firstAvailable).
+// Error: it names a DeviceClass that does not exist, or requests more devices than possible.
 // Selectors that are not understood are refused only when the claim is added to the cluster.
 func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsched.ResourceClaimSpec, error) {
 	made := &gangsched.ResourceClaimSpec{Name: from.Name, Namespace: from.Namespace}
@@ -242,15 +254,27 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 	}
 	for _, constraint := range from.Spec.Devices.Constraints {
 		one := gangsched.DeviceConstraint{}
-		if constraint.MatchAttribute != nil {
+		switch {
+		case constraint.MatchAttribute != nil:
 			one.Attribute = string(*constraint.MatchAttribute)
+		case constraint.DistinctAttribute != nil:
+			one.Attribute, one.Distinct = string(*constraint.DistinctAttribute), true
 		}
 		for _, name := range constraint.Requests {
-			number, known := numbers[name]
-			if !known {
-				return nil, fmt.Errorf("resource claim %s/%s: a constraint is about %s, which it does not request", from.Namespace, from.Name, name)
+			main, alternative, is := strings.Cut(name, "/")
+			number, known := numbers[main]
+			place := int32(-1)
+			if known && is {
+				place = int32(slices.IndexFunc(from.Spec.Devices.Requests[number].FirstAvailable, func(each resourcev1.DeviceSubRequest) bool { return each.Name == alternative }))
 			}
-			one.Requests = append(one.Requests, number)
+			switch {
+			case !known || is && place < 0:
+				return nil, fmt.Errorf("resource claim %s/%s: a constraint is about %s, which it does not request", from.Namespace, from.Name, name)
+			case is:
+				one.Alternatives = append(one.Alternatives, gangsched.Alternative{Request: number, Place: place})
+			default:
+				one.Requests = append(one.Requests, number)
+			}
 		}
 		made.Constraints = append(made.Constraints, one)
 	}
@@ -259,7 +283,8 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 		for i := range from.Status.Allocation.Devices.Results {
 			result := &from.Status.Allocation.Devices.Results[i]
 			held := gangsched.HeldDevice{ID: idOf(result), Capacities: consumed(result)}
-			if number, known := numbers[result.Request]; known {
+			main, _, _ := strings.Cut(result.Request, "/")
+			if number, known := numbers[main]; known {
 				held.Request = &number
 			}
 			made.HeldDevices = append(made.HeldDevices, held)
@@ -314,11 +339,30 @@ func idOf(result *resourcev1.DeviceRequestAllocationResult) string {
 }
 
 func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.DeviceRequest, error) {
-	made := gangsched.DeviceRequest{Name: from.Name}
-	exactly := from.Exactly
-	if exactly == nil {
-		return made, fmt.Errorf("alternatives are not modelled")
+	if from.Exactly != nil {
+		made, err := exactRequest(from.Exactly, classes)
+		made.Name = from.Name
+		return made, err
 	}
+	made := gangsched.DeviceRequest{Name: from.Name}
+	if len(from.FirstAvailable) == 0 {
+		return made, fmt.Errorf("it asks for nothing")
+	}
+	for i := range from.FirstAvailable {
+		sub := &from.FirstAvailable[i]
+		one, err := exactRequest(&resourcev1.ExactDeviceRequest{
+			DeviceClassName: sub.DeviceClassName, Selectors: sub.Selectors, AllocationMode: sub.AllocationMode, Count: sub.Count, Tolerations: sub.Tolerations, Capacity: sub.Capacity,
+		}, classes)
+		if err != nil {
+			return made, fmt.Errorf("alternative %s: %w", sub.Name, err)
+		}
+		one.Name = sub.Name
+		made.FirstOf = append(made.FirstOf, one)
+	}
+	return made, nil
+}
+
+func exactRequest(exactly *resourcev1.ExactDeviceRequest, classes Classes) (made gangsched.DeviceRequest, err error) {
 	made.All = exactly.AllocationMode == resourcev1.DeviceAllocationModeAll
 	made.Admin = exactly.AdminAccess != nil && *exactly.AdminAccess
 	if exactly.Count < 0 || exactly.Count > math.MaxInt32 {
@@ -394,11 +438,15 @@ func claims(of *corev1.Pod, in Names) ([]gangsched.ResourceClaimID, error) {
 	var made []gangsched.ResourceClaimID
 	for i := range of.Spec.ResourceClaims {
 		one := &of.Spec.ResourceClaims[i]
-		name := one.ResourceClaimName
+		name, needsNone := one.ResourceClaimName, false
 		for k := range of.Status.ResourceClaimStatuses { // what was made of a template
 			if name == nil && of.Status.ResourceClaimStatuses[k].Name == one.Name {
 				name = of.Status.ResourceClaimStatuses[k].ResourceClaimName
+				needsNone = name == nil // of the template there was nothing to make
 			}
+		}
+		if needsNone {
+			continue
 		}
 		if name == nil {
 			return nil, fmt.Errorf("pod %s/%s: claim %s is not made yet", of.Namespace, of.Name, one.Name)

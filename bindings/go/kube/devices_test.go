@@ -639,3 +639,65 @@ func TestCapacitiesOfSharedDevicesCount(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Requests with alternatives, and constraints about one of them or about values that differ, are read as they are.
+func TestAlternativesAndDistinctAttributesAreRead(t *testing.T) {
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	same, other := resourcev1.FullyQualifiedName("a/same"), resourcev1.FullyQualifiedName("a/other")
+	made := claim("c", resourcev1.DeviceRequest{Name: "one"})
+	made.Spec.Devices.Requests = append(made.Spec.Devices.Requests, resourcev1.DeviceRequest{Name: "any", FirstAvailable: []resourcev1.DeviceSubRequest{
+		{Name: "two", DeviceClassName: "card", Count: 2}, {Name: "all", DeviceClassName: "card", AllocationMode: resourcev1.DeviceAllocationModeAll},
+	}})
+	made.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &same, Requests: []string{"one", "any/all"}}, {DistinctAttribute: &other, Requests: []string{"any"}}}
+	some := func(string) *resourcev1.DeviceClass { return class() }
+	spec, err := kube.Claim(made, some, cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if any := spec.Devices[1]; len(any.FirstOf) != 2 || any.FirstOf[0].Count != 2 || !any.FirstOf[1].All || len(any.FirstOf[0].CEL) == 0 {
+		t.Error(any)
+	}
+	if said := fmt.Sprint(spec.Constraints); said != "[{a/same false [0] [{1 1}]} {a/other true [1] []}]" {
+		t.Error(said)
+	}
+	if _, err := cluster.AddResourceClaim(spec); err != nil {
+		t.Error(err)
+	}
+	made.Spec.Devices.Constraints[0].Requests[1] = "any/none"
+	if _, err := kube.Claim(made, some, cluster); err == nil || !strings.Contains(err.Error(), "any/none") {
+		t.Error(err)
+	}
+	made.Spec.Devices.Requests[1].FirstAvailable = nil
+	if _, err := kube.Claim(made, some, cluster); err == nil || !strings.Contains(err.Error(), "asks for nothing") {
+		t.Error(err)
+	}
+}
+
+// A device that is not understood does not hide the others of its node.
+func TestWhatIsWrongWithOneDeviceLeavesTheOthers(t *testing.T) {
+	odd := slices()[:1]
+	fine := len(odd[0].Spec.Devices)
+	half := resourcev1.Device{Name: "half", Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("500m")}}}
+	odd[0].Spec.Devices = append([]resourcev1.Device{half}, odd[0].Spec.Devices...)
+	devices, err := kube.Devices(odd)
+	if err == nil || !strings.Contains(err.Error(), "half") || devices == nil || len(devices.Others) != fine {
+		t.Error(devices, err)
+	}
+}
+
+// A template may be such that there is nothing to make of it for a pod.
+func TestAClaimThatNeedNotBeMadeIsNotWaitedFor(t *testing.T) {
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	template := "template"
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimTemplateName: &template}}
+	if _, err := kube.Pod(pod, cluster, kube.Options{}); err == nil || !strings.Contains(err.Error(), "is not made yet") {
+		t.Error(err)
+	}
+	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "c"}}
+	if _, err := kube.Pod(pod, cluster, kube.Options{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,6 +2,7 @@
 #include <nanobind/stl/pair.h>
 #include <gangsched/devices/device_inventory.hpp>
 #include <gangsched/kube/manifests.hpp>
+#include <gangsched/model/device_alternatives.hpp>
 
 #include <map>
 #include <set>

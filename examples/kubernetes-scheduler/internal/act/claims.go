@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,18 +17,22 @@ import (
 // finalizer keeps a claim as long as something is allocated to it.
 const finalizer = resourcev1.Finalizer
 
-// Reserve allocates a claim to a pod: the devices if it has none yet, and the pod among those that may use it. Error: it has others by now, or is to go.
+// ErrDeclined says that a claim was left as it is.
+var ErrDeclined = errors.New("the claim is not for this pod")
+
+// Reserve allocates a claim to a pod: the devices if it has none yet, and the pod among those that may use it. ErrDeclined: it has others by now, or is to
+// go. After other errors it may have been allocated.
 func (w *Writer) Reserve(ctx context.Context, claim *resourcev1.ResourceClaim, what *resourcev1.AllocationResult, pod types.NamespacedName, uid types.UID) error {
 	user := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: uid}
 	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
 		if now.UID != claim.UID {
-			return false, fmt.Errorf("there is another claim called %s", claim.Name)
+			return false, fmt.Errorf("%w: there is another one called %s", ErrDeclined, claim.Name)
 		}
 		if now.DeletionTimestamp != nil {
-			return false, fmt.Errorf("claim %s got deleted in the meantime", claim.Name)
+			return false, fmt.Errorf("%w: claim %s got deleted in the meantime", ErrDeclined, claim.Name)
 		}
 		if has := now.Status.Allocation; has != nil && !sameAllocation(has, what) {
-			return false, fmt.Errorf("claim %s got allocated elsewhere in the meantime", claim.Name)
+			return false, fmt.Errorf("%w: claim %s got allocated elsewhere in the meantime", ErrDeclined, claim.Name)
 		}
 		if slices.Contains(now.Status.ReservedFor, user) {
 			return false, nil
@@ -53,9 +58,12 @@ func resultsOf(of *resourcev1.AllocationResult) (made []string) {
 	return made
 }
 
-// Unreserve takes that back; what nobody is to use any more is free.
-func (w *Writer) Unreserve(ctx context.Context, claim *resourcev1.ResourceClaim, uid types.UID) error {
+// Unreserve takes that back, unless the claim is allocated otherwise by now, by somebody else; what no pod is to use any more is free.
+func (w *Writer) Unreserve(ctx context.Context, claim *resourcev1.ResourceClaim, what *resourcev1.AllocationResult, uid types.UID) error {
 	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
+		if has := now.Status.Allocation; has != nil && !sameAllocation(has, what) {
+			return false, nil
+		}
 		before := len(now.Status.ReservedFor)
 		now.Status.ReservedFor = slices.DeleteFunc(now.Status.ReservedFor, func(one resourcev1.ResourceClaimConsumerReference) bool { return one.UID == uid })
 		if now.UID != claim.UID || len(now.Status.ReservedFor) == before {

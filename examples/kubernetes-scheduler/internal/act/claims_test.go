@@ -81,3 +81,44 @@ func TestAClaimThatIsAllocatedElsewhereIsNotReserved(t *testing.T) {
 		})
 	}
 }
+
+// What is taken back is what this bind wrote: not what another scheduler allocated to the same pod since.
+func TestAClaimThatIsAllocatedElsewhereIsNotUnreserved(t *testing.T) {
+	for name, now := range map[string]struct {
+		has   *resourcev1.AllocationResult
+		users []string
+		left  string
+	}{
+		"the same":            {allocationOn("n", "a"), []string{"one"}, "free []"},
+		"the same, with more": {allocationOn("n", "a"), []string{"one", "two"}, "allocated [two]"},
+		"another node":        {allocationOn("m", "a"), []string{"one"}, "allocated [one]"},
+		"nobody's":            {nil, nil, "free []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c", Finalizers: []string{finalizer}}}
+			claim.Status.Allocation = now.has
+			for _, user := range now.users {
+				claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user, UID: types.UID(user)})
+			}
+			client := fake.NewClientset(claim)
+			if err := NewWriter(client, 8, time.Second).Unreserve(t.Context(), claim, allocationOn("n", "a"), "one"); err != nil {
+				t.Fatal(err)
+			}
+			is, err := client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := "free"
+			if is.Status.Allocation != nil {
+				left = "allocated"
+			}
+			users := []string{}
+			for _, user := range is.Status.ReservedFor {
+				users = append(users, user.Name)
+			}
+			if left = fmt.Sprint(left, " ", users); left != now.left {
+				t.Errorf("it is %s, not %s", left, now.left)
+			}
+		})
+	}
+}

@@ -36,8 +36,8 @@ func (l *Loop) execute(d *gangsched.Decision, said *news) {
 		}
 	case gangsched.Nominate:
 		p.Nominated = l.cluster.NodeName(d.Node)
-	case gangsched.Reject:
-		p.Nominated = ""
+	case gangsched.Reject: // it keeps its node while those that were preempted for it end
+		p.Nominated = l.cluster.NodeName(l.cluster.NominatedNode(p.ID))
 	case gangsched.Evict:
 		l.evict(p, said.by[d.Pod])
 	case gangsched.Wait: // its node is reserved; what becomes of it is decided later
@@ -178,9 +178,16 @@ func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, 
 	if len(choices) == 0 && len(allocations) == 0 {
 		return
 	}
+	// What may have been written, and so is taken back. (A request that is lost may have come through; one that is refused has not.)
+	var reserved []mirror.ClaimAllocation
+	var asked []mirror.VolumeChoice
 	b.Before = func(ctx context.Context) error {
 		for _, one := range allocations {
-			if err := l.writer.Reserve(ctx, one.Claim, one.Allocation, b.Pod, b.UID); err != nil {
+			err := l.writer.Reserve(ctx, one.Claim, one.Allocation, b.Pod, b.UID)
+			if !errors.Is(err, act.ErrDeclined) {
+				reserved = append(reserved, one)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -189,6 +196,7 @@ func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, 
 			if one.Volume != nil {
 				err = l.writer.TakeVolume(ctx, one.Claim, one.Volume)
 			} else {
+				asked = append(asked, one)
 				err = l.writer.MakeVolume(ctx, one.Claim, node)
 			}
 			if err != nil {
@@ -206,16 +214,14 @@ func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, 
 		return nil
 	}
 	b.After = func(ctx context.Context) {
-		for _, one := range allocations {
-			if err := l.writer.Unreserve(ctx, one.Claim, b.UID); err != nil {
+		for _, one := range reserved {
+			if err := l.writer.Unreserve(ctx, one.Claim, one.Allocation, b.UID); err != nil {
 				klog.ErrorS(err, "a claim stays reserved until its controller sees that the pod does not run", "claim", klog.KObj(one.Claim))
 			}
 		}
-		for _, one := range choices {
-			if one.Volume == nil {
-				if err := l.writer.MakeVolume(ctx, one.Claim, ""); err != nil {
-					klog.ErrorS(err, "a volume may be made for nobody", "claim", klog.KObj(one.Claim))
-				}
+		for _, one := range asked {
+			if err := l.writer.MakeVolume(ctx, one.Claim, ""); err != nil {
+				klog.ErrorS(err, "a volume may be made that no pod needs", "claim", klog.KObj(one.Claim))
 			}
 		}
 	}

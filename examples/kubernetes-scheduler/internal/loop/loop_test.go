@@ -483,6 +483,51 @@ func TestNobodyWaitsForTheRoomOfAVictimThatMayNotBeEvicted(t *testing.T) {
 	}
 }
 
+// A pod whose victims end one after another is tried in between, and keeps its node.
+func TestANominationStaysWhileVictimsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.node("n", "4")
+	on := func(pod *corev1.Pod) { pod.Spec.NodeName = "n" }
+	victims := []*corev1.Pod{w.pod("v0", "2", on), w.pod("v1", "2", on)}
+	w.pod("urgent", "4", priority(100))
+	status := func() corev1.PodStatus {
+		now, err := w.client.CoreV1().Pods("default").Get(t.Context(), "urgent", metav1.GetOptions{})
+		must(t, err)
+		return now.Status
+	}
+	w.eventually("it is nominated", func() bool { return status().NominatedNodeName == "n" })
+	at := metav1.Now()
+	for _, victim := range victims {
+		ends := victim.DeepCopy()
+		ends.DeletionTimestamp = &at
+		ends.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler}}
+		w.box.Put(func() { w.mirror.SetPod(ends) })
+	}
+	tries := func() int {
+		made, err := Ask(t.Context(), w.Loop, func(_ *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
+			standing, err := scheduler.Standing(m.Find(types.NamespacedName{Namespace: "default", Name: "urgent"}).ID)
+			return int(standing.Attempts), err
+		})
+		must(t, err)
+		return made
+	}
+	before := tries()
+	w.box.Put(func() {
+		w.mirror.RemovePod(victims[0])
+		must(t, w.scheduler.Activate(w.now(), w.mirror.Find(types.NamespacedName{Namespace: "default", Name: "urgent"}).ID))
+	})
+	w.eventually("it is tried again", func() bool { return tries() > before })
+	w.turns()
+	kept, err := Ask(t.Context(), w.Loop, func(cluster *gangsched.Cluster, _ *gangsched.Scheduler, m *mirror.Mirror) (string, error) {
+		p := m.Find(types.NamespacedName{Namespace: "default", Name: "urgent"})
+		return cluster.NodeName(cluster.NominatedNode(p.ID)) + " " + p.Nominated, nil
+	})
+	must(t, err)
+	if said := kept + " " + status().NominatedNodeName; said != "n n n" {
+		t.Error(said)
+	}
+}
+
 // The library does not say what became of an attempt whose pod it does not know any more.
 func TestWhoWaitsIsForgottenWithItsPod(t *testing.T) {
 	w := newWorld(t)

@@ -124,9 +124,13 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 		c = &claim{}
 		m.devices.claims[name] = c
 	}
+	ends := object.DeletionTimestamp != nil && (c.object == nil || c.object.DeletionTimestamp == nil)
 	c.object = object
 	m.tolerate(object)
 	m.devices.locate(c)
+	if ends {
+		m.holdBack(c)
+	}
 	switch {
 	case c.id == 0:
 		m.tellClaim(c)
@@ -284,6 +288,9 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 		if c == nil || c.id == 0 {
 			return fmt.Errorf("pod %s/%s: there is no claim %q", pod.Namespace, pod.Name, name)
 		}
+		if c.object.DeletionTimestamp != nil {
+			return fmt.Errorf("pod %s/%s: resourceclaim %q is being deleted", pod.Namespace, pod.Name, name)
+		}
 		if m.late(c) {
 			return fmt.Errorf("pod %s/%s: claim %q has changed, and a pod uses it as it was", pod.Namespace, pod.Name, name)
 		}
@@ -334,6 +341,19 @@ func (m *Mirror) withoutClaim(c *claim) bool {
 	return err == nil
 }
 
+// holdBack tells again of the pods that wait and name a claim: it is being deleted.
+func (m *Mirror) holdBack(c *claim) {
+	var waiting []*Pod
+	for _, p := range m.byID {
+		if p.Waits() && p.Name.Namespace == c.object.Namespace && claims(p.Object, c.object.Name) {
+			waiting = append(waiting, p)
+		}
+	}
+	for _, p := range waiting {
+		m.tell(p)
+	}
+}
+
 // claimNames are the names of a pod's claims; of one that is made of a template, what it was made to.
 func claimNames(pod *corev1.Pod) (made []string) {
 	for i := range pod.Spec.ResourceClaims {
@@ -380,17 +400,42 @@ func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation, err e
 			continue
 		}
 		allocation := &resourcev1.AllocationResult{NodeSelector: onlyNode(node)}
-		if allocation.Devices.Results, err = m.devices.results(c.object, node, m.cluster.ClaimDevices(c.id)); err != nil {
+		asked := m.chosen(c)
+		if allocation.Devices.Results, err = m.devices.results(asked, node, m.cluster.ClaimDevices(c.id)); err != nil {
 			return nil, fmt.Errorf("resourceclaim %q: %w", name, err)
 		}
-		allocation.Devices.Config = m.devices.configuration(c.object)
+		allocation.Devices.Config = m.devices.configuration(c.object, asked)
 		made = append(made, ClaimAllocation{c.object, allocation})
 	}
 	return made, nil
 }
 
+// chosenRequest is a request of a claim, or the one of its alternatives that devices were chosen for.
+type chosenRequest struct {
+	name        string // "request", or "request/alternative"
+	class       string
+	adminAccess *bool
+	tolerations []resourcev1.DeviceToleration
+}
+
+// chosen are the requests of a claim that the library has allocated, in order.
+func (m *Mirror) chosen(c *claim) (made []chosenRequest) {
+	for i := range c.object.Spec.Devices.Requests {
+		request := &c.object.Spec.Devices.Requests[i]
+		one := chosenRequest{name: request.Name}
+		if exactly := request.Exactly; exactly != nil {
+			one.class, one.adminAccess, one.tolerations = exactly.DeviceClassName, exactly.AdminAccess, exactly.Tolerations
+		} else if place := int(m.cluster.ClaimAlternative(c.id, int32(i))); place >= 0 && place < len(request.FirstAvailable) {
+			sub := &request.FirstAvailable[place]
+			one.name, one.class, one.tolerations = request.Name+"/"+sub.Name, sub.DeviceClassName, sub.Tolerations
+		}
+		made = append(made, one)
+	}
+	return made
+}
+
 // results are the devices as they are written. After one that is shared the library says how much the claim has of each of its capacities.
-func (d *devices) results(of *resourcev1.ResourceClaim, node string, chosen []gangsched.Device) (made []resourcev1.DeviceRequestAllocationResult, err error) {
+func (d *devices) results(of []chosenRequest, node string, chosen []gangsched.Device) (made []resourcev1.DeviceRequestAllocationResult, err error) {
 	for len(chosen) != 0 {
 		device, parts := chosen[0], 1
 		for parts < len(chosen) && chosen[parts].ID == device.ID && chosen[parts].Request == device.Request {
@@ -443,37 +488,53 @@ func (d *devices) find(node string, of *resourcev1.DeviceRequestAllocationResult
 	return made
 }
 
-func deviceResult(of *resourcev1.ResourceClaim, device gangsched.Device) (resourcev1.DeviceRequestAllocationResult, bool) {
+func deviceResult(of []chosenRequest, device gangsched.Device) (resourcev1.DeviceRequestAllocationResult, bool) {
 	driver, rest, ok := strings.Cut(device.ID, "/")
 	last := strings.LastIndex(rest, "/") // pools may have more of them
-	if !ok || last < 0 || device.Request < 0 || int(device.Request) >= len(of.Spec.Devices.Requests) {
+	if !ok || last < 0 || device.Request < 0 || int(device.Request) >= len(of) || of[device.Request].class == "" {
 		return resourcev1.DeviceRequestAllocationResult{}, false
 	}
-	request := &of.Spec.Devices.Requests[device.Request]
-	made := resourcev1.DeviceRequestAllocationResult{Request: request.Name, Driver: driver, Pool: rest[:last], Device: rest[last+1:]}
-	if request.Exactly != nil {
-		made.AdminAccess, made.Tolerations = request.Exactly.AdminAccess, request.Exactly.Tolerations
-	}
-	return made, true
+	request := &of[device.Request]
+	return resourcev1.DeviceRequestAllocationResult{
+		Request: request.name, Driver: driver, Pool: rest[:last], Device: rest[last+1:], AdminAccess: request.adminAccess, Tolerations: request.tolerations,
+	}, true
 }
 
-// configuration is what classes and the claim say to the driver, classes first: what comes later wins.
-func (d *devices) configuration(of *resourcev1.ResourceClaim) (made []resourcev1.DeviceAllocationConfiguration) {
-	for i := range of.Spec.Devices.Requests {
-		request := &of.Spec.Devices.Requests[i]
-		if request.Exactly == nil || d.classes[request.Exactly.DeviceClassName] == nil {
+// configuration is what classes and the claim say to the driver, classes first: what comes later wins. As Kubernetes' allocator writes it: a class once,
+// for all its requests; what the claim says of some requests once for each of them.
+func (d *devices) configuration(of *resourcev1.ResourceClaim, asked []chosenRequest) (made []resourcev1.DeviceAllocationConfiguration) {
+	type span struct{ begin, end int }
+	known := map[string]span{}
+	for i := range asked {
+		class := d.classes[asked[i].class]
+		if class == nil {
 			continue
 		}
-		for _, one := range d.classes[request.Exactly.DeviceClassName].Spec.Config {
+		if its, again := known[class.Name]; again {
+			for k := its.begin; k < its.end; k++ {
+				made[k].Requests = append(made[k].Requests, asked[i].name)
+			}
+			continue
+		}
+		begin := len(made)
+		for _, one := range class.Spec.Config {
 			made = append(made, resourcev1.DeviceAllocationConfiguration{
-				Source: resourcev1.AllocationConfigSourceClass, Requests: []string{request.Name}, DeviceConfiguration: one.DeviceConfiguration,
+				Source: resourcev1.AllocationConfigSourceClass, Requests: []string{asked[i].name}, DeviceConfiguration: one.DeviceConfiguration,
 			})
 		}
+		known[class.Name] = span{begin, len(made)}
 	}
 	for _, one := range of.Spec.Devices.Config {
-		made = append(made, resourcev1.DeviceAllocationConfiguration{
-			Source: resourcev1.AllocationConfigSourceClaim, Requests: one.Requests, DeviceConfiguration: one.DeviceConfiguration,
-		})
+		its := resourcev1.DeviceAllocationConfiguration{Source: resourcev1.AllocationConfigSourceClaim, Requests: one.Requests, DeviceConfiguration: one.DeviceConfiguration}
+		if len(one.Requests) == 0 {
+			made = append(made, its)
+			continue
+		}
+		for i := range asked {
+			if slices.Contains(one.Requests, of.Spec.Devices.Requests[i].Name) || slices.Contains(one.Requests, asked[i].name) {
+				made = append(made, its)
+			}
+		}
 	}
 	return made
 }

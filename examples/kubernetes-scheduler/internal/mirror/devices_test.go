@@ -164,14 +164,15 @@ func TestAClaimThatOthersAllocateIsWhereTheyHaveIt(t *testing.T) {
 }
 
 func TestDevicesThatNoRequestIsForAreNotAllocated(t *testing.T) {
-	claim := claimOf("c", "1")
+	asked := []chosenRequest{{name: "r", class: "card"}, {name: "of no alternative"}}
 	for name, device := range map[string]gangsched.Device{
-		"no such request": {ID: "cards/a/small0", Request: 1},
+		"no alternative":  {ID: "cards/a/small0", Request: 1},
+		"no such request": {ID: "cards/a/small0", Request: 2},
 		"none":            {ID: "cards/a/small0", Request: -1},
 		"no pool":         {ID: "cards/small0"},
 		"no driver":       {ID: "small0"},
 	} {
-		if made, ok := deviceResult(claim, device); ok {
+		if made, ok := deviceResult(asked, device); ok {
 			t.Error(name, made)
 		}
 	}
@@ -275,7 +276,7 @@ func TestDevicesOfClaimsThatCannotBeReadAreInUse(t *testing.T) {
 			w.RemovePod(first)
 			last := claiming("last", "has")
 			w.SetPod(last)
-			readable := name == "as the library takes it"
+			readable := name == "as the library takes it" || name == "alternatives"
 			w.want(len(w.turn()) == 1, fmt.Sprint(readable))
 			w.want(w.Find(nameOf(last)).Refused == "", fmt.Sprint(readable))
 		})
@@ -431,4 +432,72 @@ func TestAllocatedDevicesAreInUseInWhateverOrderObjectsCome(t *testing.T) {
 		})
 	}
 	try(nil)
+}
+
+// Of alternatives the first one that there are devices for is allocated, and written by its name, with what its class says to the driver.
+func TestAlternativesAreTriedInOrder(t *testing.T) {
+	w := cards(t)
+	for _, model := range []string{"huge", "large", "small"} {
+		class := classOf(model, model)
+		class.Spec.Config = []resourcev1.DeviceClassConfiguration{{DeviceConfiguration: resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{Driver: model}}}}
+		w.SetDeviceClass(class, false)
+	}
+	w.SetSlice(sliceOf("a", "large0", "small0", "small1"), false)
+	claim := claimOf("c", "1")
+	alternative := func(name string, count int64) resourcev1.DeviceSubRequest {
+		return resourcev1.DeviceSubRequest{Name: name, DeviceClassName: name, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count}
+	}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{alternative("huge", 1), alternative("large", 2), alternative("small", 1)}},
+		{Name: "s", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "small", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}},
+	}
+	opaque := func(driver string) resourcev1.DeviceConfiguration {
+		return resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{Driver: driver}}
+	}
+	claim.Spec.Devices.Config = []resourcev1.DeviceClaimConfiguration{
+		{Requests: []string{"r/large"}, DeviceConfiguration: opaque("not chosen")}, {Requests: []string{"r/small"}, DeviceConfiguration: opaque("chosen")}, {DeviceConfiguration: opaque("all")},
+	}
+	w.SetClaim(claim)
+	pod := claiming("p", "c")
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	p := w.Find(nameOf(pod))
+	allocations, err := w.Allocations(p, p.Node)
+	if err != nil || len(allocations) != 1 {
+		t.Fatal(allocations, err)
+	}
+	said := ""
+	for _, one := range allocations[0].Allocation.Devices.Results {
+		said += one.Request + "=" + one.Device + " "
+	}
+	for _, one := range allocations[0].Allocation.Devices.Config {
+		said += fmt.Sprint(one.Source, one.Requests, one.Opaque.Driver, " ")
+	}
+	w.want(said, "r/small=small0 s=small1 FromClass[r/small s]small FromClaim[r/small]chosen FromClaim[]all ")
+
+	allocatedAs := claim.DeepCopy()
+	allocatedAs.Status.Allocation = allocations[0].Allocation
+	w.SetClaim(allocatedAs)
+	w.want(w.turn(), "[]")
+	w.want(w.devices(pod), "[a/small0 a/small1]")
+}
+
+// As in Kubernetes a pod waits while a claim of its is being deleted, also if it was known before.
+func TestAClaimThatIsBeingDeletedIsForNoPodMore(t *testing.T) {
+	w := cards(t)
+	w.SetSlice(sliceOf("a", "small0"), false)
+	claim, first := claimOf("c", "1"), claiming("p", "c")
+	w.SetClaim(claim)
+	w.SetPod(first)
+	w.want(w.turn(), "[p bind]")
+	second := claiming("q", "c")
+	w.SetPod(second)
+	ends := allocated(claim, "a", "small0")
+	at := metav1.Now()
+	ends.DeletionTimestamp = &at
+	w.SetClaim(ends)
+	w.want(w.turn(), "[]")
+	if q := w.Find(nameOf(second)); q.ID != 0 || !strings.Contains(q.Refused, "is being deleted") {
+		t.Error(q.ID, q.Refused)
+	}
 }
