@@ -91,13 +91,16 @@ func (s *latest[Status]) set(name types.NamespacedName, what Status) {
 	s.queue.Add(name)
 }
 
-// settle gives up what is to be written of an object and waits for what is being written.
+// settle gives up what is to be written of an object and waits for what is being written; if that fails it is not written again either.
 func (s *latest[Status]) settle(name types.NamespacedName) {
-	s.mu.Lock()
-	delete(s.wanted, name)
-	active := s.active[name]
-	s.mu.Unlock()
-	if active != nil {
+	for {
+		s.mu.Lock()
+		delete(s.wanted, name)
+		active := s.active[name]
+		s.mu.Unlock()
+		if active == nil {
+			return
+		}
 		<-active
 	}
 }

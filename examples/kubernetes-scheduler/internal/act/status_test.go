@@ -2,9 +2,11 @@ package act
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,5 +62,39 @@ func TestConditionsOfAPodGroupThatWaitAreWrittenTogether(t *testing.T) {
 	<-over
 	if now := said(); requests != 2 || len(now) != 3 || now["A"] != "first" || now["B"] != "second" || now["C"] != "first" {
 		t.Errorf("after %d requests: %v", requests, now)
+	}
+}
+
+// What is being written when a pod is to be bound, and fails, is not written after that.
+func TestAStatusThatFailsWhileItIsSettledIsGivenUp(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "p"}}
+	client := fake.NewClientset(pod)
+	begun, go_ := make(chan struct{}), make(chan struct{})
+	var requests atomic.Int32
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if requests.Add(1) > 1 {
+			return false, nil, nil
+		}
+		close(begun)
+		<-go_
+		return true, nil, apierrors.NewTimeoutError("no answer", 1)
+	})
+	w := NewWriter(client, 8, time.Second)
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { w.Run(ctx); close(over) }()
+	name := types.NamespacedName{Namespace: "default", Name: "p"}
+	w.SetStatus(name, Status{UID: "p", Condition: corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}})
+	<-begun
+	settled := make(chan struct{})
+	go func() { w.status.settle(name); close(settled) }()
+	time.Sleep(20 * time.Millisecond) // it waits by now
+	close(go_)
+	<-settled
+	time.Sleep(300 * time.Millisecond) // longer than until it would be tried again
+	end()
+	<-over
+	if made := requests.Load(); made != 1 {
+		t.Errorf("%d requests", made)
 	}
 }
