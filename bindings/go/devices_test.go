@@ -115,6 +115,27 @@ func TestClaimsAreShared(t *testing.T) {
 	want(t, w.run(60_000_000_000), "own bind n")
 }
 
+func TestWhichAlternativeWasChosen(t *testing.T) {
+	w := newWorld(t, gangsched.Options{}, 0)
+	card := func(id string) gangsched.OtherDevice { return gangsched.OtherDevice{ID: id, Class: "card"} }
+	devices := &gangsched.NodeDevices{Others: []gangsched.OtherDevice{card("a"), card("b"), card("c")}}
+	_, err := w.cluster.AddNode(&gangsched.NodeSpec{Name: "n", Allocatable: cpu(8), Devices: devices})
+	want(t, err, nil)
+	two := gangsched.DeviceRequest{FirstOf: []gangsched.DeviceRequest{{Class: "card", Count: 2}, {Class: "card"}}}
+	own, err := w.cluster.AddPod(asking("own", two))
+	want(t, err, nil)
+	want(t, w.cluster.Alternative(own, 0), int32(-1))
+	claim, err := w.cluster.AddResourceClaim(&gangsched.ResourceClaimSpec{Name: "c", Devices: []gangsched.DeviceRequest{two}})
+	want(t, err, nil)
+	p, err := w.cluster.AddPod(&gangsched.PodSpec{Name: "p", ResourceClaims: []gangsched.ResourceClaimID{claim}})
+	want(t, err, nil)
+	want(t, w.run(0), "own bind n; p bind n")
+	want(t, w.cluster.Alternative(own, 0), int32(0))
+	want(t, w.cluster.ClaimAlternative(claim, 0), int32(1))
+	want(t, w.cluster.ClaimAlternative(claim, 1), int32(-1))
+	want(t, w.cluster.Alternative(p, 0), int32(-1))
+}
+
 func TestVolumes(t *testing.T) {
 	w := newWorld(t, gangsched.Options{}, 2)
 	volumes := &gangsched.PodVolumes{Nodes: []string{"n1"}, ExclusiveClaims: []string{"once"}}
