@@ -537,20 +537,32 @@ GANGSCHED_INLINE std::optional<std::uint8_t> alternative_chosen(const device_inv
   const auto has = [&](const device_grant& one) { return one.request == request && !one.of_container(); };
   if (std::none_of(wants.begin(), wants.end(), offers) || std::none_of(grants.begin(), grants.end(), has))
     return std::nullopt;
-  std::vector<device_grant> devices;
-  std::copy_if(grants.begin(), grants.end(), std::back_inserter(devices),
-               [](const device_grant& one) { return !one.of_container(); });
-  const detail::device_words idle(inventory.words());
-  device_claim again;
-  detail::device_search search{inventory, idle.data(), {}, again};
-  std::size_t at = 0;
-  const std::span<const std::int16_t> places = search.retrace(wants, devices);
-  for (const device_want& one : wants) {
-    if (one.what->wants_gpu()) continue;
-    if (at < places.size() && one.request == request && places[at] >= 0) return static_cast<std::uint8_t>(places[at]);
-    ++at;
+  std::vector<std::vector<device_grant>> units;  // a device and what is used of its capacities
+  for (const device_grant& one : grants) {
+    if (one.of_container()) continue;
+    if (one.kind != device_grant::form::capacity || units.empty()) units.emplace_back();
+    units.back().push_back(one);
   }
-  return std::nullopt;
+  const auto retraced = [&]() -> std::optional<std::uint8_t> {
+    std::vector<device_grant> devices;
+    for (const std::vector<device_grant>& one : units) devices.insert(devices.end(), one.begin(), one.end());
+    const detail::device_words idle(inventory.words());
+    device_claim again;
+    detail::device_search search{inventory, idle.data(), {}, again};
+    const std::span<const std::int16_t> places = search.retrace(wants, devices);
+    std::size_t at = 0;
+    for (const device_want& one : wants) {
+      if (one.what->wants_gpu()) continue;
+      if (at < places.size() && one.request == request && places[at] >= 0) return static_cast<std::uint8_t>(places[at]);
+      ++at;
+    }
+    return std::nullopt;
+  };
+  if (const std::optional<std::uint8_t> found = retraced()) return found;
+  // A host may name them in another order, or may have changed that of the node's devices.
+  const auto order = [](const std::vector<device_grant>& one) { return std::pair{one[0].request, one[0].device}; };
+  std::stable_sort(units.begin(), units.end(), [&](const auto& x, const auto& y) { return order(x) < order(y); });
+  return retraced();
 }
 
 GANGSCHED_INLINE bool still_free(const device_state& state, const device_claim& claim) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 
 #include "gangsched/devices/numa_fit.hpp"
@@ -96,6 +97,35 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities
     one.amount = told == held.capacities.end() ? 0 : std::max<std::int64_t>(0, told->second);
   }
   return made;
+}
+
+/// Has @p wants be about what is @p held: of alternatives for other devices the first that those named for the request can be, as many as
+/// are named if none is, and of a request for all devices any number.
+GANGSCHED_INLINE void want_what_is_held(const device_record& devices, std::span<const held_device> held,
+                                        device_wants& wants) {
+  const device_inventory& inventory = *devices.inventory;
+  for (device_want& want : wants) {
+    if (!want.what->first_of.empty() && !want.what->wants_gpu()) {
+      std::vector<std::uint32_t> named;
+      for (const held_device& one : held) {
+        const std::optional<std::uint32_t> index = devices.find(one.id);
+        const bool its = one.request == want.request || (one.request < 0 && wants.size() == 1);
+        if (its && index && *index >= inventory.gpu_count()) named.push_back(*index - inventory.gpu_count());
+      }
+      const auto agrees = [&](const device_demand& demand) {
+        return (demand.all || named.size() == static_cast<std::size_t>(demand.count)) &&
+               std::all_of(named.begin(), named.end(),
+                           [&](std::uint32_t device) { return is_kind(inventory, demand, device); });
+      };
+      const std::vector<device_demand>& all = want.what->first_of;
+      if (const auto is = std::find_if(all.begin(), all.end(), agrees); is != all.end())
+        want.what = &*is, want.count = is->count;
+      else
+        want.count = std::max(want.count, static_cast<std::int32_t>(named.size()));
+    }
+    for (const device_demand& one : want.what->first_of) want.count = std::max(want.count, one.count);
+    if (want.what->all) want.count = std::numeric_limits<std::int32_t>::max();
+  }
 }
 
 /// The reverse: a grant as the host would tell of it.
@@ -323,6 +353,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
     return true;
   };
   std::vector<device_grant> own;
+  detail::want_what_is_held(devices, held, wants);
   for (const held_device& one : held) {
     if (!one.places.empty()) {
       detail::grants_of(kinds_, devices, one, wants.binding, own);
@@ -339,15 +370,28 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
     });
     if (want == wants.end()) continue;
     const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
-    const device_grant grant = grant_of(*now.inventory, *want, device, one.mig_start);
-    boost::container::small_vector<device_grant, 4> parts;
-    if (!gpu)
-      parts = detail::held_capacities(names_, *now.inventory, demand_for(*now.inventory, *want, device), grant, one);
-    if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) ||
-        !take(grant))
-      continue;
-    for (const device_grant& part : parts) static_cast<void>(take(part));
-    --want->count;
+    const auto hold_as = [&](const device_demand& demand) {
+      const device_grant grant = grant_of(*now.inventory, {&demand, want->count, want->request}, device, one.mig_start);
+      boost::container::small_vector<device_grant, 4> parts;
+      if (!gpu) parts = detail::held_capacities(names_, *now.inventory, demand, grant, one);
+      if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) ||
+          !take(grant))
+        return false;
+      for (const device_grant& part : parts) static_cast<void>(take(part));
+      return true;
+    };
+    // Of several forms of a GPU it is not said which one: the first that there is room for, so that no other pod is given it.
+    const auto hold_as_alternative = [&](const device_demand& demand) {
+      const bool instance = demand.kind == device_demand::form::mig;
+      const bool can_be =
+          gpu ? instance == (one.mig_start >= 0) : demand.device_class == now.inventory->others[device].device_class;
+      return can_be && hold_as(demand);
+    };
+    const std::vector<device_demand>& alternatives = want->what->first_of;
+    const bool is_held = alternatives.empty()
+                             ? hold_as(*want->what)
+                             : std::any_of(alternatives.begin(), alternatives.end(), hold_as_alternative);
+    if (is_held) --want->count;
   }
   for (const device_grant& one : own) static_cast<void>(take(one));
   return made;

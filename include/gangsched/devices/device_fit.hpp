@@ -82,9 +82,9 @@ struct device_rules {
                                                   const device_rules& rules, device_claim& out);
 
 /// Which of the alternatives of a request (`device_demand::first_of`) other devices among @p grants were chosen for: those that
-/// `choose_devices` granted for @p wants on a node with @p inventory. Nothing: the request offers none or is about GPUs, or the grants are
-/// others, as the host may have said. The choice is retraced: alternatives are tried in order, so that the first one that leads to the same
-/// devices is the one. At most 4,096 steps.
+/// `choose_devices` granted for @p wants on a node with @p inventory. Nothing: the request offers none or is about GPUs, or no alternatives
+/// lead to these grants, which the host may have said. The choice is retraced: alternatives are tried in order, so that the first one that
+/// leads to the same devices is the one. At most twice 4,096 steps.
 [[nodiscard]] GANGSCHED_API std::optional<std::uint8_t> alternative_chosen(const device_inventory& inventory,
                                                                            const device_wants& wants,
                                                                            std::span<const device_grant> grants,
