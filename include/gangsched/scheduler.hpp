@@ -181,7 +181,7 @@ class GANGSCHED_API scheduler {
   /// busy, time_went_back.
   result<void> catch_up(instant now);
 
-  /// The first active entity, or, if nobody is active, the first that backs off after a rejection; nothing if neither. It is in flight
+  /// The first active entity, or, if none is active, the first that backs off after a rejection; nothing if neither. It is in flight
   /// until add_unschedulable, done, `fail` or, of a pod, the cluster's `bind` ends the attempt. Error: busy, time_went_back.
   result<std::optional<attempt>> pop(instant now);
 
@@ -239,7 +239,7 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] result<std::vector<queued_entity>> queue() const;
   /// The permit room, in order of reservation. Error: busy. O(pods there · permit plugins).
   [[nodiscard]] result<std::vector<waiting_pod>> waiting() const;
-  /// How many pods wait where, and whom plugins rejected, as of the last call that was told the time. O(pods · plugins of a profile).
+  /// How many pods wait where, and how many each plugin rejected, as of the last call with a time. O(pods · plugins of a profile).
   [[nodiscard]] pending_pods pending() const;
   /// How many entities each part of the queue has, as of the last call that was told the time. O(pods that wait in the permit room).
   [[nodiscard]] queue_counts counts() const;

@@ -36,7 +36,7 @@ status to_status(const gangsched_verdict& said) noexcept {
     default: return status::error("the plugin said a code that is none");
   }
 }
-/// The same where nobody waits.
+/// The same for hooks other than permit, in which a pod cannot wait.
 status to_verdict(const gangsched_verdict& said) noexcept {
   return said.code == GANGSCHED_PERMIT_WAIT ? status::error("the plugin waits where only permit may") : to_status(said);
 }
@@ -179,7 +179,7 @@ bool filter_rows(const void* self, const hook_context& context, std::span<const 
     verdicts[row] = mark;
     fine = fine && said.rejected();
   };
-  // Runs of nodes that nobody rejected yet.
+  // Runs of nodes that no hook has rejected yet.
   for (std::size_t i = 0; i < rows.size();) {
     std::size_t end = i;
     while (end < rows.size() && verdicts[rows[end]] == 0) ++end;

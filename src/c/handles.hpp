@@ -40,7 +40,7 @@ namespace gangsched::inline GANGSCHED_ABI::c {
 
 inline constexpr gangsched_code ok = GANGSCHED_OK;
 
-/// Writes down why, where somebody wants to know.
+/// Writes the error to @p into, unless that is null. @return its code
 gangsched_code refuse(gangsched_error* into, const error& why);
 gangsched_code out_of_memory(gangsched_error* into) noexcept;
 gangsched_code internal_error(gangsched_error* into, const char* what) noexcept;

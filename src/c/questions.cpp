@@ -14,7 +14,7 @@ Said ask(const gangsched_cluster* on, Said otherwise, Ask&& ask) noexcept {
   return on == nullptr ? otherwise : quietly(otherwise, [&] { return ask(on->model); });
 }
 
-/// Hands out the id that somebody may have.
+/// The id as C has it; of none the id that names nothing.
 template <class Id>
 auto found(const std::optional<Id>& id) noexcept {
   return id ? handed(*id) : handed(Id{});

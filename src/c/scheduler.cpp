@@ -31,7 +31,7 @@ void gangsched_scheduler::settle() {
 }
 
 void gangsched_scheduler::add(std::span<const decision> fresh) {
-  const std::size_t wanted = decided_.size() + fresh.size();  // twice as much as before: nobody may take any for long
+  const std::size_t wanted = decided_.size() + fresh.size();  // the room doubles: the host may take none for long
   if (decided_.capacity() < wanted) decided_.reserve(std::max(wanted, 2 * decided_.size()));
   for (const decision& one : fresh) {
     decided_.push_back({static_cast<gangsched_decision_kind>(one.kind), one.rank, static_cast<int32_t>(one.code), 0,

@@ -58,9 +58,9 @@ namespace gangsched::inline GANGSCHED_ABI::c {
 /// what a plugin says, out_of_range (no such base).
 [[nodiscard]] result<std::vector<kernel_table>> profiles_of(const gangsched_configuration* from,
                                                             std::int32_t otherwise);
-/// Makes hooks tell who watches them, before there is a scheduler of these profiles.
+/// Makes hooks report to the watchers, before there is a scheduler of these profiles.
 void measure(std::vector<kernel_table>& tables, watchers& by);
-/// Makes the scheduler tell who watches it.
+/// Makes the scheduler report to its watchers.
 [[nodiscard]] result<void> watch(gangsched_scheduler& on);
 
 }  // namespace gangsched::inline GANGSCHED_ABI::c

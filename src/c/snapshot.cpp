@@ -62,7 +62,7 @@ gangsched_code gangsched_scheduler_from_snapshot(const void* bytes, size_t size,
     watch.events_kept = read->events_kept;
     auto tables = c::profiles_of(configuration, read->profile);
     if (!tables) return c::refuse(error, tables.error());
-    // Who watches is made before the scheduler, on the place in which the cluster will be.
+    // Watchers are made before the scheduler, on the object that the restored cluster is moved into.
     auto on = std::make_unique<gangsched_cluster>();
     auto watching = c::watchers::make(on->model, watch);
     if (!watching) return c::refuse(error, watching.error());

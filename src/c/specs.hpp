@@ -5,7 +5,7 @@
 #include "gangsched/model/spec.hpp"
 
 /// Objects in C as the library's specs. Error: malformed (a struct_size, a quantity, a null where something is counted), out_of_range (a
-/// number that is none of an enumeration, a scale), duplicate (a name twice in a list). What is in them is checked by whoever takes them.
+/// number that is none of an enumeration, a scale), duplicate (a name twice in a list). What is in them is checked where it is used.
 /// O(size of the object).
 namespace gangsched::inline GANGSCHED_ABI::c {
 

@@ -21,7 +21,7 @@ class watchers {
   watchers(const watchers&) = delete;
   watchers& operator=(const watchers&) = delete;
 
-  /// Whom the scheduler is to tell; null if nothing was asked for.
+  /// The observer that the scheduler is to report to; null if nothing was asked for.
   [[nodiscard]] observer* all() noexcept { return list_.get(); }
   [[nodiscard]] const report::metrics* metrics() const noexcept { return metrics_.get(); }
   [[nodiscard]] const report::trace* trace() const noexcept { return trace_.get(); }

@@ -50,7 +50,7 @@ class cpu_binder {
     for (const cpu_group& place : places)
       if (!(place.cpus & cpus).empty()) beside_ |= place.cpus;
   }
-  /// The free CPUs; @p apart: those that are kept from nobody.
+  /// The free CPUs; @p apart: without those that share a core or a cell with CPUs of an exclusive pod.
   [[nodiscard]] cpu_set free(bool apart) const { return apart ? free_ - beside_ : free_; }
 
   bool take_from_one(const std::vector<list>& places) {

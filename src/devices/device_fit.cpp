@@ -190,7 +190,7 @@ class device_search {
     return (gpus & ~free) == 0 && std::popcount(gpus) == static_cast<int>(count) ? gpus : 0;
   }
 
-  /// Several that should be inside one scope are the closest there: partitions are of who has GPUs to himself.
+  /// Several that should be inside one scope are the closest there. (Partitions are for pods that have whole GPUs.)
   [[nodiscard]] std::uint32_t shares(std::uint32_t free, std::uint32_t count, const device_demand& demand) const {
     if (count > 1 && demand.within != device_scope::node) {
       const std::uint32_t near =

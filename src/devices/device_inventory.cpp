@@ -121,7 +121,7 @@ std::vector<gpu_mask> known_groups(const std::vector<device_inventory::gpu>& gpu
   return masks;
 }
 
-/// How close GPUs are if nobody said how they are linked: by PCIe switch, NUMA cell, or across sockets.
+/// How close GPUs are if the node does not say how they are linked: by PCIe switch, NUMA cell, or across sockets.
 GANGSCHED_INLINE std::vector<gpu_link> links_by_place(const std::vector<device_inventory::gpu>& gpus) {
   std::vector<gpu_link> links;
   for (const auto& a : gpus) {

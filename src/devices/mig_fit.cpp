@@ -35,7 +35,7 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
     const std::uint8_t starts = (among >> gpu & 1u) != 0 ? detail::mig_starts(state, gpu, profile) : std::uint8_t{0};
     if (starts == 0) continue;
     const mig_state there = state.gpu(gpu).instances();
-    // Of GPUs that are as good the one with most pods: it will not be empty soon, for who needs all of it.
+    // Of GPUs that are as good the one with most pods: it is least likely to become empty soon, for a pod that needs all of it.
     const std::int32_t rank =
         rule == mig_rule::fragmentation ? -state.gpu(gpu).pods() : inventory.mig->free_slices(there);
     const auto consider = [&](std::uint8_t start) {

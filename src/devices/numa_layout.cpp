@@ -34,7 +34,7 @@ GANGSCHED_INLINE numa_state numa_layout::state(const std::int64_t* words) const 
     const auto group = static_cast<std::uint64_t>(words[group_word(i)]);
     const std::uint64_t grants = group & 0xffffff;
     if (grants == 0) continue;
-    // Only claims that overlap, which nobody chooses, make it anything else than a set of cells with this one.
+    // Only claims on sets of cells that overlap, which are never chosen, would make it anything else than a set of cells with this one.
     const auto cells = static_cast<cell_mask>(((group >> 24) / grants & topology.machine()) | one_cell(i));
     now.memory.cells[i].assignments = static_cast<std::uint32_t>(grants);
     now.memory.cells[i].group = cells;

@@ -93,7 +93,7 @@ GANGSCHED_INLINE void backfill::read_log() {
   const change_log& log = state_->log;
   const model::pod_table& pods = state_->pods;
   const std::uint64_t from = std::exchange(offers_.seen, log.end());
-  // (Whoever reads what schedulers write at the end of a call takes no memory then.)
+  // (One for each row that the table has room for: reading what schedulers write at the end of a call then takes no memory.)
   ends_.reserve(pods.rows.room());
   for (row_t pod = static_cast<row_t>(ends_.size()); pod < pods.rows.room(); ++pod) {
     ends_.push_back(pods.alive(pod) ? pods.expected_end(pod) : *now_);

@@ -109,7 +109,7 @@ GANGSCHED_INLINE void call_notes::read_log() {
     of_.events.read(true);
     end();
   }
-  // Nobody was told of what the log does not have any more: whoever came in by that.
+  // There are no events for what the log does not have any more: entities that enter because of that are reported with this one.
   begin(step_kind::event, "Relist");
   of_.events.read();
   end_if_anything();

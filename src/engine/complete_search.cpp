@@ -57,7 +57,7 @@ GANGSCHED_INLINE bool complete_search::solve(const group_part& what, const std::
   return false;
 }
 
-/// Whatever branches costs, so that there is an end to it: nodes that are tried, placements, and who goes without.
+/// Every branch costs a step, so that there is an end to it: nodes that are tried, placements, and members that are left out.
 GANGSCHED_INLINE bool complete_search::step() {
   if (left_ != 0) --left_;
   return left_ != 0;
@@ -71,7 +71,7 @@ GANGSCHED_INLINE complete_search::member_kind complete_search::kind_of(row_t pod
           by_role ? std::string_view{with_.state.pods.record[pod]->details->role} : std::string_view{}};
 }
 
-/// Kinds come as their first members do: what numbers classes have depends on who was asked about before.
+/// Kinds stand in the order of their first members: the numbers of classes depend on which classes were asked about before.
 GANGSCHED_INLINE void complete_search::alike_together(std::vector<row_t>& members) const {
   std::vector<member_kind> kinds;
   std::vector<std::pair<std::size_t, row_t>> order;

@@ -158,7 +158,7 @@ GANGSCHED_INLINE void core::read_log() {
   if (backfill_.on()) backfill_.read_log();
 }
 
-/// Whoever was tried in vain may be tried again if time has moved, or if the log says what the engine did not write.
+/// Entities that were tried in vain may be tried again if time has moved, or if the log says what the engine did not write.
 GANGSCHED_INLINE void core::begin_call(instant now) {
   if (now != now_ || events_.has_news()) queue_.places().begin_round();
   if (now_ == instant::min() && now != now_) queue_.places().begin_time(now);

@@ -265,8 +265,8 @@ GANGSCHED_INLINE void event_handlers::member_changed(const change& record, row_t
   }
 }
 
-/// The group was added: who waits for permit since one of that name was there before waits on by the rules of this one. One that places its
-/// minimum at once has no such rule for less.
+/// The group was added: pods that wait for permit since a group of that name was there before wait on by the rules of this one. If it is to
+/// place its minimum at once, fewer do not wait: they are taken back.
 GANGSCHED_INLINE void event_handlers::judge_waiting(row_t group) {
   if (entities_->cycles_as_group(group) && entities_->incomplete(group)) {
     binding_->waiting().each([&](waiting_pods::entry& one) {
@@ -278,7 +278,7 @@ GANGSCHED_INLINE void event_handlers::judge_waiting(row_t group) {
 
 /// The entities that the change can help; an attempt under way is judged by it when it returns.
 GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint64_t position) {
-  // (Who was placed elsewhere gave up what was kept for it all the same.)
+  // (A nomination that ends counts even if undone: a pod placed on another node has given up what was kept for it there.)
   if (record.undone && is_own(record) && record.kind != change_kind::pod_nominated) return;
   if (queue_->by_hints()) return requeue_by_hints(record, position);
   const std::optional<change> helpful = queue_->judge().helpful(record);

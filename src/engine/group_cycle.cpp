@@ -49,7 +49,7 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     note_attempt(members, outcome, outcome.verdict);
     if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
     reject(group, whole, outcome);
-    // (Age decides who takes the room of pods that wait, and how long they run for whom reserved nodes have room.)
+    // (Alike groups differ in age, by which they may take the room of waiting pods, and in run time, which decides about reserved nodes.)
     if (error || !with_.binding.waiting().empty() || with_.backfilling.on())
       with_.queue.unschedulable().pass_on_group(group);
     else
@@ -121,7 +121,7 @@ GANGSCHED_INLINE void group_cycle::note(std::span<const row_t> members, const st
   for (const row_t pod : members) notes.keep(pod, why, why.code == code::error ? 0 : lack.plugins, words);
 }
 
-/// After the search: whom the group did without is told what it lacks itself.
+/// After the search: of members that it left out, what each lacks itself is noted; of the others, why the group failed.
 GANGSCHED_INLINE void group_cycle::note_attempt(std::span<const row_t> members, const group_placement& tried,
                                                 const status& why) {
   std::vector<row_t> others;

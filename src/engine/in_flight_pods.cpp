@@ -15,7 +15,7 @@ auto* find_attempt(Entries& among, const Match& match) noexcept {
   return found == among.end() ? nullptr : &*found;
 }
 
-/// Somebody else may have had the row.
+/// Whether the attempt is of this entity, and not of an earlier one that had the row.
 GANGSCHED_INLINE bool tries(const model::cluster_state& state, const in_flight_pods::entry& one, entity e) noexcept {
   if (one.who != e) return false;
   return e.group ? state.groups.alive(e.row) && one.group.generation == state.groups.rows.generation(e.row)

@@ -117,7 +117,7 @@ GANGSCHED_INLINE bool member_packing::hopeless(const counts& left, std::uint32_t
 }
 
 /// Calls take(filling) for sets of those that are left which the node takes, large members first, until that says false. @p at_least: what
-/// they use. @p all: also those to which somebody could be added. False if it was ended.
+/// they use. @p all: also those to which another member could be added. False if it was ended.
 template <class Take>
 bool member_packing::each_filling(const node_class& of, const counts& left, const amounts& at_least, bool all,
                                   std::size_t at, filling& so_far, const Take& take) {

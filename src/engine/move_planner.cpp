@@ -48,7 +48,7 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   return true;
 }
 
-/// With everybody away who can be moved from @p cleared, ascending.
+/// Tries it with all movable pods away from the nodes @p cleared, which are in ascending order.
 GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, const movable_pods& all,
                                                                   std::span<const row_t> cleared,
                                                                   const move_options& options) {

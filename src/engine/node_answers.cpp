@@ -479,7 +479,7 @@ GANGSCHED_INLINE double node_answers::bound_of(std::size_t block) const {
   return sum;
 }
 
-/// Who of a block passes and is in an open group, and the @p largest offset of those.
+/// The nodes of a block that pass and are in an open group, and the @p largest offset of those.
 GANGSCHED_INLINE std::uint64_t node_answers::open_places(std::size_t block, std::span<const std::uint8_t> open,
                                                          std::span<const std::int64_t> offset,
                                                          std::int64_t& largest) const {
@@ -502,7 +502,7 @@ GANGSCHED_INLINE std::uint64_t node_answers::open_places(std::size_t block, std:
   return found;
 }
 
-/// The best sum of those @p about, who are in `tied_` then.
+/// The best sum of the nodes @p about; those that have it are in `tied_` then.
 GANGSCHED_INLINE double node_answers::best_of(std::size_t block, std::uint64_t about,
                                               std::span<const std::int64_t> offset, row_scores& out) {
   double sum[detail::block_rows];

@@ -68,7 +68,7 @@ GANGSCHED_INLINE void node_answers::answer::find_most(std::size_t from, std::siz
   }
 }
 
-/// Nodes of a group stand side by side, of those nodes of about one size, and of those who are as full: so ranges of blocks are narrow.
+/// Nodes of a group stand side by side, of those nodes of about one size, and of those ones about as full: so ranges of blocks are narrow.
 /// Of many nodes a stretch at a time, in turns; `start` has put all in order by size.
 GANGSCHED_INLINE void node_answers::reorder() {
   const std::size_t blocks = (order_.size() + amount_block::rows - 1) / amount_block::rows;

@@ -67,7 +67,7 @@ GANGSCHED_INLINE void picker::score_groups(const class_plan& plan, const row_sco
   for (const std::uint32_t group : open) buffers_.of_groups.offset[group] += alike;
 }
 
-/// The same where there is nobody to compare with.
+/// The same for a single group, which is compared with none.
 GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, const row_scores& rows, row_t pod,
                                                        std::uint32_t group, picked& result) {
   std::int64_t sum = 0;

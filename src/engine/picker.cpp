@@ -59,7 +59,7 @@ GANGSCHED_INLINE void picker::drop_outdated() {
 }
 
 /// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes
-/// at once. (A class that nobody has seen since is picked for without an index: it may not come again.)
+/// at once. (A class that was not picked for before is picked for without an index: it may not come again.)
 GANGSCHED_INLINE bool picker::pays_to_index(class_id cls) {
   if (seen_classes_.size() <= cls) seen_classes_.resize(state_->classes.size());
   seen_class& last = seen_classes_[cls];
@@ -202,7 +202,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     const class_index* const its = indexes_.find(cls);
     return its != nullptr && its->whole();
   };
-  // (One node is asked about for who is nominated there: no index is built for that.)
+  // (For a nominated pod that one node is asked about: no index is built for that.)
   const bool few = plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed());
   const bool by_groups = within == nullptr && !plan.opaque && !in_order(plan);
   const bool may_do_without = by_groups && !watched_ && !only_filter_ && plan.cached.served_by_answers;

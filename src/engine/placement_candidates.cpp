@@ -195,7 +195,7 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
     parts.push_back({&state_->classes[cls], static_cast<std::uint32_t>(count)});
     classes.push_back({cls, state_->classes.generation(cls), parts.back().count});
   }
-  // (Domains are summed up as everybody sees them: for who has room held there they say too little.)
+  // (Domains are summed up without held room: for pods that may use it the sums are too small.)
   const bool owners = std::any_of(parts.begin(), parts.end(), [&](const auto& one) {
     return one.cls->held_room || state_->reserved.concerns(*one.cls);
   });

@@ -100,7 +100,7 @@ GANGSCHED_INLINE bool preemption::together(row_t group, std::span<const row_t> m
 
 /// Tries with the nodes of the waiting members free again. If the minimum has room then, no victim goes, and waiting members
 /// in the way of others give their nodes back; else the victims are those that the group's hooks name. Nothing if a victim
-/// is as important as all who get room by it: in the permit room a member has its own priority, not that of its group.
+/// is as important as all members that get room by it: in the permit room a member has its own priority, not that of its group.
 GANGSCHED_INLINE std::optional<preemption_result> preemption::for_mixed_minimum(row_t pod,
                                                                                 std::span<const row_t> held) {
   preemption_result out;

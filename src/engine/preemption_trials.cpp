@@ -181,7 +181,7 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] status try_group(row_t group, std::vector<assignment>& placed, const placement* within) {
     placed.clear();
     const picker::position stood = with_->picks_->where();
-    // Nobody goes for members above an elastic gang's desired count.
+    // No pod is evicted for members above an elastic gang's desired count.
     const group_part whole = with_->parts_->of(group, true);
     const std::vector<row_t> members = whole.all_members();
     transaction attempt{*state_};
@@ -203,7 +203,7 @@ class preemption_trials::open_trial final : public trial {
     found.members.discard();
     attempt.roll_back();
     with_->picks_->go_back(stood);
-    // That a group cannot be placed as it stands is an answer, not a hook that failed; nobody who goes makes another of it.
+    // That a group cannot be placed as it stands is an answer, not a hook that failed; no eviction changes it.
     return found.verdict.code == code::error && found.of_group ? status::unresolvable(found.verdict.reason)
                                                                : found.verdict;
   }
@@ -247,7 +247,7 @@ class preemption_trials::open_trial final : public trial {
   bool group_;              ///< for a group
   std::uint64_t budget_;    ///< of all complete searches of the trial
   std::size_t wanted_ = 0;  ///< members that were supposed to be somewhere last
-  bool taken_ = false;      ///< somebody's node, by take_node
+  bool taken_ = false;      ///< a member's node, by take_node
   row_t begun_ = no_row;
   status said_;
   transaction whole_;

@@ -19,7 +19,7 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
   return options;
 }
 
-/// Of a list with an entry for each who stands in it, and those of who has moved on.
+/// Whether a list is mostly void: it has an entry for each entity in it (@p standing), and some of entities that have moved on.
 [[nodiscard]] constexpr bool mostly_void(std::size_t entries, std::size_t standing) noexcept {
   return entries > 64 + 2 * standing;
 }
@@ -122,7 +122,7 @@ GANGSCHED_INLINE bool queue::current(entity e, std::uint32_t ticket, place where
 
 GANGSCHED_INLINE void queue::note_left(row_t group) {
   constexpr std::size_t few = 64;
-  if (groups_left_.size() > few + 2 * groups_.size()) {  // nobody asks
+  if (groups_left_.size() > few + 2 * groups_.size()) {  // not read for long
     std::sort(groups_left_.begin(), groups_left_.end());
     groups_left_.erase(std::unique(groups_left_.begin(), groups_left_.end()), groups_left_.end());
   }
@@ -153,7 +153,7 @@ GANGSCHED_INLINE instant queue::too_late_from(entity e) const {
   return later_by(its.latest_start, instant{1});
 }
 
-/// Whoever has not been told yet that it is too late is asked about when it is.
+/// Notes when it will be too late for a waiting entity to start, unless it was so when it entered or failed last: then that was reported.
 GANGSCHED_INLINE void queue::note_late_start(entity e, const queue_item& it) {
   if (entities_ == nullptr || !state_->pods.have_limits) return;
   const instant when = waits(e) ? too_late_from(e) : instant::max();
@@ -238,7 +238,7 @@ GANGSCHED_INLINE void queue::park(entity e, instant now, std::size_t members) {
   it.since = now;
   it.ready = backoff_end(now, it.failures, members);
   move(e, it, place::unschedulable);
-  // Void entries go when they are first, but whoever is first may wait long while others behind fail again and again.
+  // Void entries go when they are first, but the first entity may wait long while others behind fail again and again.
   if (detail::mostly_void(parked_.entries.size(), counts().unschedulable)) {
     parked_.entries.erase(parked_.entries.begin(),
                           parked_.entries.begin() + static_cast<std::ptrdiff_t>(parked_.front));
@@ -503,7 +503,7 @@ GANGSCHED_INLINE std::optional<error> queue::restore(const saved_places& from) {
   pods_ = std::move(pods), groups_ = std::move(groups);
   came_ = from.came;
   for (std::size_t i = 0; i < left.size(); ++i) left_[i] = left[i] + came_[i];
-  // (Who never stood anywhere came from there, and nobody came for him.)
+  // (`none` is not counted: entities that were never in the queue have left it without having come there.)
   left_[static_cast<std::size_t>(place::none)] = 0;
   round_ = from.round;
   rebuild();

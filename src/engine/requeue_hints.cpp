@@ -29,8 +29,8 @@ GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t 
   return made;
 }
 
-/// Who takes the event for a help without being asked, and who is to be asked. A plugin that says nothing of events is taken to mind
-/// every one. One that wants to know of new nodes hears of them too when a taint goes that kept it from looking at them; Kubernetes
+/// Which plugins take the event for a help without being asked, and which are to be asked. A plugin that says nothing of events minds every
+/// one. One that wants to know of new nodes hears of them too when a taint goes that kept it from looking at them; Kubernetes
 /// does not ask it then.
 GANGSCHED_INLINE queueing_event requeue_judge::queueing_event_of(const object_event& happened) const {
   queueing_event made{event_of(happened.record), {}};

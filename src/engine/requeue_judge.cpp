@@ -99,7 +99,7 @@ GANGSCHED_INLINE bool requeue_judge::concerns(class_id cls, std::uint64_t refuse
   return false;
 }
 
-/// Whether @p is holds of a class of members that wait. (A class without pods may be known still, or not: whoever was of it has gone, and
+/// Whether @p is holds of a class of members that wait. (A class without pods may be known still, or not: its pods have gone, and
 /// it says nothing.)
 template <class Is>
 bool requeue_judge::any_class(const rejected_group& of, const Is& is) const {
@@ -114,7 +114,7 @@ GANGSCHED_INLINE bool requeue_judge::concerns(const rejected_group& group, std::
   return any_class(group, [&](class_id cls) { return concerns(cls, refusers, what); });
 }
 
-/// (A node that some local filter rejects need not be looked at, whoever rejected the class.)
+/// (A node that some local filter rejects need not be looked at, whatever plugin rejected the class.)
 GANGSCHED_INLINE void requeue_judge::add_needs(class_id cls, std::uint64_t rejectors, help_condition& to) try {
   constexpr std::size_t most_names = 16;  // of more the amounts are the better index
   const class_plan& plan = picks_->plan_of(cls);

@@ -253,7 +253,7 @@ GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* withi
   class_index* const index = scanned_.index;
   if (scanned_.candidates == 0 || within == nullptr || watched_ || only_filter_) return false;
   const class_plan& plan = index->plan();
-  // (Nobody is nominated anywhere, so that this pod is not either.)
+  // (No pod is nominated to any node, so that this one is not either.)
   if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() ||
       state_->nodes.first_wanted[0] != no_row)
     return false;

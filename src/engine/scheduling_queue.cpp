@@ -217,7 +217,7 @@ GANGSCHED_INLINE void scheduling_queue::requeue(row_t pod, bool error) {
   } else {
     queue_item& item = queue_.item(e);
     item.priority = state_->classes[state_->class_of(pod)].priority;  // may have changed while it had a node
-    // It had one already when the scheduler was made, and what is written down is of nobody, or of another pod that had the row.
+    // It had a node already when the scheduler was made: these counts are of no attempt, or of another pod that had the row.
     if (item.arrival != state_->pods.arrival[pod]) item.failures = item.errors = item.attempts = 0;
     item.arrival = state_->pods.arrival[pod];
     queue_.retry_later(e, *now_, 1, error, true);
@@ -306,7 +306,7 @@ GANGSCHED_INLINE void scheduling_queue::flush() {
 }
 
 GANGSCHED_INLINE void scheduling_queue::flush_unschedulable() {
-  // Upstream's timer lets go of everybody when there is anybody to let go, a gated pod even: those in flight do not wait either.
+  // As kube-scheduler's timer: if anything is overdue, a gated pod even, attempts in flight are to be tried again too when they fail.
   if (by_hints() && !in_flight_.empty() && queue_.overdue(*now_)) in_flight_.requeue_all();
   queue_.flush_unschedulable(*now_);
 }
@@ -338,7 +338,7 @@ GANGSCHED_INLINE std::optional<attempt> scheduling_queue::pop_attempt() {
   return attempt{made.pod, made.group, made.number, made.early};
 }
 
-/// Whether who is tried can come back: it may be gone, and its row another's; or it may be placed, or on its way out.
+/// Whether the entity that is tried can come back: it may be gone, and its row another's; or it may be placed, or on its way out.
 GANGSCHED_INLINE bool scheduling_queue::can_come_back(const in_flight_pods::entry& tried) {
   return in_flight_.find(tried.who) == &tried && queue_.item(tried.who).where == place::in_flight;
 }
@@ -535,7 +535,7 @@ GANGSCHED_INLINE void scheduling_queue::start_over() {
   unschedulable_.clear();
   in_flight_.requeue_all();
   pending_counts_.clear(state_->pods.rows.count(), state_->groups.rows.count());
-  dependents_.look_again();  // whoever waits is queued again
+  dependents_.look_again();  // the caller queues all waiting pods again
 }
 
 GANGSCHED_INLINE void scheduling_queue::grow() {

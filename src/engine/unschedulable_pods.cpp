@@ -325,7 +325,7 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
     its.refusers |= one.line->refusers;
     unknown_.insert(state_->pods.cls[one.pod]);
   }
-  // Who was woken for a class that has fallen apart was woken for its own part only.
+  // A pod that was woken for a class that has fallen apart was woken for its own part only: the other parts wake a pod of theirs.
   std::vector<std::pair<wake, class_id>> open;
   for (row_t pod = 0; pod < woken_for_.size(); ++pod) {
     if (woken_for_[pod].cls == no_class || !state_->pods.alive(pod)) continue;
@@ -526,7 +526,7 @@ GANGSCHED_INLINE bool unschedulable_pods::nobody_by_hints() const noexcept {
   return lines_.empty() && groups_.helpless();
 }
 
-/// Lines in which somebody hears of an event that the plugins @p told are told of.
+/// Lines with pods that hear of an event that the plugins @p told are told of.
 GANGSCHED_INLINE std::vector<class_id> unschedulable_pods::hearers(std::uint64_t told) {
   learn_conditions();
   std::vector<class_id> found = by_class_.candidates(told);
@@ -561,7 +561,7 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
   sweep_groups();
   std::uint64_t told = 0;
   for (const queueing_event::audience& one : what.by_profile) told |= one.asked | one.unasked;
-  std::vector<class_id> concerned;  // of who was refused at admission
+  std::vector<class_id> concerned;  // of pods that were refused at admission
   for (const class_id cls : hearers(told)) {
     const auto found = lines_.find(cls);
     judge_line(*found, happened, what, concerned);

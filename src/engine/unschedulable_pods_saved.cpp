@@ -92,7 +92,7 @@ class unschedulable_pods::restoring {
   std::span<const class_id> classes_;
 };
 
-/// Lines, and why pods were woken. Where classes have changed since everybody was lined up, who reads the log next does that anew.
+/// Lines, and why pods were woken. If classes have changed since pods were lined up, that is done anew when the log is read next.
 GANGSCHED_INLINE bool unschedulable_pods::restoring::lines() {
   const model::pod_table& pods = to_->state_->pods;
   const row_t count = pods.rows.count();

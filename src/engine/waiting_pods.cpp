@@ -9,7 +9,7 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
-/// Why who waits for permit is to be taken back: what the engine says, which forks point at as well; null if it does not.
+/// Why a pod that waits for permit is to be taken back: the engine's own text, which forks point at as well; null if it is none.
 GANGSCHED_INLINE const char* text_for_good(std::string_view text) noexcept {
   for (const char* const known : {"rejected by the host", "its group needs more members at once"})
     if (text == known) return known;

@@ -17,7 +17,7 @@ const priority_class_spec* system_class(std::string_view name) {
   return nullptr;
 }
 
-/// The value of the class of that name; Kubernetes' own are added when somebody asks for them first.
+/// The value of the class of that name; Kubernetes' own are added when they are first asked for.
 std::optional<std::int32_t> find_class(cluster& on, const std::string& name) {
   if (const auto known = on.find_priority_class(name)) return known;
   const priority_class_spec* const own = system_class(name);

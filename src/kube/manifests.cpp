@@ -105,7 +105,7 @@ class collector {
   /// known whose it is: reading goes on, to find more.
   bool note(const error& wrong) {
     return note(wrong, [&] {
-      // Whoever made the pod: it has a name of its own.
+      // Whatever object the pod was made of: it has a name of its own.
       for (const pod_manifest& pod : made_.pods) {
         if (wrong.object.ends_with(pod.spec.name) &&
             where(made_, pod.from, "Pod", pod.spec.ns, pod.spec.name) == wrong.object)

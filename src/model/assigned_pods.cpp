@@ -156,7 +156,7 @@ GANGSCHED_INLINE void assigned_pods::claim_held(row_t pod, row_t node, std::span
   if (from != no_row) devices_.undo_open_reservation(from, node);
 }
 
-/// Reservations that others draw from are told as wholes: what is left of them follows from who draws what.
+/// Reservations that pods draw from are told as wholes: what is left of them follows from what each pod draws.
 GANGSCHED_INLINE node_claims assigned_pods::take_devices(row_t node) {
   std::vector<pod_devices> wholes;
   for (row_t pod = reserved_.empty() ? no_row : nodes_.first_pod[node]; pod != no_row; pod = pods_.next_on_node[pod]) {

@@ -60,7 +60,7 @@ GANGSCHED_INLINE void count_pod(const cluster& on, pod_id pod, both_loads& sums)
   const model::cluster_state& state = inside(on);
   const pod_class& cls = state.classes[state.pods.cls[pod.row]];
   const bool measured = is_measured(on, pod);
-  // (Whoever has CPUs of his own lends none of them. What an unmeasured pod requests is not in `larger`, in Koordinator either.)
+  // (A pod with CPUs of its own lends none of them. What an unmeasured pod requests is not in `larger`, in Koordinator either.)
   const bool keeps_cpus = measured && qos_of(on, pod) == qos_class::lse;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const std::int64_t requested = cls.request(i == 0 ? kinds::cpu : kinds::memory);

@@ -401,7 +401,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::held_alone(row_t p
                                                                          std::span<const held_device> held) const {
   std::vector<std::int64_t> words = words_of(node);
   const device_state now = devices_of(node);
-  for (std::uint32_t word = 0; word < words.size(); ++word) {  // who is unhealthy is so for everybody
+  for (std::uint32_t word = 0; word < words.size(); ++word) {  // a device that is unhealthy is so for all pods
     const bool unhealthy = word < now.inventory->first_counter() && words[word] < 0;
     words[word] = unhealthy ? static_cast<std::int64_t>(gpu_word::unhealthy_bit) : 0;
   }

@@ -85,7 +85,7 @@ GANGSCHED_INLINE void device_ledger::ask_host(std::span<const device_request> re
       expressions_.push_back(one), ++expressions_made_;
   });
   if (expressions_.size() == before) return;
-  const detail::on_exit forget{[&] {  // unless everybody was asked
+  const detail::on_exit forget{[&] {  // unless the host was asked about all inventories
     if (!asked) expressions_.erase(expressions_.begin() + static_cast<std::ptrdiff_t>(before), expressions_.end());
   }};
   for (const auto& [bytes, kept] : inventories_) {

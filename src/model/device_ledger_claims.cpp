@@ -161,7 +161,7 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   const auto take = [&](const device_claim& one) {
     for (const device_claim::change& change : one.changes) words[change.word] += static_cast<std::int64_t>(change.more);
   };
-  const auto of_any_health = [&] {  // what is unhealthy stays with who had it
+  const auto of_any_health = [&] {  // a claim keeps a device that has become unhealthy
     std::vector<std::int64_t> made = words;
     for (std::uint32_t word = 0; word < now.inventory->first_counter(); ++word)
       made[word] &= std::numeric_limits<std::int64_t>::max();

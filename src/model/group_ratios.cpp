@@ -59,7 +59,7 @@ GANGSCHED_INLINE std::optional<error> check_ratios(const model::cluster_state& s
       if (value > most) return wrong(errc::out_of_range, at + name, "is above 1000000");
     }
   }
-  // (Nobody has a ratio to a group that is new.)
+  // (No group has a ratio to one that is new.)
   if (row == no_row) return std::nullopt;
   const std::optional<bool> shrink = ratios_shrink(state.groups, row, spec.ratios);
   if (!shrink) return wrong(errc::out_of_range, "ratios", "lead to too many groups");

@@ -47,13 +47,13 @@ GANGSCHED_INLINE std::optional<error> differs_from(const group_spec& other, cons
 }
 
 /// What the whole tree has to agree on: a group may say it, one above it, or any other one. Those that are in the tree agree, so that the
-/// first who says it speaks for all; those below the group, which was expected, may come with it into another tree.
+/// first group that says it stands for all; those below the group, which was expected, may come with it into another tree.
 GANGSCHED_INLINE std::optional<error> disagrees_with_tree(const model::group_table& groups, row_t row,
                                                           const group_spec& spec, const std::string& object) {
   group_spec whole{.name = spec.name, .priority = spec.priority, .preemption = spec.preemption};
   std::optional<error> different;
   const auto compare = [&](row_t top) {
-    bool priority = false, preemption = false;  // said by somebody
+    bool priority = false, preemption = false;  // said by some group
     groups.each_below(top, [&](row_t other) {
       if (other == row) return true;
       const group_spec& its = groups.record[other]->spec;

@@ -34,7 +34,7 @@ GANGSCHED_INLINE void image_table::replace(std::span<const image_symbols> before
     } else if (before.empty() || after.front().name < before.front().name) {
       add(after.first(1));
       after = after.subspan(1);
-    } else {  // it stays; who alone lists it says its size
+    } else {  // it stays; if only this node lists it, its size is the node's
       const row_t row = after.front().name.value;
       if (nodes_[row] == 1 && size_[row] != after.front().size_bytes) size_.set(row, after.front().size_bytes);
       before = before.subspan(1), after = after.subspan(1);

@@ -10,9 +10,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-// The set holds pointers to entries. What is erased while old values are recorded stays in it, unseen, until nobody can want it back: to
+// The set holds pointers to entries. What is erased while old values are recorded stays in it, unseen, until it cannot be rolled back: to
 // put it back then takes no memory. The hash is beside the pointer: a set that grows would read every entry otherwise, far apart, in the
-// middle of somebody's call.
+// middle of a call.
 struct name_index::impl {
   struct entry {
     symbol ns;

@@ -125,7 +125,7 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
          load == b.load && controller.kind == b.controller.kind && controller.name == b.controller.name;
 }
 
-/// Of what pods of a cluster differ in most: who has the same is compared.
+/// Of the fields in which pods of a cluster differ most: specs with the same hash are compared.
 class template_hash {
  public:
   explicit template_hash(const pod_spec& spec) noexcept {

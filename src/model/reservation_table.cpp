@@ -276,7 +276,7 @@ GANGSCHED_INLINE bool reservation_table::admits(const cluster_state& state, row_
   return detail::matches(*affinity, {state, *pods_.record[pod], *nodes_.record[node]});
 }
 
-// --- who draws
+// --- pods that draw
 
 GANGSCHED_INLINE void reservation_table::choose(row_t pod, row_t from, bool there) {
   point(pod, from == no_row ? no_row : row_of(from));

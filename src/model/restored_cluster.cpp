@@ -418,7 +418,7 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pods() {
   return {};
 }
 
-/// Of a node's devices, if the node has them and nobody else; @p alone: whoever else has them.
+/// Of a node's devices, if the node has them and no other claim has; @p alone: whatever other claims have.
 GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t node, const saved_devices& from,
                                                                          bool alone) {
   cluster_state& all = state();
@@ -430,7 +430,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t n
   if (inventory == nullptr) return made;
   const std::int64_t* const used = all.nodes.devices.row(node);
   std::vector<std::int64_t> words(used, used + inventory->words());
-  for (std::uint32_t word = 0; word < inventory->first_counter(); ++word)  // what is unhealthy stays with who had it
+  for (std::uint32_t word = 0; word < inventory->first_counter(); ++word)  // a claim keeps what is unhealthy
     words[word] &= std::numeric_limits<std::int64_t>::max();
   if (alone) std::fill(words.begin(), words.end(), 0);
   for (const saved_grant& one : from.grants) {

@@ -153,7 +153,7 @@ GANGSCHED_INLINE void cluster_saver::save_pods() {
     }
     if (details.spec != nullptr) one.kept = *details.spec;
   }
-  // Who comes last stands first.
+  // What is added last stands first.
   const auto backwards = [](std::vector<row_t> list, const auto& each) {
     for (auto at = list.rbegin(); at != list.rend(); ++at) each(*at);
   };

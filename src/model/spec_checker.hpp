@@ -544,7 +544,7 @@ class spec_checker {
             fail(errc::out_of_range, at.field("timeout"), "has to be more than nothing"));
   }
 
-  /// Where members are placed one by one nobody looks at the group as a whole: what asks for that is for the group cycle.
+  /// Where members are placed one by one the group is never looked at as a whole: what asks for that is for the group cycle.
   bool one_by_one(const group_spec& spec, const gang& policy, const spec_path& at) {
     if (spec.composite) return fail(errc::malformed, at.field("mode"), "a group of groups is tried as one");
     if (spec.parent) return fail(errc::malformed, at.field("mode"), "a group in a tree is tried with it");

@@ -1,7 +1,7 @@
 #include "gangsched/model/state.hpp"
 #include "gangsched/model/canonical_class.hpp"
 
-// Equal states, equal digests: numbers that depend on who was seen first (names, kinds, classes, counters, domains) stand by what they
+// Equal states, equal digests: numbers that depend on what was seen first (names, kinds, classes, counters, domains) stand by what they
 // mean.
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
@@ -106,7 +106,7 @@ GANGSCHED_INLINE cluster_state::~cluster_state() {
 
 GANGSCHED_INLINE std::uint64_t cluster_state::digest() const {
   gangsched::digest out{&names, kinds.symbols()};
-  // Of rows that are free, and of links of who stands in no list, nothing counts: whoever takes the row sets them.
+  // Free rows, and links of rows that stand in no list, do not count: they are set when the row is taken.
   const auto words = [&out](row_t row, const auto&... of) { (out.add(detail::to_word(of[row])), ...); };
   const auto list = [&out](row_t first, const auto& next) {
     for (row_t row = first; row != no_row; row = next[row]) out.add(row);

@@ -143,7 +143,7 @@ GANGSCHED_INLINE bool topology_table::moves(row_t node, const node_record& after
   });
 }
 
-/// Who is where, by value: domains are numbered as they were seen. Whether a key is `local` depends on its history, and changes nothing.
+/// Which node is where, by value: domains are numbered as seen. Whether a key is `local` depends on its history and does not count.
 GANGSCHED_INLINE void topology_table::digest_into(digest& out, row_t nodes, const std::vector<bool>& counted_by) const {
   std::uint64_t sum = 0;
   for (topology_id id = 1; id < all_.size(); ++id) {

@@ -12,7 +12,7 @@ GANGSCHED_INLINE void tell_end(model::cluster_state& state, told how) noexcept {
 }  // namespace detail
 
 GANGSCHED_INLINE model::cluster_state& transaction::collected(model::cluster_state& state) {
-  if (!state.in_hook) state.collection.run_if_due();  // who runs the hook goes on with the numbers of names that it has
+  if (!state.in_hook) state.collection.run_if_due();  // the caller of a hook goes on with its numbers of names
   return state;
 }
 

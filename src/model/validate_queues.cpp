@@ -23,7 +23,7 @@ struct queue_checker {
   }
   static spec_path top(std::string_view name) noexcept { return {nullptr, spec_path::step::field, name}; }
 
-  /// Quota of a resource that nobody can request would say nothing, without a word: mostly it is misspelt.
+  /// Quota of a resource that no pod can request would have no effect, without a word: mostly it is misspelt.
   bool resource(std::string_view name, const spec_path& at) {
     if (!is_qualified_name(name)) return fail(errc::malformed, at, "is not the name of a resource");
     return is_counted_resource(name) ||

@@ -30,7 +30,7 @@ GANGSCHED_INLINE hint inter_pod_affinity::requeue(const event& e, const pod_info
   const auto say = [](bool helps) { return helps ? hint::queue : hint::skip; };
   const std::vector<pod_affinity_term>& wanted = pod.spec().affinity_to_pods.required;
   const std::vector<pod_affinity_term>& unwanted = pod.spec().anti_affinity_to_pods.required;
-  if (e.own) return hint::queue;  // its labels: whoever minded the old ones may not mind these
+  if (e.own) return hint::queue;  // its labels: pods that minded the old ones may not mind these
   const auto meets = [&](const std::vector<pod_affinity_term>& terms, const past_pod& other) {
     return detail::meets_all(terms, pod.ns(), pod.text(other.spec().ns), other.labels());
   };
@@ -44,7 +44,7 @@ GANGSCHED_INLINE hint inter_pod_affinity::requeue(const event& e, const pod_info
                detail::meets_all(e.old_pod->spec().anti_affinity_to_pods.required, pod.text(e.old_pod->spec().ns),
                                  pod.ns(), pod.labels()));
   }
-  if (e.old_node == nullptr && !unwanted.empty()) return hint::queue;  // nobody is there yet
+  if (e.old_node == nullptr && !unwanted.empty()) return hint::queue;  // no pod is there yet
   const auto helps = [&](const pod_affinity_term& term, bool to_have) {
     const auto now = e.new_node->label(std::string_view{term.topology_key});
     if (e.old_node == nullptr) return to_have && now.has_value();
@@ -116,7 +116,7 @@ GANGSCHED_INLINE bool inter_pod_affinity::filter_idle(const pod_view&, const dat
 
 GANGSCHED_INLINE void inter_pod_affinity::finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
                                                         std::span<filtered_group> groups) const {
-  // Nobody matches yet, and the pod does: the first of its kind.
+  // No other pod matches yet, and the pod does: the first of its kind.
   const bool first = d.self && std::all_of(d.affinity.begin(), d.affinity.end(),
                                            [&](const part& one) { return cluster.total(one.counter) == 0; });
   for (filtered_group& group : groups) {

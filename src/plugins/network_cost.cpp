@@ -36,7 +36,7 @@ struct traffic_counts {
   std::map<row_t, role_counts> by_node;
   std::vector<std::map<std::string_view, role_counts>> by_level;
 
-  /// @p none: nobody of each role. @p levels: the values of the member's node; none where it lacks the label.
+  /// @p none: 0 of each role. @p levels: the values of the member's node; none where it lacks the label.
   void add(std::size_t role, const role_counts& none, row_t node,
            const std::vector<std::optional<std::string_view>>& levels) {
     const auto count = [&](auto& counts, const auto& key) { ++counts.try_emplace(key, none).first->second[role]; };

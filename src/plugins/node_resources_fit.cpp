@@ -337,7 +337,7 @@ GANGSCHED_INLINE std::int64_t node_resources_fit::score_placement(const group_vi
 
 GANGSCHED_INLINE std::int64_t node_resources_fit::placement_bound(const placement_view& where,
                                                                   const placement_demand& demand) const {
-  // Which scalars count depends on who is placed: only if all that may be placed agree is the mean over the same resources.
+  // Which scalars count depends on the pods that are placed: only if all that may be placed agree is the mean over the same resources.
   bool agree = true;
   const std::int64_t most =
       detail::most_allocated(options_, where, [&](resource_kind kind) -> std::optional<std::int64_t> {

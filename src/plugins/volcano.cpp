@@ -113,7 +113,7 @@ GANGSCHED_INLINE bool volcano_policy::queue_before(const queue_head& a, const qu
   return said != 0 ? said < 0 : less(a, b);
 }
 
-// --- who may start
+// --- what may start
 
 GANGSCHED_INLINE status volcano_policy::may_enqueue(const pod_info& one, const queue_view& queue,
                                                     const cluster_view& cluster) const {
@@ -202,7 +202,7 @@ GANGSCHED_INLINE void volcano_policy::finish_filter(const pod_info& pod, const c
   refuse(status::unschedulable("its queue would have more than it deserves, or may have"));
 }
 
-// --- who goes
+// --- victims
 
 /// One job's search for room.
 struct volcano_policy::search {

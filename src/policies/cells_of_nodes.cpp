@@ -101,7 +101,7 @@ GANGSCHED_INLINE queues::hived::configuration cells_of_nodes(const cluster_view&
     return a.level < b.level;
   });
   for (const auto& [queue, due] : queues) made.clusters.push_back({std::string{queue.name()}, {}, {}});
-  // What nobody takes of a level is split for the next one.
+  // What no queue takes of a level is split for the next one.
   std::map<const detail::node_chain*, std::int64_t> left;
   for (const step& one : steps) {
     const detail::node_chain& chain = *one.chain;

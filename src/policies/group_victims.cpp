@@ -37,7 +37,7 @@ struct group_victim_search {
     return may;
   }
 
-  /// Somebody who went for this group is not gone yet.
+  /// A victim that was evicted for this group is not gone yet.
   [[nodiscard]] bool still_waits() const {
     bool waits = false;
     group.root().each_pod_below([&](const pod_info& member) {
@@ -61,14 +61,14 @@ struct group_victim_search {
     attempt.suppose(placed);
     return true;
   }
-  /// Until nobody can be put back, wherever the members would go then.
+  /// Until no unit can be put back, wherever the members would go then.
   void reprieve_elsewhere() {
     attempt.suppose(placed);
     while (units.reprieve([&](const victim_unit& one) { return fits_with(one); })) {
     }
   }
 
-  /// Whether its members differ: then it matters who of them goes where, and the first victims found are often not the best.
+  /// Whether its members differ: then it matters which of them go where, and the first victims found are often not the best.
   [[nodiscard]] bool mixed() const {
     const pod_class* first = nullptr;
     bool differ = false;
@@ -79,7 +79,7 @@ struct group_victim_search {
     });
     return differ;
   }
-  /// Branch and bound over who goes: what victims cost never falls when one more goes, and the members have no more room when one more
+  /// Branch and bound over the units that go: what victims cost never falls when one more goes, and members have no more room when one more
   /// stays. Those that cost most are decided on first.
   struct cheapest_victims {
     group_victim_search& with;
@@ -132,7 +132,7 @@ struct group_victim_search {
     cheapest_victims search{*this};
     search.best = price(), search.where = placed;
     for (const victim_unit& one : units.all()) search.gone.push_back(one.gone);
-    // Nobody goes who is worse than the worst of the best victims so far.
+    // No unit goes that is worse than the worst of the best victims so far.
     const cost& known = search.best;
     for (std::size_t i = 0; i < units.all().size(); ++i) {
       const victim_unit& one = units.all()[i];
@@ -200,8 +200,8 @@ struct group_victim_search {
         units.take(one);
     }
   }
-  /// As few of the first to go as will do for so many members; then who of them need not. False if not even all will do; and if all have
-  /// to go wherever the members do, which is Kubernetes' choice.
+  /// As few of the first to go as will do for so many members; then those of them that need not go are put back. False if not even all will
+  /// do; and if all have to go wherever the members do, which is Kubernetes' choice.
   bool solve(const placement* within, std::size_t members) {
     const std::vector<std::size_t> order = order_of_loss();
     std::vector<assignment> found;
@@ -212,7 +212,7 @@ struct group_victim_search {
     if (!enough(units.all().size())) return false;
     placed = found;
     if (within == nullptr && !enough(units.all().size() - 1)) return false;
-    std::size_t too_few = 0, will_do = units.all().size();  // nobody is too few, or nobody would have been asked
+    std::size_t too_few = 0, will_do = units.all().size();  // none is too few: else no victims would be sought
     while (will_do - too_few > 1) {
       const std::size_t middle = too_few + (will_do - too_few) / 2;
       if (enough(middle))

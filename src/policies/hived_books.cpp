@@ -200,7 +200,7 @@ GANGSCHED_INLINE void hived_books::read(const cluster_view& cluster, std::option
   read_to_ = cluster.changes();
 }
 
-/// Matches pods with places. False if somebody is not where it was decided.
+/// Matches pods with places. False if a pod is not where it was decided.
 GANGSCHED_INLINE bool hived_books::take_places(const cluster_view& cluster, const plan& made,
                                                std::vector<unit::part>& parts) const {
   std::vector<place> left = made.places;
@@ -316,7 +316,7 @@ GANGSCHED_INLINE void hived_books::drop_gone(const cluster_view& cluster, std::u
   }
 }
 
-/// Who was promised cells has them, waits for them, or does not any more.
+/// A unit that was promised cells has them, waits for them, or does not any more.
 GANGSCHED_INLINE void hived_books::settle_promised(const cluster_view& cluster) {
   std::vector<std::uint32_t> promised;
   for (const auto& [number, one] : units_)
@@ -336,7 +336,7 @@ GANGSCHED_INLINE void hived_books::settle_promised(const cluster_view& cluster) 
     if (state && state->state == queues::hived::group_state::preempting) {
       const auto started = cells_->start(name);
       if (!started || *started != queues::hived::start_outcome::started) {
-        forget(number);  // somebody is there whom it should not be there with
+        forget(number);  // its cells are in use, or bad
         continue;
       }
     }
@@ -387,7 +387,7 @@ GANGSCHED_INLINE hived_books::demand hived_books::demand_of(const pod_info& pod)
   return made;
 }
 
-/// Who runs in another virtual cluster now, or with another priority, is found cells anew.
+/// Units that run in another virtual cluster now, or with another priority, are found cells anew.
 GANGSCHED_INLINE void hived_books::drop_changed(const cluster_view& cluster) {
   std::vector<std::uint32_t> changed;
   for (const auto& [number, one] : units_) {
@@ -403,7 +403,7 @@ GANGSCHED_INLINE void hived_books::drop_changed(const cluster_view& cluster) {
   }
 }
 
-/// Pods on nodes that nobody asked about are a unit with the others of their tree.
+/// Pods that have nodes without having been asked about are a unit with the others of their tree.
 GANGSCHED_INLINE void hived_books::adopt_found(const cluster_view& cluster) {
   std::vector<unit> made;
   std::erase_if(found_, [&](pod_id id) {
@@ -435,7 +435,7 @@ GANGSCHED_INLINE void hived_books::adopt_found(const cluster_view& cluster) {
   }
 }
 
-/// Devices of the node that nobody has, all in one cell of the type that the virtual cluster has or could have.
+/// Devices of the node that no group has, all in one cell of the type that the virtual cluster has or could have.
 GANGSCHED_INLINE std::vector<std::int32_t> hived_books::free_devices(const unit::part& of, const std::string& root_type,
                                                                      std::uint32_t cluster,
                                                                      const std::vector<cell_index>& taken) const {
@@ -552,7 +552,7 @@ GANGSCHED_INLINE void hived_books::lay_out(const cluster_view& cluster) {
   mark_bad(cluster);
 }
 
-/// Nodes that are not there, or take nobody.
+/// Nodes that are not there, or take no pods.
 GANGSCHED_INLINE void hived_books::mark_bad(const cluster_view& cluster) {
   for (std::size_t i = 0; i < bad_.size(); ++i) {
     const std::string& name = cells_->layout().nodes()[i];

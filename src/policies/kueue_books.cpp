@@ -12,7 +12,7 @@
 namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 
-/// Knows of nobody who could go, and whether it was asked.
+/// Says that there are no candidates for preemption, and notes whether it was asked.
 class no_preemption final : public queues::kueue::preemption_oracle {
  public:
   queues::kueue::oracle_answer ask(queues::kueue::fr_index /*of*/, std::int64_t /*amount*/) override {
@@ -72,7 +72,7 @@ inline bool is_complete(const group_view& group) {
   group.each_child([&](const group_view& child) { all = all && is_complete(child); });
   return all;
 }
-/// Whether somebody of the tree runs. O(groups).
+/// Whether a pod of the tree runs. O(groups).
 inline bool has_started(const group_view& group) {
   bool any = group.bound() > 0;
   group.each_child([&](const group_view& child) { any = any || has_started(child); });
@@ -157,7 +157,7 @@ GANGSCHED_INLINE void kueue_books::need(const group_view& group, workload& to) c
   group.each_child([&](const group_view& child) { need(child, to); });
 }
 
-/// Of each gang everybody in the workload's queue, up to its maximum; of those the first, as many as its minimum, are needed.
+/// Of each gang all members in the workload's queue, up to its maximum; of those the first, as many as its minimum, are needed.
 GANGSCHED_INLINE void kueue_books::start(const group_view& group, workload& to) const {
   if (group.is_gang() && !group.spec().composite) {
     const std::uint32_t least = group.min_count();
@@ -327,13 +327,13 @@ GANGSCHED_INLINE void kueue_books::nominate(const workload& who) {
     row_t row;
     std::optional<queues::kueue::shape_index> shape = {};
   } asked{this, row};
-  asked.shape = shapes_.acquire(std::move(shape));  // nobody else has it: it is given back below
+  asked.shape = shapes_.acquire(std::move(shape));  // used in this call only: it is given back below
   cycle_->begin();
   cycle_->nominate(row, *asked.shape, {});
   made_ = cycle_->entries().front();
 }
 
-/// Whether somebody would have to go for it, or fewer pods may do.
+/// Whether a workload would have to go for it, or fewer pods may do.
 GANGSCHED_INLINE kueue_books::outlook kueue_books::assign(const workload& who) {
   detail::no_preemption oracle;
   made_.queue = who.queue;

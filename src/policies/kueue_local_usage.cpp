@@ -121,7 +121,7 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
     amounts.clear();
     quotas_.add_amounts(pod, its, node->flavor(), amounts);
     const auto [place, is_new] = held_.try_emplace(pod.id(), held{local, {}, round_});
-    // Nothing from here on needs memory: who is in the list has what it holds counted.
+    // Nothing from here on needs memory: a pod in the list has what it holds counted.
     held& one = place->second;
     one.seen = round_;
     const bool stays = !is_new && one.local == local;
@@ -133,7 +133,7 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
     }
     one.local = local;
     one.amounts.swap(amounts);
-    if (first || stays || before_.contains(pod.id()))  // who stays and uses something else is no admission
+    if (first || stays || before_.contains(pod.id()))  // a pod that stays and uses something else is no admission
       usage_->hold(local, one.amounts);
     else
       usage_->admit(local, one.amounts, now);
@@ -148,7 +148,7 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
   counted_at_ = of.changes();
 }
 
-/// Those of whom nothing is known any more.
+/// Rows of local queues of which nothing is known any more.
 GANGSCHED_INLINE result<void> kueue_local_usage::remove_rows(cluster& on) {
   for (local_index local = 0; local < names_.size(); ++local) {
     if (usage_->has(local) || names_[local].first.empty()) continue;

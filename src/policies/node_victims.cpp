@@ -40,7 +40,7 @@ class node_victims::tried_node final : public queues::trial_node {
   node_victims* of_;
   node_id node_;
   const std::vector<std::uint32_t>* here_;
-  std::uint32_t back_ = none;  ///< who was put back last
+  std::uint32_t back_ = none;  ///< the unit that was put back last
 };
 
 GANGSCHED_INLINE node_victims::node_victims(trial& attempt, const pod_info& pod, const victim_rule& rule)

@@ -197,7 +197,7 @@ GANGSCHED_INLINE void yunikorn_books::add(const pod_info& pod, const yunikorn_se
 GANGSCHED_INLINE void yunikorn_books::sync(const cluster_view& cluster, row_t row, const yunikorn_settings& settings) {
   std::vector<pod_id> again;
   if (row < entries_.size()) again = drop(row);
-  for (const pod_id one : again)  // who is gone is still to come
+  for (const pod_id one : again)  // of a pod that is gone the change is still to be read
     if (const auto pod = cluster.pod(one)) add(*pod, settings);
   if (const auto pod = cluster.pod_at(row)) add(*pod, settings);
 }

@@ -58,7 +58,7 @@ GANGSCHED_INLINE water_level water_filling::fill(std::int64_t total, std::span<s
     std::int64_t weights = 0;
     for (const bounds& one : open_) weights += one.weight;
     if (weights == 0) return {};
-    // With this level everybody would have the total if there were no lows and highs.
+    // With this level the claims would add up to the total if there were no lows and highs.
     const water_level level{left, weights};
     const auto at_low = [&](const bounds& one) {
       return detail::wide_amount{one.weight} * level.numerator <= detail::wide_amount{one.low} * level.denominator;
@@ -93,7 +93,7 @@ GANGSCHED_INLINE water_level water_filling::fill(std::int64_t total, std::span<s
       one.remainder = static_cast<std::int64_t>(share % level.denominator);
       handed += shares[one.claim];
     }
-    // The remainders add up to a whole number of units, fewer than there are remainders; and who has one is below its high.
+    // The remainders add up to a whole number of units, fewer than there are remainders; and a claim that has one is below its high.
     const auto units = open_.begin() + static_cast<std::ptrdiff_t>(left - handed);
     const auto larger = [](const bounds& a, const bounds& b) {
       return a.remainder != b.remainder ? a.remainder > b.remainder : a.claim < b.claim;

@@ -19,7 +19,7 @@ class log_reader::reading {
   [[nodiscard]] std::string answer_of(const logged_call& call) const;
   [[nodiscard]] bool cut_off() const noexcept { return cut_off_; }
   [[nodiscard]] const beginning& first() const noexcept { return first_; }
-  /// Names are learned as records are read; whoever only replays them needs none.
+  /// Names are learned as records are read; a reader that only replays them needs none.
   void learns(bool names) noexcept { learns_ = names; }
 
  private:

@@ -110,7 +110,7 @@ recorder& recorder::operator=(recorder&&) noexcept = default;
 recorder::~recorder() = default;
 
 result<recorder> recorder::start(gangsched::cluster& on, recorder_options options) {
-  // Whoever is told now is told on until nothing can be refused any more, nor fail.
+  // Once the cluster has the listener, starting must not be refused any more, nor fail: that comes last.
   const model::cluster_state& state = gangsched::detail::state_of(on);
   if (!gangsched::detail::is_new(state))
     return error{errc::wrong_state, "cluster", "", "something was done to it before the recording began"};

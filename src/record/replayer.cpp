@@ -16,7 +16,7 @@ class answer_catcher final : public call_listener {
  public:
   void called(const told_call& call) noexcept override {
     heard_ = no_memory_ = false;
-    if (call.answer == nullptr && !has_no_answer(call.what)) return;  // whoever made it has the exception
+    if (call.answer == nullptr && !has_no_answer(call.what)) return;  // the caller has the exception
     try {
       made_ = bytes_of_call(call);
       heard_ = true;
@@ -24,7 +24,7 @@ class answer_catcher final : public call_listener {
       no_memory_ = true;
     }
   }
-  /// Of the call just made; nothing if nobody told. Throws std::bad_alloc if there was no memory to write it down.
+  /// Of the call just made; nothing if it was not reported. Throws std::bad_alloc if there was no memory to write it down.
   [[nodiscard]] std::optional<call_bytes> take() {
     if (std::exchange(no_memory_, false)) throw std::bad_alloc{};
     return std::exchange(heard_, false) ? std::optional{std::move(made_)} : std::nullopt;

@@ -90,7 +90,7 @@ void family::write(std::string& out) const {
   append_escaped(out, words_->help, false);
   (((out += "\n# TYPE scheduler_") += words_->name) += ' ') += kind_word(words_->kind);
   out += '\n';
-  // By labels, whoever came first.
+  // By labels, whatever series came first.
   std::vector<const series*> sorted;
   for (const series& one : series_) sorted.push_back(&one);
   std::sort(sorted.begin(), sorted.end(), [](const series* a, const series* b) { return a->labels < b->labels; });

@@ -59,7 +59,7 @@ class demand_search {
   }
 
  private:
-  /// Who is meant and has no node yet. Others who wait leave the fork: they are not to take the room.
+  /// Pods that are meant and have no node yet. Others that wait leave the fork: they are not to take the room.
   std::vector<pod_id> find_wanted() {
     const bool everybody = options_.pods.empty() && options_.groups.empty();
     std::set<pod_id> meant(options_.pods.begin(), options_.pods.end());
@@ -152,7 +152,7 @@ class demand_search {
     return found;
   }
 
-  /// Who has no node with as many nodes of each shape as there may be is left.
+  /// Pods that get no node with as many nodes of each shape as there may be are left.
   result<void> narrow() {
     if (wanted_.empty()) return {};
     result<tried> plenty = attempt(of_each(std::vector<bool>(shapes_.size(), true), options_.most_nodes), false);

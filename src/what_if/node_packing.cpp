@@ -23,7 +23,7 @@ void take_from(Room& room, const amounts& needs, std::int64_t sign) noexcept {
   for (std::size_t i = 0; i < needs.size(); ++i) room[i] -= sign * needs[i];
 }
 
-/// Parts of a million of @p of, and no more than can be added up; what nobody has counts as all of it.
+/// Parts of a million of @p of, and no more than can be added up; what a bin has none of counts as all of it.
 [[nodiscard]] inline std::int64_t share_of(std::int64_t needs, std::int64_t of) noexcept {
   if (needs <= 0) return 0;
   if (of <= 0) return 1'000'000;
@@ -60,7 +60,7 @@ class packer {
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return sizes[a] > sizes[b]; });
   }
 
-  /// First fit with bins of @p kind; for who may not be in one, with those that cost least.
+  /// First fit with bins of @p kind; for items that may not be in one, with those that cost least.
   void first_fit(std::size_t kind) {
     start();
     for (const std::size_t item : order_) {

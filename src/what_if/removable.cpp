@@ -11,7 +11,7 @@
 namespace gangsched::inline GANGSCHED_ABI::what_if {
 namespace detail {
 
-/// Who moves if the node is drained: its pods, and those who are disrupted with them. Nothing if one of them must stay.
+/// Which pods move if the node is drained: its own, and those that are disrupted with them. Nothing if one of them must stay.
 [[nodiscard]] inline std::optional<std::vector<pod_id>> moving_from(const model::cluster_state& state, node_id node,
                                                                     const std::set<pod_id>& stay) {
   const cluster_view cluster{state};

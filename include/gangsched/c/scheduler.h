@@ -250,7 +250,7 @@ GANGSCHED_C_API gangsched_code gangsched_scheduler_catch_up(gangsched_scheduler*
 enum {
   GANGSCHED_PLACE_NONE = 0,           ///< in no queue: placed, or being deleted
   GANGSCHED_PLACE_ACTIVE = 1,         ///< may be tried
-  GANGSCHED_PLACE_BACKOFF = 2,        ///< in backoff after a rejection, or until nobody is active
+  GANGSCHED_PLACE_BACKOFF = 2,        ///< in backoff after a rejection; tried before its end if nothing is active
   GANGSCHED_PLACE_ERROR_BACKOFF = 3,  ///< in backoff after an error; of a group also after a rejection
   GANGSCHED_PLACE_UNSCHEDULABLE = 4,  ///< waits for a change that can help
   GANGSCHED_PLACE_GATED = 5,          ///< a pre_enqueue plugin says no

@@ -27,7 +27,7 @@ class GANGSCHED_API core {
 
   // Around each of the calls below that may change something, inside a `call_mark`. If memory runs out, the exception abandons
   // the call: the cluster is rolled back to where the call began, and so is engine state that the cluster does not show: the
-  // number and times of failures, pods that wait for permit and whom they wait for, attempts in flight, what reservations
+  // number and times of failures, which pods wait for permit and for which plugins, attempts in flight, what reservations
   // noted. The rest (orders, lines of entities that wait for a change, indexes, plans) is made anew at the next call; a question touches
   // nothing of that but what is cached, which is forgotten, so that the next decision is what it would have been.
   void open_call(instant now);

@@ -13,7 +13,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Saves objects as they were, each once, whoever has it.
+/// Saves objects as they were, each once, however many events hold it.
 class GANGSCHED_API past_saver {
  public:
   /// @p classes: what saves the cluster. It is kept elsewhere.

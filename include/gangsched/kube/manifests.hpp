@@ -77,7 +77,7 @@ struct pod_manifest {
   std::string nominated_node = {};  ///< status.nominatedNodeName
   std::string group = {};           ///< its pod group, in its own namespace, whichever API it names it by
   std::string reservation = {};     ///< the Reservation that a running pod was allocated from
-  std::string user = {};            ///< whom YuniKorn counts it for
+  std::string user = {};            ///< the user that YuniKorn counts it for
   std::vector<std::string> user_groups = {};
   /// Its controller: what spreading by default goes by. A Job or CronJob of another API group than Kubernetes' own has that in its kind:
   /// "Job.batch.volcano.sh".
@@ -90,7 +90,7 @@ struct pod_manifest {
   /// ResourceQuotas, and for plugins that go by load: `apply` puts them into the spec.
   std::vector<resource_list> limits = {};
   resource_list pod_limits = {};               ///< spec.resources.limits
-  std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if somebody says so
+  std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if an object says so
   /// Resources that its containers requested and that became `spec.devices` instead.
   std::vector<std::string> device_resources = {};
   std::vector<pod_claim> claims = {};  ///< of devices (DRA)
@@ -156,7 +156,7 @@ struct queue_manifest {
 /// A claim of devices that pods share: one that they name, or what a pod group has of a template.
 struct resource_claim_manifest {
   resource_claim_spec spec;
-  std::string node = {};  ///< where it is allocated, if nobody who runs uses it
+  std::string node = {};  ///< where it is allocated, if no running pod uses it
   origin from = {};
 };
 
@@ -329,7 +329,7 @@ struct read_options {
 /// Adds everything to the cluster, or nothing: namespaces, priority classes (and Kubernetes' own two), services, selectors of controllers,
 /// flavors, queues, nodes, disruption budgets, groups, claims of devices, pods. What has a name that exists already is an error;
 /// namespaces, priority classes, services, selectors and flavors are replaced. Groups that pods or groups name and that are not there are
-/// expected: who is in them waits. Measurements are set as columns (model/node_load.hpp), and nodes lend what follows from them, as of when
+/// expected: pods in them wait. Measurements are set as columns (model/node_load.hpp), and nodes lend what follows from them, as of when
 /// they were measured. O(size).
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
@@ -362,7 +362,7 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<group_manifest> read_pod_group(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
 /// What a cluster is handed of one object: its names as ids. Groups that are not there are expected, as `apply` does; Kubernetes' own
-/// priority classes are added when somebody names them first. Error: unknown (a node, claim or priority class that is not there).
+/// priority classes are added when they are first named. Error: unknown (a node, claim or priority class that is not there).
 /// O(size of the spec).
 [[nodiscard]] GANGSCHED_API result<pod_spec> spec_for(cluster& on, const pod_manifest& what);
 [[nodiscard]] GANGSCHED_API result<group_spec> spec_for(cluster& on, const group_manifest& what);

@@ -61,7 +61,7 @@ struct options {
   bool scale_down = false;                  ///< say which nodes can be drained in the end
   std::string explain = {};                 ///< a pod or a group: what nodes say to it
   std::optional<source> compare_with = {};  ///< the JSON of an earlier run: report the differences
-  bool timeline = false;                    ///< say who had which node when, and why pods waited
+  bool timeline = false;                    ///< report which pod had which node when, and why pods waited
   std::uint64_t seed = 0;                   ///< for random choices between equally good nodes
   limits most{};                            ///< of each file
   /// Is handed each profile before the run: for plugins of the host's own.

@@ -173,7 +173,7 @@ struct scale_up_plan {
 };
 struct scale_up_outcome {
   std::vector<scale_up_plan> plans;  ///< cheapest first
-  std::vector<std::string> left;     ///< whom none of these nodes help
+  std::vector<std::string> left;     ///< pods that none of these nodes help
 };
 
 /// A node that can be drained after those before it, and where its pods would go.

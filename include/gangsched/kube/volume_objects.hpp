@@ -28,7 +28,7 @@ struct volume_claim_spec {
   std::string volume = {};            ///< volumeName: which one it has, or is to have
 };
 
-/// status.phase of a claim; `none` of what nobody has looked at yet.
+/// status.phase of a claim; `none`: no controller has looked at the claim yet.
 enum class claim_phase : std::uint8_t { none, pending, bound, lost };
 
 /// A PersistentVolumeClaim, of the files or made of a template in them.
@@ -44,7 +44,7 @@ struct volume_claim_manifest {
   origin from = {};
 };
 
-/// Whom a volume is for: claimRef.
+/// The claim that a volume is reserved for or bound to: claimRef.
 struct claim_reference {
   std::string ns, name;
   std::string uid = {};

@@ -114,7 +114,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> update_group(group_id group, const group_spec& spec);
   /// If it has members or child groups left, it becomes an expected group: members with a node keep it, the others wait.
   result<void> remove_group(group_id group);
-  /// Adds the namespace or replaces its labels. Namespaces that nobody added have no labels. O(size of the spec + selectors); if a
+  /// Adds the namespace or replaces its labels. Namespaces that were not added have no labels. O(size of the spec + selectors); if a
   /// namespace selector of some pod starts or stops matching it, O(pods) more, and every pod is compared anew when it is looked
   /// at next.
   result<void> set_namespace(const namespace_spec& spec);

@@ -23,7 +23,7 @@ inline const model::cluster_state& inside(const cluster_questions& on) noexcept;
 class cluster_listing;
 
 /// Questions that a host may ask a `cluster`, each about one object. Several threads may ask at once
-/// while nobody writes.
+/// while no thread writes.
 class GANGSCHED_API cluster_questions {
  public:
   [[nodiscard]] std::optional<node_id> find_node(std::string_view name) const;
@@ -102,17 +102,17 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::optional<std::int64_t> column_of(group_id group, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(pod_id pod, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> column_of(scope_row_id row, std::string_view column) const;
-  /// The row of that name, if somebody made it and nobody removed it. O(length).
+  /// The row of that name, if it was added and not removed since. O(length).
   [[nodiscard]] std::optional<scope_row_id> find_scope_row(std::string_view scope, std::string_view row) const;
   [[nodiscard]] bool contains(scope_row_id row) const noexcept;
   /// Valid until the row is removed; "" for an id that nothing has. O(1).
   [[nodiscard]] std::string_view name_of(scope_row_id row) const;
-  /// Pods with a reserved node that nobody has confirmed yet, by row. O(pods).
+  /// Pods with a reserved node that are not bound yet (no `bind` has confirmed it), by row. O(pods).
   [[nodiscard]] std::vector<pod_id> assumed() const;
   [[nodiscard]] std::vector<node_id> nodes() const;
   [[nodiscard]] std::vector<pod_id> pods() const;
 
-  /// Tables of what there is: amounts of nodes, groups with members, specs; who asks includes model/cluster_listing.hpp.
+  /// Tables of what there is: amounts of nodes, groups with members, specs; to be used with model/cluster_listing.hpp included.
   [[nodiscard]] inline cluster_listing list() const noexcept;
 
   /// A digest over the whole state: equal states, equal digests. O(state).

@@ -24,7 +24,7 @@ enum class gang_mode : std::uint8_t {
 enum class match_policy : std::uint8_t {
   waiting_and_running,  ///< those that have a node, running or not (Kubernetes)
   only_waiting,         ///< those that wait now
-  once_satisfied,       ///< as waiting_and_running; and once the minimum was there, nobody waits any more
+  once_satisfied,       ///< as waiting_and_running; and once the minimum was there, no member waits any more
 };
 
 /// At least so many members of a role.
@@ -56,9 +56,9 @@ struct gang {
 
 /// What goes with a member that is evicted (KEP-5710).
 enum class disruption_mode : std::uint8_t {
-  single,   ///< nobody
+  single,   ///< nothing
   all,      ///< the whole group, and every group below it
-  surplus,  ///< nobody while the gang keeps its minimum, then the whole group
+  surplus,  ///< nothing while the gang keeps its minimum, then the whole group
 };
 
 /// How a domain is chosen among those with room.

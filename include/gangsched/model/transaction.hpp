@@ -33,7 +33,7 @@ class GANGSCHED_API transaction {
   static model::cluster_state& collected(model::cluster_state& state);
   void end() noexcept;
   model::cluster_state* state_;
-  bool outermost_, told_ = false;  ///< told: it is the host's own, and somebody is told of calls
+  bool outermost_, told_ = false;  ///< told: it is the host's own, and a listener is told of calls
   std::uint64_t log_end_;
   std::size_t mark_ = 0;
 };

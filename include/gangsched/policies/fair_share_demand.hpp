@@ -11,7 +11,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// What somebody needs of a queue. Of a tree of groups whose members are in several queues it is the part of those in this one: each part
+/// What a pod or a tree of groups needs of a queue. If a tree has members in several queues, it is the part of those in this one; each part
 /// is looked at when its pods are.
 struct fair_share_demand {
   queues::queue_index queue = queues::no_queue;

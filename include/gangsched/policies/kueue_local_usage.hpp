@@ -75,8 +75,8 @@ class GANGSCHED_API kueue_local_usage {
   std::vector<queue_and_space> gone_;           ///< that may have rows, and may be gone
   std::vector<double> weights_;                 ///< by local queue
   std::vector<std::optional<double>> written_;  ///< by local queue
-  std::map<pod_id, held> held_;                 ///< who is on a node; keeps its local queue
-  std::map<pod_id, held> before_;               ///< who was, as queues were before they changed
+  std::map<pod_id, held> held_;                 ///< what pods on a node hold; keeps their local queues
+  std::map<pod_id, held> before_;               ///< what pods held with the queues as they were before they changed
   std::uint64_t round_ = 0;
   std::optional<std::uint64_t> counted_at_;  ///< changes
 };

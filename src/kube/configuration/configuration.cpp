@@ -170,7 +170,7 @@ bool is_named(point at) {
   return std::ranges::any_of(named_points(), [&](const named_point& one) { return one.at == at; });
 }
 
-/// Who takes part in a point that Kubernetes has not, and in none of its own: multiPoint alone enables it.
+/// Plugins that take part in a point that Kubernetes has not, and in none of its own: multiPoint alone enables them.
 std::vector<configured_plugin> beside_kubernetes(const plugin_set& multi, point at, const known_plugins& known,
                                                  const scheduler_profile& made) {
   const auto has = [](const std::vector<configured_plugin>& list, const std::string& name) {

@@ -335,7 +335,7 @@ class pod_maker {
   /// Pods that are called by numbers: each(number, whether to make it) says whether it is lacking.
   template <class Each>
   bool numbered(const controller_of_pods& one, std::int64_t count, const Each& each) {
-    // All of them will be there, so that more than this is too many, whoever is there already.
+    // All of them will be there, so that more than this is too many, however many are there already.
     if (static_cast<std::uint64_t>(count) > budget_->most()) return false;
     std::int64_t lacking = 0;
     for (std::int64_t i = 0; i < count; ++i) lacking += each(i, false) ? 1 : 0;

@@ -19,7 +19,7 @@ bool read_namespace(reader& read, const place& of, namespace_spec& out) {
   });
 }
 
-/// What PreemptionToleration reads of a class. A text that is no number lets anybody take its pods, as upstream.
+/// What PreemptionToleration reads of a class. If a text is no number, any pod may preempt its pods, as upstream.
 static void read_toleration(reader& read, const place& of, const label_map& annotations, priority_class_spec& out) {
   const auto number = [&](const char* key, auto fallback) {
     const auto found = annotations.find(std::string{"preemption-toleration.scheduling.x-k8s.io/"} + key);

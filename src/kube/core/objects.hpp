@@ -35,7 +35,7 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
 /// A Reservation of Koordinator: the pod that it is. @p over: it holds nothing any more.
 bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
 /// Gives Reservations that are called as a pod of their template's namespace another name, with a warning: in the model they are pods.
-/// Whoever names one means it by that. O(n log n).
+/// Pods that name one get the new name. O(n log n).
 void name_reservations(manifests& all);
 /// What a pod says of the reservations that it is to use, or not, and of the one that it was allocated from.
 bool read_reservation_words(reader& read, const place& of, pod_manifest& out);

@@ -34,7 +34,7 @@ void settle_references(manifests& all) {
     if (const auto group = groups.find({one.spec.ns, one.group}); group != groups.end())
       wait_for(all, one, group->second);
     if (one.spec.priority_class.empty() || classes.contains(one.spec.priority_class)) continue;
-    // Who has a number already was let in when there was such a class.
+    // A pod that has a number already was admitted when there was such a class.
     if (one.spec.priority) {
       one.spec.priority_class.clear();
       continue;

@@ -9,7 +9,7 @@
 
 #include "gangsched/src/kube/core/objects.hpp"
 
-/// References between objects: to what no file has, and to what says something else. Who makes them waits, and the rest goes on.
+/// References between objects: to what no file has, and to what says something else. An object that makes one waits, and the rest goes on.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// Where one pass over all objects puts its mistakes, one of each object, so that they need not be found one by one.
@@ -39,7 +39,7 @@ void inherit_words(manifests& all, std::vector<controller_of_pods>& controllers)
 /// The class of pods that have neither a class nor a number: of several the lowest, as in Kubernetes. Null: there is none in the files.
 const priority_class_spec* default_priority_class(const manifests& all);
 
-/// Who was stored with a number that its class, or with a policy that its class, has no more keeps what it has, as in kube-scheduler, which
+/// A pod that was stored with a number that its class, or with a policy that its class, has no more keeps it, as in kube-scheduler, which
 /// never looks at classes: the class is dropped, with a warning. With `api_server_rules` that is a mistake of new pods, as defined by
 /// @p new_from (made of templates) and without a node. O(pods · log classes).
 std::optional<error> settle_priorities(manifests& all, std::size_t new_from, const read_options& how,

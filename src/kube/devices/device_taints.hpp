@@ -9,7 +9,7 @@
 
 #include "gangsched/src/kube/documents/reader.hpp"
 
-/// Taints of devices (KEP-5055): what they say, who tolerates them, and how devices that a request may not have are kept from it.
+/// Taints of devices (KEP-5055): what they say, what tolerates them, and how devices that a request may not have are kept from it.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// Whether a toleration tolerates a taint, by the rules for taints of nodes.

@@ -16,7 +16,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 /// The GPUs that labels of discovery daemons and the annotations of this library tell of. After the rest of the node.
 bool read_gpu_labels(reader& read, const place& of, const label_map& annotations, node_spec& out);
 
-/// What @p out asks for beside counted resources: by resources and annotations of those who share GPUs, and by our own annotation.
+/// What @p out asks for beside counted resources: by resources and annotations of systems that share GPUs, and by our own annotation.
 /// After the rest of the pod; @p of has its metadata and spec.
 bool read_device_requests(reader& read, const place& of, pod_manifest& out);
 
@@ -81,7 +81,7 @@ struct cel_terms {
   std::vector<attribute_selector> selectors = {};
   bool ask_host = false;                      ///< what is not understood becomes expressions
   std::vector<std::string> expressions = {};  ///< for the host to evaluate
-  std::string unknown = {};                   ///< what was not understood: whoever uses this cannot be placed
+  std::string unknown = {};                   ///< what was not understood: pods that use this cannot be placed
   std::string unknown_field = {};             ///< and where it stands
 };
 /// Adds what @p expression says. Says what of it is not understood; nothing if all of it is.

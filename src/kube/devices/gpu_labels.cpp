@@ -261,7 +261,7 @@ class label_reader {
     if (!product) return fail(at, errc::unknown, fmt::format("\"{}\" has no MIG table that the library knows", model_));
     const mig_table table = mig_table::of(*product);
     for (gpu_spec& gpu : made_.gpus) gpu.mig = mig_mode::dynamic;
-    // Whoever counts must not refuse what could be made: the devices decide.
+    // Filters that count resources must not refuse what could be made: the devices decide.
     for (const mig_profile& one : table.profiles()) {
       const auto most = static_cast<std::int64_t>(made_.gpus.size()) * std::max<std::int64_t>(one.max_instances, 1);
       node_->allocatable.emplace(mig_resource_name(one.name), quantity{most});

@@ -6,7 +6,7 @@
 #include "gangsched/devices/device_demand.hpp"
 #include "gangsched/src/kube/devices/device_requests.hpp"
 
-// Parts of GPUs, in the words of those who hand them out: HAMi, Volcano, KAI, Alibaba, Koordinator. Resources that a request for devices
+// Parts of GPUs, in the words of systems that hand them out: HAMi, Volcano, KAI, Alibaba, Koordinator. Resources that a request for devices
 // stands for are taken out of the containers: the inventory counts them, and no node is to be refused because it lacks the number.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {

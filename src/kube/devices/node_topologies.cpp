@@ -231,7 +231,7 @@ class topology_reader {
     });
   }
 
-  /// Nobody says which CPUs a zone has: they are numbered through, each a core of its own and each cell a socket, of which the system has
+  /// Zones do not list their CPUs: these are numbered through, each a core of its own and each cell a socket, of which the system has
   /// the first.
   void make_cpus() {
     std::uint32_t next = 0;

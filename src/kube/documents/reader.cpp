@@ -159,7 +159,7 @@ bool reader::time(const place& of, instant& out) {
   return true;
 }
 
-/// Annotations are everybody's: only those about groups, queues and devices are kept.
+/// Any program may write annotations: only those about groups, queues and devices are kept.
 static bool read_annotations(reader& read, const place& of, label_map& out) {
   static constexpr std::string_view known[] = {"gang.scheduling.koordinator.sh/",
                                                "kueue.x-k8s.io/",

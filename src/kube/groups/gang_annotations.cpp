@@ -72,7 +72,7 @@ class annotation_reader {
  private:
   using name_in = std::pair<std::string, std::string>;  // namespace, name
 
-  /// Who says it.
+  /// The object whose annotations are being read.
   struct speaker {
     origin from;
     std::string_view kind, ns, name;
@@ -210,7 +210,7 @@ class annotation_reader {
     }
     if (total && *total < policy.min_count)
       warn(path_of(std::string{koordinator} + "total-number"), "is below min-available, which counts");
-    // All or nothing is one try. Only those who may wait for each other go one by one.
+    // All or nothing is one try. Only members that may wait for each other go one by one.
     if (loose) policy.mode = gang_mode::permit;
     return std::nullopt;
   }
@@ -305,7 +305,7 @@ class annotation_reader {
       if (auto bad = join_owner(asks.field)) return bad;
     }
     const auto found = known_.find({pod_->spec.ns, pod_->group});
-    if (found == known_.end()) return std::nullopt;  // an expected group: who adds it says where
+    if (found == known_.end()) return std::nullopt;  // an expected group: the object that adds it says where
     group_draft& group = into_->groups[found->second];
     if (!group.made.spec.topology.within.empty()) {
       warn(asks.field, "the group itself says where its members are to be; it is left out");
@@ -354,9 +354,9 @@ class annotation_reader {
   }
 
   struct together_group {
-    const std::set<std::string>* names;  ///< in lists_, the same of all who are listed
+    const std::set<std::string>* names;  ///< in lists_, the same for all groups of a list
     origin from;
-    std::string object, field;  ///< who said so
+    std::string object, field;  ///< where it was said
   };
 
   manifests* pods_;
@@ -425,7 +425,7 @@ std::optional<error> read_membership(pod_manifest& pod) {
     const std::string* found = find(label ? pod.spec.labels : pod.annotations, key);
     if (found == nullptr || pod.spec.rank) continue;
     const auto rank = number(*found);
-    if (label && !rank) continue;  // labels are anybody's
+    if (label && !rank) continue;  // any program may set such labels
     if (!rank || *rank < 0) return in_object(path_of(key, label), fmt::format("\"{}\" is no index", *found));
     pod.spec.rank = rank;
   }

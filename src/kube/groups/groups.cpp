@@ -72,7 +72,7 @@ class linker {
     }
   }
 
-  /// Groups copy what they do not say from their templates; templates of which nobody made a group become one.
+  /// Groups copy what they do not say from their templates; templates that no group was made of become one.
   std::optional<error> templates(bool expand) {
     std::set<name_in> used;
     std::map<name_in, std::pair<const workload_templates*, std::string>> names;  // with the template, if it is of one
@@ -145,7 +145,7 @@ class linker {
     return std::nullopt;
   }
 
-  /// Who names what is not there waits for it; that is said once for each.
+  /// Pods and groups that name a group that is not there wait for it; that is said once for each.
   void missing() {
     std::set<std::tuple<bool, std::string, std::string>> known;
     for (const group_draft& one : groups_->groups)

@@ -168,7 +168,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
     own_domains(read, of, out.annotations, exclusive, alike ? jobs.front().pods_each : 0, false, made);
     out.groups.push_back(std::move(made));
   } else {
-    // Who waits for others to run cannot start together with them: each job is a gang.
+    // Jobs that wait for others to run cannot start together with them: each job is a gang.
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       group_draft made = gang_of(out, std::max<std::int64_t>(1, out.sets[i].count));
       made.made.spec.name = out.name + "-" + jobs[i].name;

@@ -6,7 +6,7 @@
 #include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
-// What a PodGroup says in our own words, because nobody else has any: gangsched.dev/queue, when-full, ratios, stale-after,
+// What a PodGroup says in our own words, because no other API has any: gangsched.dev/queue, when-full, ratios, stale-after,
 // deadline, max-wait.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 

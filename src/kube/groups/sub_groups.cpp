@@ -99,7 +99,7 @@ class sub_group_maker {
     const gang policy = std::get<gang>(top_.made.spec.policy);
     const auto total = static_cast<std::int64_t>(members.size());
     const std::int64_t needed = policy.min_count;
-    // Everybody is needed, or with one policy so many sub-groups: that a tree can say.
+    // That all members are needed, or with one policy so many sub-groups, is what a tree can say.
     bool all = needed >= total;
     std::int64_t by_groups = 0, used = 0;
     bool even = true;

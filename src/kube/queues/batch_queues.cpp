@@ -196,7 +196,7 @@ bool read_volcano_queue(reader& read, const place& of, queue_spec& out, queue_pa
     });
   });
   if (!fine) return false;
-  // What is deserved is lent while nobody needs it; what is reserved never is.
+  // What is deserved is lent while the queue does not need it; what is reserved never is.
   for (const auto& [name, amount] : reserved) {
     quantity& guaranteed = quota.guaranteed[name];
     guaranteed = std::max(guaranteed, amount);

@@ -10,7 +10,7 @@
 #include "gangsched/src/kube/core/storage_classes.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
 
-// What ResourceQuotas say of claims of volumes. They bound no pods: a claim that is too much is refused, and whoever names it waits.
+// What ResourceQuotas say of claims of volumes. They bound no pods: a claim that is too much is refused, and pods that name it wait.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 

@@ -126,7 +126,7 @@ class queue_linker {
     }
   }
 
-  /// Kueue has a cohort as soon as somebody names it.
+  /// Kueue has a cohort as soon as a queue or cohort names it.
   void implied_cohorts() {
     for (std::size_t i = 0; i < all().size(); ++i) {
       if (all()[i].api != kueue_api || all()[i].spec.parent.empty() || by_name_.contains(all()[i].spec.parent))
@@ -191,7 +191,7 @@ class queue_linker {
     return std::nullopt;
   }
 
-  /// A cohort is guaranteed what it has itself and what all below it have, as everybody else's queues are. From the leaves up, which finds
+  /// A cohort is guaranteed what it has itself and what all below it have, as queues of other systems are. From the leaves up, which finds
   /// queues that are below themselves.
   std::optional<error> add_up() {
     std::vector<std::size_t> children(all().size()), ready;
@@ -208,8 +208,7 @@ class queue_linker {
     std::size_t done = 0, sums = 0;
     for (; done < ready.size(); ++done) {
       queue_spec& one = all()[ready[done]].spec;
-      for (queue_quota& quota :
-           one.quotas) {  // a cohort may lend more than it has itself; nobody more than there is below
+      for (queue_quota& quota : one.quotas) {  // a cohort may lend more than it has itself, not more than it has in all
         for (auto& [name, amount] : quota.lending_limit) amount = std::min(amount, quota.guaranteed[name]);
       }
       const auto found = by_name_.find(one.parent);
@@ -266,7 +265,7 @@ class queue_linker {
     }
   }
 
-  /// A ClusterQueue with quota of a flavor that is not there is not active (Kueue's FlavorNotFound): nobody is admitted.
+  /// A ClusterQueue with quota of a flavor that is not there is not active (Kueue's FlavorNotFound): it admits no workload.
   void flavors() {
     std::set<std::string, std::less<>> known, added;
     for (const flavor_manifest& one : queues_->flavors) known.insert(one.spec.name);

@@ -18,7 +18,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 /// What a queue_spec cannot say of a ClusterQueue.
 struct cluster_queue_rules {
-  std::optional<label_selector> namespaces = {};  ///< who may use it; absent: nobody
+  std::optional<label_selector> namespaces = {};  ///< that may use it; absent: none
   bool weighs_local_queues = false;               ///< admission fair sharing
 };
 
@@ -164,10 +164,10 @@ class pod_home {
 /// and of the others, which were read, those without a node if @p read_ones. Reservations are none.
 std::optional<error> apply_limit_ranges(manifests& into, const queue_objects& queues, std::size_t new_from,
                                         bool read_ones, mistakes_by_object note);
-/// Holds claims of volumes that nobody has looked at yet against the LimitRanges of their namespace.
+/// Holds claims of volumes that no controller has looked at yet against the LimitRanges of their namespace.
 std::optional<error> check_claims(const manifests& all, const queue_objects& queues, mistakes_by_object note);
-/// New claims that a ResourceQuota has no room for are not made; those that pods run with, and that a controller has seen, count first. Who
-/// wants one waits, `pod_manifest::unresolved` has Kubernetes' words. O(claims · quotas of their namespaces + volumes of pods).
+/// New claims that a ResourceQuota has no room for are not made; those that pods run with, and that a controller has seen, count first.
+/// Pods that want one wait, `pod_manifest::unresolved` has Kubernetes' words. O(claims · quotas of their namespaces + volumes of pods).
 void refuse_claims(manifests& into, const queue_objects& queues);
 /// Whether a resource of a ResourceQuota counts claims of volumes, or their storage.
 bool is_of_claims(std::string_view resource);

@@ -21,7 +21,7 @@ constexpr std::string_view yunikorn_prefix = "yunikorn.apache.org/";
 constexpr const char* yunikorn_word = "yunikorn.apache.org/queue";
 constexpr const char* default_queue = "root.default";
 
-/// Who asks for a queue.
+/// What YuniKorn's placement rules read of a pod.
 struct applicant {
   std::string queue, ns, user;
   const std::vector<std::string>* groups = nullptr;
@@ -154,7 +154,7 @@ class yunikorn_pods {
   }
 
   std::optional<error> one(pod_manifest& pod) {
-    // Labels that anybody may have mean something only where YuniKorn is.
+    // Labels that are not YuniKorn's alone mean something only where YuniKorn is.
     const std::string* queue = either(pod, yunikorn_word, yunikorn_word);
     const std::string* application = either(pod, "yunikorn.apache.org/app-id", "yunikorn.apache.org/app-id");
     const bool ours = *draft_ && (pod.spec.scheduler_name == "yunikorn" || queue != nullptr || application != nullptr ||

@@ -365,7 +365,7 @@ void controllers::scale(scale_state& of, wanted_changes& to) {
   }
 }
 
-/// As a StatefulSet has it: the first numbers are there, the others go. A number comes again when who has it is gone.
+/// As a StatefulSet has it: the first numbers are there, the others go. A number comes again when the pod that has it is gone.
 void controllers::scale_by_number(scale_state& of, const auto& add, wanted_changes& to) {
   const std::vector<pod_manifest>& pods = of.of->pods;
   const std::size_t wanted = std::min(static_cast<std::size_t>(of.wanted), pods.size());
@@ -384,7 +384,7 @@ void controllers::scale_by_number(scale_state& of, const auto& add, wanted_chang
 }
 
 /// As a ReplicaSet has it: those without a node, then those with the most others beside them, then the youngest. Before them those that
-/// have ended, which makes no difference to anybody else.
+/// have ended, which makes no difference to the others.
 void controllers::scale_down(std::vector<std::size_t> counted, std::size_t wanted, wanted_changes& to) {
   std::map<std::string, std::int64_t> beside;
   for (const std::size_t pod : counted)

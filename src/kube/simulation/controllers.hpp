@@ -71,7 +71,7 @@ class controllers {
   wanted_changes evicted(std::size_t pod);
   /// A pod has gone.
   wanted_changes left(std::size_t pod, instant now);
-  /// Who is made no more.
+  /// Pods that are not made again, and why.
   [[nodiscard]] const std::vector<warning>& warnings() const noexcept { return warnings_; }
 
  private:

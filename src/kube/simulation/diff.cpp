@@ -101,7 +101,7 @@ difference compare(const outcome& now, const source& before) {
   };
   difference made;
   made.pods = changes(now.pods, list_in(before, *other, "pods"), [](const value& pod) { return state_of(pod); });
-  // Whoever runs in both is in this result's list alone, unless the other one lists those that run.
+  // A pod that runs in both is in this result's list alone, unless the other one lists those that run.
   std::erase_if(made.pods, [](const changed_object& one) {
     return one.before == not_listed && one.now.starts_with(name_of(fate::running));
   });

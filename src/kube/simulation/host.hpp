@@ -100,7 +100,7 @@ class host {
   std::optional<timeline> timeline_;
   std::optional<scheduler> scheduler_;
   std::optional<controllers> controllers_;                // absent: they acted before the start
-  std::optional<lowered_maxima> maxima_;                  // of queues that say when who is above them goes
+  std::optional<lowered_maxima> maxima_;                  // of queues that say when pods above a lowered maximum go
   std::map<std::string, const node_manifest*> evicting_;  // nodes with taints NoExecute, if controllers act
   std::vector<task> tasks_;
   std::vector<std::size_t> present_;  // pods that have come and are not gone, in order
@@ -112,8 +112,8 @@ class host {
   std::uint64_t cycles_ = 0;
   std::uint64_t heard_ = 0;
   bool budgets_stale_ = false;
-  bool keeps_volumes_ = false;  // of those who are taken back
-  bool volumes_back_ = false;   // and who waits may have them
+  bool keeps_volumes_ = false;  // of pods that are taken back
+  bool volumes_back_ = false;   // and waiting pods may have them
   std::optional<moment> stop_before_;
 };
 

@@ -23,7 +23,7 @@ class group_ledger {
   bool left(std::size_t pod, bool ended);
   /// Another pod comes instead of it.
   void is_replaced(std::size_t pod);
-  /// The groups in the order of the files; those that somebody only names come last. @p pods is what became of the pods.
+  /// The groups in the order of the files; those that are only named come last. @p pods is what became of the pods.
   [[nodiscard]] std::vector<group_outcome> finish(const std::vector<pod_outcome>& pods) const;
 
  private:

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 /// profile's own arguments name has what those say. Fractions of seconds are rounded up.
 void add_quota_delays(const manifests& from, scheduler_configuration& to);
 
-/// Asks YuniKorn's policy who has to go because a queue is above its maximum, over virtual time.
+/// Asks YuniKorn's policy which pods have to go because a queue is above its maximum, over virtual time.
 class lowered_maxima {
  public:
   /// As the first profile that names the plugin has it; none, if no queue says after how long. Error: bad arguments.

@@ -30,10 +30,10 @@ struct scenario {
   /// By pod, as it counts in `what.pods`; empty: all are there from the start and stay.
   std::vector<lifetime> lifetimes;
   std::optional<live_controllers> live = {};  ///< absent: controllers act once, before the start
-  std::optional<lowered_maxima> maxima = {};  ///< absent: nobody goes because a queue's maximum was lowered
+  std::optional<lowered_maxima> maxima = {};  ///< absent: no pod goes because a queue's maximum was lowered
   bool grace = true;
-  bool timeline = false;                      ///< note who had which node when, and why pods waited
-  std::vector<node_shape> shapes;             ///< of nodes that may be added for those who are left over
+  bool timeline = false;                      ///< note which pod had which node when, and why pods waited
+  std::vector<node_shape> shapes;             ///< of nodes that may be added for pods that are left over
   bool scale_up = false, scale_down = false;  ///< are asked for
   std::optional<std::size_t> explain;         ///< a pod, as it counts in `what.pods`
   std::optional<std::size_t> explain_group;   ///< or a group, as it counts in `what.groups`

@@ -10,7 +10,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 
-/// Writes down who has which node when, and why pods are rejected. Pods are known by their place in the list of outcomes.
+/// Writes down which pod has which node when, and why pods are rejected. Pods are known by their place in the list of outcomes.
 class timeline {
  public:
   /// @p to and @p of have to outlive it.

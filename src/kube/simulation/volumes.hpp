@@ -9,7 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 
-/// Which volumes pods get, and whom that is news for.
+/// Which volumes pods get, and which pods are to be told of it.
 class volume_news {
  public:
   /// @p of: kept up to date; nothing else of it changes what volumes there are.
@@ -32,7 +32,7 @@ class volume_news {
 
  private:
   manifests* of_;
-  std::optional<volume_binder> binder_;  // absent: nobody claims a volume
+  std::optional<volume_binder> binder_;  // absent: no pod claims a volume
   std::vector<std::size_t> claimants_;
   std::uint64_t told_ = 0;
 };

@@ -11,8 +11,8 @@
 /// Clusters as they might be: with nodes drained or lost before the run, and which nodes it would take, or take not, after it.
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 
-/// As `kubectl drain`: the node takes nobody any more, and its pods look for another one. Those of DaemonSets stay. Adds to @p warnings who
-/// has no controller that would make it again, and is gone. Throws bad_input if there is no such node.
+/// As `kubectl drain`: the node takes no more pods, and its own look for another one. Those of DaemonSets stay. Adds to @p warnings which
+/// pods have no controller that would make them again, and are gone. Throws bad_input if there is no such node.
 void drain(manifests& what, const std::string& node, std::vector<warning>& warnings);
 /// The node, or all nodes of a zone (topology.kubernetes.io/zone), are gone; what ran there as for `drain`, but for DaemonSets, whose pods
 /// are gone with it. Throws bad_input if nothing is called so.
@@ -25,7 +25,7 @@ void settle_volumes(manifests& what);
 /// may be. Throws bad_input.
 [[nodiscard]] std::vector<node_shape> shapes_of(const manifests& from);
 
-/// Which nodes of @p shapes make those fit who wait.
+/// Which nodes of @p shapes make the waiting pods fit.
 [[nodiscard]] scale_up_outcome scale_up(const scheduler& by, const cluster& on, std::span<const node_shape> shapes,
                                         instant now);
 /// Which nodes can be drained, one after another.

@@ -88,11 +88,11 @@ class volume_binder::impl {
     for (const pod_manifest& pod : of.pods)
       for (const pod_volume& volume : pod.volumes)
         if (claim* const used = find(pod, volume)) ++used->users;
-    // Those that say which volume they have go first: nobody else gets it.
+    // Those that say which volume they have go first: no other claim gets it.
     for (claim& one : claims_) settle_named(one);
     for (claim& one : claims_) settle_reserved(one);
     for (claim& one : claims_) settle_immediate(one);
-    // Who runs has its volumes.
+    // Pods that run have their volumes.
     for (const pod_manifest& pod : of.pods)
       if (!pod.node.empty() && !pod.volumes.empty()) static_cast<void>(reserve(pod, pod.node));
   }
@@ -191,7 +191,7 @@ class volume_binder::impl {
  private:
   __extension__ using wide = __int128;  // sums of sizes
   enum class fate : std::uint8_t {
-    immediate,  ///< it has no volume, and nobody waits with that for its pod
+    immediate,  ///< it has no volume, and does not wait for a pod to get one
     waits,      ///< for its first consumer
     bound,      ///< to one of the files
     made        ///< its volume was provisioned
@@ -200,7 +200,7 @@ class volume_binder::impl {
   struct room {
     const storage_capacity_manifest* of;
     wide used = 0;                     // more than there was, if the claims of one pod fit by themselves only
-    detail::node_set where = nullptr;  // once somebody asks
+    detail::node_set where = nullptr;  // once it is asked for
   };
   struct claim {
     const volume_claim_manifest* of;
@@ -227,7 +227,7 @@ class volume_binder::impl {
     return found == classes_.end() ? nullptr : found->second;
   }
 
-  // --- what the controllers of volumes do before anybody is placed
+  // --- what the controllers of volumes do before any pod is placed
 
   void bind(claim& one, std::size_t volume) {
     one.is = fate::bound, one.volume = volume;

@@ -19,7 +19,7 @@ struct csi_node_object {
   std::vector<std::string> migrated_plugins;
   origin from;
 };
-/// A VolumeAttachment: a volume that is attached to a node, whoever uses it.
+/// A VolumeAttachment: a volume that is attached to a node, whatever pod uses it.
 struct volume_attachment_object {
   std::string attacher, node, volume;
   origin from;

@@ -6,7 +6,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::capacity_scheduling {
 
-/// Who is on the node, for the caller's node and for the quotas, which get everybody back in the end.
+/// Which pods are on the node, for the caller's node and for the quotas, which get all of them back in the end.
 class victim_search {
  public:
   victim_search(elastic_quotas& quotas, std::span<const quota_pod> running, trial_node& node)
@@ -58,7 +58,7 @@ GANGSCHED_INLINE result<victims> select_victims(elastic_quotas& quotas, const qu
   std::sort(candidates.begin(), candidates.end(), more_important);
 
   victim_search trial{quotas, running, node};
-  const victim_scope scope = quotas.scope(pod, demand);  // before anybody is gone: its own quota shrinks with each
+  const victim_scope scope = quotas.scope(pod, demand);  // before any pod is gone: its own quota shrinks with each
   std::vector<std::uint32_t> taken;
   for (auto other = candidates.rbegin(); other != candidates.rend(); ++other) {
     if (!quotas.may_evict(scope, pod, running[*other])) continue;

@@ -8,7 +8,7 @@ namespace detail {
 
 __extension__ using wide = __int128;
 
-/// A queue and those above it, by depth, without memory for as many levels as anybody has.
+/// A queue and those above it, by depth. It takes no memory: the first 16 levels are kept, queues at others are found by walking up.
 class way_down {
  public:
   way_down(const queue_tree& tree, queue_index queue) : tree_{tree}, lowest_{queue} {

@@ -82,7 +82,7 @@ GANGSCHED_INLINE bool cell_binding::match(std::span<const std::uint32_t> vertice
   std::vector<std::size_t> asked_by(among.size());
   std::vector<std::size_t> wanting;
   for (std::size_t next = 0; next < vertices.size(); ++next) {
-    // Breadth first from the vertex that has none: who could go elsewhere?
+    // Breadth first from the vertex that has none: which vertices could go elsewhere?
     asked_by.assign(among.size(), nobody);
     wanting.assign(1, next);
     std::size_t free = among.size();

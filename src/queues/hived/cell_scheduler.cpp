@@ -229,7 +229,7 @@ GANGSCHED_INLINE void cell_scheduler::take(group_record& group, std::int32_t as,
   }
 }
 
-/// It stays where it is, but its virtual cluster has its cells back, and anybody guaranteed may evict it.
+/// It stays where it is, but its virtual cluster has its cells back, and any guaranteed group may evict it.
 GANGSCHED_INLINE void cell_scheduler::downgrade(std::int32_t slot) {
   group_record& group = at(slot);
   for (const cell_index device : group.devices) {
@@ -240,7 +240,7 @@ GANGSCHED_INLINE void cell_scheduler::downgrade(std::int32_t slot) {
   log_.set(group.guaranteed, 0);
 }
 
-/// Takes back a preemption: who is still on the devices has them again.
+/// Takes back a preemption: groups that are still on the devices have them again.
 GANGSCHED_INLINE void cell_scheduler::cancel(std::int32_t slot) {
   for (const cell_index device : at(slot).devices) {
     cells_.release(device, log_);

@@ -174,7 +174,7 @@ GANGSCHED_INLINE double queue_shares::dominant_share(queue_index queue, amounts 
 }
 
 GANGSCHED_INLINE std::weak_ordering queue_shares::order(const queue_candidate& a, const queue_candidate& b) const {
-  const auto first_if = [](bool of_a, bool of_b) {  // who is or has something comes first
+  const auto first_if = [](bool of_a, bool of_b) {  // the one of which it is true comes first
     return of_a == of_b ? std::weak_ordering::equivalent
            : of_a       ? std::weak_ordering::less
                         : std::weak_ordering::greater;

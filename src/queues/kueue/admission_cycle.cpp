@@ -174,7 +174,7 @@ GANGSCHED_INLINE void admission_cycle::process(cycle_entry& entry) {
   }
   if (mode == fit_mode::preempt && entry.targets.empty()) {
     entry.reason = requeue_reason::preemption_no_candidates;
-    // Who can always reclaim lets others borrow meanwhile.
+    // A queue that can always reclaim lets others borrow meanwhile.
     if (on_->of().preemption(entry.queue).within_cohort != victim_policy::any) reserve(entry);
     return;
   }

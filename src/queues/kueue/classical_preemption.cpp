@@ -4,7 +4,7 @@
 #include "gangsched/queues/kueue/preemptor.hpp"
 
 // Preemption without fair sharing (pkg/scheduler/preemption/classical): candidates are those over which the preemptor has an advantage
-// by its place in the tree, those whom its priority lets it preempt, and those of its own queue, in this order.
+// by its place in the tree, those that its priority lets it preempt, and those of its own queue, in this order.
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
@@ -36,7 +36,7 @@ GANGSCHED_INLINE void preemptor::collect_classical() {
   collect_queue(wants_->queue, no_queue, false);
   if (rules.within_cohort != victim_policy::never) {
     // Upwards from the queue: what of the usage finds no room in what the node keeps is left to the next. From the first node on that has
-    // the room, the preemptor is nearer to the quota than whoever is outside.
+    // the room, the preemptor is nearer to the quota than queues outside.
     left_.assign(wants_->usage.begin(), wants_->usage.end());
     const auto has_room = [&](queue_index node) {
       bool all = true;

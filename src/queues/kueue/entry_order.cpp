@@ -22,7 +22,7 @@ GANGSCHED_INLINE void order_classically(std::span<const cycle_entry> entries, co
 
 GANGSCHED_INLINE fair_tournament::fair_tournament(quota_ledger& on, const workload_table& workloads)
     : on_(&on), workloads_(&workloads), cohorts_(on.of().tree().size()) {
-  listed_.reserve(cohorts_.size());  // so that who is marked as listed is
+  listed_.reserve(cohorts_.size());  // so that a cohort marked as listed is in it
 }
 
 GANGSCHED_INLINE fair_tournament::contestant fair_tournament::rate(queue_index node, std::uint32_t entry) const {
@@ -86,7 +86,7 @@ GANGSCHED_INLINE std::uint32_t fair_tournament::best_below(queue_index cohort) {
       best = cohorts_[below].best;
   if (!state.queues.empty() && (best.entry == none || goes_before(state.queues.back(), best)))
     best = state.queues.back();
-  const bool is_root = on_->of().tree().parent(cohort) == no_queue;  // its share is compared with nobody's
+  const bool is_root = on_->of().tree().parent(cohort) == no_queue;  // its share is compared with no other
   state.best = best.entry == none || is_root ? best : rate(cohort, best.entry);
   state.is_stale = false;
   return state.best.entry;

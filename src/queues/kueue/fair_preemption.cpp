@@ -8,9 +8,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kueue {
 
-/// Whose turn it is to give a workload. From the root down it is the child with the largest share, with the preemptor's workload added
-/// and without those that are gone. Who does not borrow any more is left out for good, but for the preemptor's own queue and the cohorts
-/// above it.
+/// Which queue is to give a workload next. From the root down it is the child with the largest share, with the preemptor's workload added
+/// and without those that are gone. A child that does not borrow any more is left out for good, but for the preemptor's own queue and the
+/// cohorts above it.
 class preemptor::fair_targets {
  public:
   fair_targets(const preemptor& of, std::vector<row_t> candidates)
@@ -30,7 +30,7 @@ class preemptor::fair_targets {
     }
   }
 
-  /// A queue with a candidate; `no_queue` when nobody has to give any more.
+  /// A queue with a candidate; `no_queue` when none has to give any more.
   queue_index next() {
     const queue_index own = of_->wants_->queue, root = tree_->root_of(own);
     if (root == own) return left_out_[own] || !has(own) ? no_queue : own;
@@ -87,7 +87,7 @@ class preemptor::fair_targets {
 
   const preemptor* of_;
   const queue_tree* tree_;
-  std::vector<row_t> candidates_;  ///< by queue, who goes first
+  std::vector<row_t> candidates_;  ///< by queue, the first to go first
   std::vector<range> ranges_;      ///< by node
   std::vector<bool> left_out_;     ///< by node
 };
@@ -155,7 +155,7 @@ inline queue_index below_ancestor(const queue_tree& tree, queue_index queue, que
 GANGSCHED_INLINE bool preemptor::run_first_strategy(fair_targets& targets, std::vector<row_t>& refused) {
   const queue_tree& tree = on_->of().tree();
   const queue_index own = wants_->queue;
-  const bool stays_within_nominal = is_within_nominal(own);  // then it may take from whoever borrows
+  const bool stays_within_nominal = is_within_nominal(own);  // then it may take from any queue that borrows
   for (queue_index queue = targets.next(); queue != no_queue; queue = targets.next()) {
     if (queue == own || stays_within_nominal) {
       take(targets.pop(queue), queue == own ? preemption_reason::in_queue : preemption_reason::reclamation);

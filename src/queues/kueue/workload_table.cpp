@@ -22,7 +22,7 @@ GANGSCHED_INLINE workload_id workload_table::add(workload_record record) {
   }
   const row_t row = free_.back();
   free_.pop_back();
-  record.usage.swap(records_[row].usage);  // whoever has the row next needs as much, mostly
+  record.usage.swap(records_[row].usage);  // the row's next workload needs as much, mostly
   record.usage.clear();
   records_[row] = std::move(record);
   live_[row] = 1;

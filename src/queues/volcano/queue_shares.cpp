@@ -131,7 +131,7 @@ GANGSCHED_INLINE void queue_shares::bound_by(const resources& total) {
   }
 }
 
-/// Rounds go over the kinds alone that somebody names, each kind's amounts side by side: all others are 0 throughout. Beside cores and
+/// Rounds go over the kinds alone that are named, each kind's amounts side by side: all others are 0 throughout. Beside cores and
 /// memory what is deserved names what is above 0.
 GANGSCHED_INLINE void queue_shares::divide(const resources& total) {
   struct kind_amounts {

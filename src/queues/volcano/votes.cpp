@@ -94,7 +94,7 @@ GANGSCHED_INLINE bool votes::enqueueable(queue_index queue, const resources& min
 GANGSCHED_INLINE std::vector<std::uint32_t> votes::victims(const voting_task& asker,
                                                            std::span<const voting_task> candidates, bool reclaims,
                                                            const std::function<voting_job(std::uint32_t)>& job) const {
-  // A tier's list is what all its plugins name; none at all asks the next tier. Once a plugin has named anybody, what others name can only
+  // A tier's list is what all its plugins name; none at all asks the next tier. Once a plugin has named a victim, what others name can only
   // shorten its list.
   std::vector<std::uint32_t> found;
   bool named = false;

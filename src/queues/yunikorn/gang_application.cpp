@@ -224,7 +224,7 @@ GANGSCHED_INLINE void gang_application::node_lost(node_number node) {
   const std::vector<ask_index> had = queues.of(which_).allocations;
   nodes_->set_usable(node, false);
   for (placeholder& one : placeholders_)
-    if (one.by && one.by->node == node) give_up_place(one);  // who was to have it waits again
+    if (one.by && one.by->node == node) give_up_place(one);  // the ask that was to replace it waits again
   for (std::size_t at = placeholders_.size(); at-- > 0;)
     if (placeholders_[at].has_node && queues.of_ask(placeholders_[at].which).node == node)
       gone(at, placeholders_[at].by.has_value());

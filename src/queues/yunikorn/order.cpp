@@ -150,7 +150,7 @@ GANGSCHED_INLINE std::vector<queue_index> partition::sorted_children(queue_index
   });
   for (auto first = sorted.begin(), end = first; first != sorted.end(); first = end) {
     while (end != sorted.end() && !before(*first, *end)) ++end;
-    // Among equals: again and again the first for which nobody else waits for more of everything.
+    // Among equals: again and again the first for which no other waits for more of everything.
     const bool are_alike = std::all_of(first, end, [&](queue_index one) {
       return turns_[one].pending == turns_[*first].pending &&
              turns_[one].pending < std::numeric_limits<std::int64_t>::max();

@@ -15,7 +15,7 @@ namespace detail {
   return made;
 }
 
-/// Whether its queue would have more than its own guarantee with the ask: that does not depend on who goes, who is of other queues.
+/// Whether its queue would have more than its own guarantee with the ask: that does not depend on the victims, which are of other queues.
 [[nodiscard]] inline bool exceeds_own_guarantee(const partition& queues, ask_index which) {
   const ask_spec& spec = queues.of_ask(which).spec;
   const queue_index leaf = queues.of(spec.application).spec.queue;
@@ -53,8 +53,8 @@ GANGSCHED_INLINE void preemptor::remove(queue_index queue, const resources& amou
 }
 
 /// What is left of a queue's guarantee, what is to go already counted as gone, and no more than is left of that of the queues above.
-/// Nothing set: nobody above guarantees anything. The ask's queue has what is left of its own guarantee, whatever is left above; if it
-/// has one, guarantees of queues above it hold back nobody else.
+/// Nothing set: no queue above guarantees anything. The ask's queue has what is left of its own guarantee, whatever is left above; if it
+/// has one, guarantees of queues above it hold back no other queue.
 GANGSCHED_INLINE resources preemptor::remaining(queue_index queue) const {
   const queue_tree& tree = queues_->tree();
   if (queue == no_queue) return {};
@@ -85,8 +85,8 @@ GANGSCHED_INLINE bool preemptor::gives(const candidate& victim) {
   return true;
 }
 
-/// Who may go: below the fence, which is the first queue on the way up that is one, that is full or that is a root, but not in the ask's
-/// leaf.
+/// Asks that may go: below the fence, which is the first queue on the way up that is one, that is full or that is a root, but not in the
+/// ask's leaf.
 GANGSCHED_INLINE void preemptor::collect(ask_index which) {
   const queue_tree& tree = queues_->tree();
   ask_ = &queues_->of_ask(which);

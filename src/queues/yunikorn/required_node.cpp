@@ -19,7 +19,7 @@ GANGSCHED_INLINE std::vector<ask_index> required_node_victims(const partition& q
   }
   const auto order = [&](ask_index one) {
     const ask_spec& its = queues.of_ask(one).spec;
-    // Who has less of everything has the smaller sum; of others the sum makes the order a strict one.
+    // An ask with less of everything has the smaller sum; of others the sum makes the order a strict one.
     __extension__ unsigned __int128 size = 0;
     resources::for_each(its.request.types(),
                         [&](resource_type type) { size += static_cast<std::uint64_t>(its.request[type]); });

@@ -37,14 +37,14 @@ struct local_queue_spec {
 /// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds the workload's amounts times a of a sampling
 /// interval, so that several at once do not count as none.
 ///
-/// What is left below a billionth where nothing is used counts as nothing. A local queue of which nothing is left, which nobody keeps and
-/// whose weight is 1 is forgotten, as it is then what one is that was never heard of: as many are known as lately used something.
+/// What is left below a billionth where nothing is used counts as nothing. A local queue of which nothing is left, which is not kept and
+/// whose weight is 1 is forgotten, as it does not differ from a new one: as many are known as lately used something.
 class GANGSCHED_API local_usage {
  public:
   /// @p of has to outlive it. Weights that are not numbers, and a negative time, count as 0.
   local_usage(const configuration& of, local_usage_options options);
 
-  /// The number of a local queue, with the weight 1 if it is new, until time passes or somebody lets it go. O(log local queues).
+  /// The number of a local queue, with the weight 1 if it is new, until time passes or it is let go. O(log local queues).
   local_index find_or_add(queue_index queue, std::string_view name);
   /// One more needs its number, or one less. O(log local queues + resources).
   void keep(local_index local) noexcept { ++locals_[local].users; }
@@ -70,8 +70,8 @@ class GANGSCHED_API local_usage {
     return nothing_if_small(consumed * (1 - part(half_life, elapsed)));
   }
 
-  /// Samples whoever was not sampled for an interval, and calls @p changed(queue) for each whose score may have changed. O(1) if nobody
-  /// is due, otherwise O(local queues × (resources + log local queues)).
+  /// Samples local queues that were not sampled for an interval, and calls @p changed(queue) for each whose score may have changed. O(1) if
+  /// none is due, otherwise O(local queues × (resources + log local queues)).
   template <class Changed>
   void sample(instant now, const Changed& changed) noexcept {
     if (now < next_sample_) return;
@@ -115,7 +115,7 @@ class GANGSCHED_API local_usage {
   }
   void decay(local_index local, instant now) noexcept;
   void rate(local_index local) noexcept;
-  /// Forgets it if nobody would notice. @return whether it did.
+  /// Forgets it if it does not differ from a new one. @return whether it did.
   bool forget_if_idle(local_index local) noexcept;
 
   const configuration* of_;

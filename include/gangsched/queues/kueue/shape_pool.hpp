@@ -21,7 +21,7 @@ class GANGSCHED_API shape_pool {
   void release(shape_index shape) noexcept;
   [[nodiscard]] const workload_shape& operator[](shape_index shape) const noexcept { return shapes_[shape]; }
   [[nodiscard]] std::size_t users(shape_index shape) const noexcept { return users_[shape]; }
-  /// How many somebody has.
+  /// How many shapes are in use.
   [[nodiscard]] std::size_t known() const noexcept { return shapes_.size() - free_.size(); }
   /// The bound of every number.
   [[nodiscard]] std::size_t size() const noexcept { return shapes_.size(); }

@@ -35,12 +35,12 @@ class GANGSCHED_API user_limits {
   /// @p limits by queue, in the order of the configuration: of two for the same name the last one counts.
   user_limits(const queue_tree& tree, std::span<const std::vector<user_limit>> limits);
 
-  /// Who pays for an application of that leaf. The group is the first one configured at the leaf that the user is in, or "*" there, or the
-  /// same at the next queue up; it counts on all levels. Who was asked for is kept: what they have can then be counted without memory.
+  /// The user and group to charge an application of that leaf to. The group is the first one configured at the leaf that the user is in, or
+  /// "*" there, or the same at the next queue up; it counts on all levels. Counters for them are kept, so that charging takes no memory.
   /// To be given back by leave(). O(depth · (groups + log n)).
   application_owner owner(const queue_tree& tree, queue_index leaf, const std::string& user,
                           std::span<const std::string> groups);
-  /// The application has gone, with all that it had: who has no other one and no limit of their own is forgotten. O(depth · log n).
+  /// The application has gone, with all that it had: a user without other applications and limits is forgotten. O(depth · log n).
   void leave(const queue_tree& tree, queue_index leaf, const application_owner& of, const std::string& user) noexcept;
   /// Users that have applications, or limits.
   [[nodiscard]] std::size_t users() const noexcept { return users_.all.size(); }
@@ -73,16 +73,16 @@ class GANGSCHED_API user_limits {
   };
   struct known_names {
     std::map<std::string, known_name> all = {};
-    std::vector<std::uint32_t> free = {};  ///< numbers that nobody has
+    std::vector<std::uint32_t> free = {};  ///< numbers that no name has
   };
   using key = std::pair<std::uint32_t, queue_index>;  ///< the user or group, and the queue
   static constexpr std::uint32_t everybody = 0;
 
   /// Its number, had by one more.
   static std::uint32_t number_of(const std::string& name, known_names& names);
-  /// One less has the user; what is counted for nobody goes.
+  /// The user has one application less; counters that no application is charged to are removed.
   void forget(const queue_tree& tree, queue_index leaf, const application_owner& of, const std::string& user) noexcept;
-  /// Calls visit(who, queue, limit or null, trackers) for user and group on every level.
+  /// Calls visit(key, limit or null, trackers) for user and group on every level.
   template <class Self, class Visit>
   static void each_level(Self& self, const queue_tree& tree, queue_index leaf, const application_owner& of,
                          Visit visit);
