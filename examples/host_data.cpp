@@ -14,7 +14,7 @@ namespace {
 using namespace gangsched;
 using namespace gangsched::literals;
 
-/// Nodes in racks that are too hot take nobody. A word a rack: "racks", "celsius".
+/// Nodes in racks that are too hot take no pods. A word a rack: "racks", "celsius".
 struct rack_temperature {
   static constexpr std::string_view name = "RackTemperature";
   using points = implements<point::filter>;
@@ -113,7 +113,7 @@ int main() {
   add_pod(cluster, "one", "vision");
   turn(cluster, scheduler, "the office has said nothing");
 
-  cluster.set_column(team, "allowed", 4000).value();  // wakes whom the plugin refused
+  cluster.set_column(team, "allowed", 4000).value();  // wakes pods that the plugin refused
   turn(cluster, scheduler, "the team may use four cores");
 
   cluster.set_column(rack, "celsius", 41).value();

@@ -1,4 +1,4 @@
-// Three nodes with two GPUs each, a gang of four and one pod that asks for too much: who goes where, and why one does not.
+// Three nodes with two GPUs each, a gang of four and one pod that asks for too much: where pods go, and why one does not fit.
 #include <gangsched/gangsched.hpp>
 
 #include <cstdlib>
