@@ -53,7 +53,7 @@ int main(void) {
   const int64_t now = 0; /* nanoseconds on the host's clock, not ours */
 
   gangsched_decision decisions[16];
-  for (size_t count = 16; count == 16;) { /* fewer than there is room for: nobody is left to try */
+  for (size_t count = 16; count == 16;) { /* fewer than there is room for: no pod is left to try */
     must(gangsched_scheduler_run(scheduler, now, decisions, 16, &count, error));
     for (size_t i = 0; i < count; ++i) {
       const gangsched_decision* one = &decisions[i];
