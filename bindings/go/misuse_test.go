@@ -72,6 +72,35 @@ func TestTextsWithAZeroByteAreRefused(t *testing.T) {
 	want(t, w.scheduler.Fail(pod, 0, "whole"), nil)
 }
 
+// Of events that are told together only those with a zero byte are refused for it.
+func TestOnlyTheEventWithAZeroByteIsRefused(t *testing.T) {
+	torn := func(err error) bool {
+		var said *gangsched.Error
+		return errors.As(err, &said) && said.Code == gangsched.Malformed && said.Reason == "a text has a zero byte"
+	}
+	w := newWorld(t, gangsched.Options{}, 1)
+	events := []gangsched.Event{
+		{Kind: gangsched.AddPod, Pod: podOf("a", 1)},
+		{Kind: gangsched.AddPod, Pod: podOf(half, 1)},
+		{Kind: gangsched.AddPod, Pod: podOf("a", 1)}, // there is one
+		{Kind: gangsched.Fail, Text: half},
+		{Kind: gangsched.AddPod, Pod: podOf("b", 1)},
+	}
+	err := w.scheduler.Tell(events)
+	want(t, torn(err), true)
+	want(t, events[0].Err, nil)
+	want(t, events[1].Err, err)
+	want(t, errors.Is(events[2].Err, gangsched.ErrDuplicate), true)
+	want(t, torn(events[3].Err), true)
+	want(t, events[4].Err, nil)
+	want(t, w.cluster.PodName(gangsched.PodID(events[0].ID)), "a")
+	want(t, w.cluster.PodName(gangsched.PodID(events[4].ID)), "b")
+	err = w.scheduler.Tell(events[2:])
+	want(t, errors.Is(err, gangsched.ErrDuplicate) && err.Error() != gangsched.ErrDuplicate.Error(), true)
+	want(t, events[2].Err, err)
+	want(t, torn(events[3].Err), true)
+}
+
 func TestNamesWithAZeroByteAreNobodys(t *testing.T) {
 	w := newWorld(t, gangsched.Options{}, 1)
 	w.pod("p", 1)

@@ -132,6 +132,9 @@ const (
 	Fail          EventKind = C.GANGSCHED_FAIL            // ID of the pod, Attempt, Text: the reason
 )
 
+// noEvent is none, which C refuses.
+const noEvent = -1
+
 // Event is something that happened.
 type Event struct {
 	Kind    EventKind
@@ -288,6 +291,7 @@ func tell(c *Cluster, s *Scheduler, events []Event) error {
 	given := list[C.gangsched_event](a, len(events))
 	for i := range events {
 		from, to := &events[i], &given[i]
+		a.torn = false
 		to.kind, to.id, to.attempt, to.value = C.gangsched_event_kind(from.Kind), C.uint64_t(from.ID), C.gangsched_attempt(from.Attempt), C.int64_t(from.Value)
 		to.text = a.text(from.Text)
 		switch {
@@ -298,28 +302,31 @@ func tell(c *Cluster, s *Scheduler, events []Event) error {
 		case from.Kind >= AddGroup && from.Kind <= UpdateGroup && from.Group != nil:
 			to.spec = unsafe.Pointer(a.group(from.Group))
 		}
-	}
-	if err := a.check(); err != nil {
-		return err
+		if from.Err = a.check(); from.Err != nil {
+			to.kind = noEvent // is refused
+		}
 	}
 	var handle *C.gangsched_scheduler
 	if s != nil {
 		handle = s.s
 	}
 	code := C.gangsched_tell(c.c, handle, (*C.gangsched_event)(first(given)), C.size_t(len(given)), c.call.failure)
-	failed := code != C.GANGSCHED_OK
+	err, first := c.done(code), true
 	for i := range events {
-		events[i].ID, events[i].Err = uint64(given[i].id), nil
-		if failed && given[i].code != C.GANGSCHED_OK {
+		events[i].ID = uint64(given[i].id)
+		if given[i].code == C.GANGSCHED_OK {
+			continue
+		}
+		switch {
+		case events[i].Err != nil && first: // what C says is that there is no such event
+			err = events[i].Err
+		case events[i].Err != nil:
+		case first:
+			events[i].Err = err
+		default: // of those after the first only the code is known
 			events[i].Err = &Error{Code: Code(given[i].code)}
 		}
-	}
-	err := c.done(code)
-	for i := range events {
-		if err != nil && events[i].Err != nil {
-			events[i].Err = err // the first; of the others only the code is known
-			break
-		}
+		first = false
 	}
 	runtime.KeepAlive(s)
 	return err
