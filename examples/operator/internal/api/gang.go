@@ -27,14 +27,15 @@ type GangSpec struct {
 
 // States of a gang.
 const (
-	Waits   = "Waits"   // it has no room as a whole
-	Created = "Created" // its pods are made
+	Waits    = "Waits"    // it has no room as a whole
+	Conflict = "Conflict" // a pod that is not its own has the name of one of its pods
+	Created  = "Created"  // its pods are made
 )
 
 // GangStatus is how far it is.
 type GangStatus struct {
 	State   string `json:"state,omitempty"`
-	Message string `json:"message,omitempty"` // why it waits
+	Message string `json:"message,omitempty"` // why it waits, or what is in conflict
 	// Nodes on which its pods fitted when they were made.
 	Nodes []string `json:"nodes,omitempty"`
 }

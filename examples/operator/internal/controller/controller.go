@@ -4,9 +4,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +56,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if len(wanted) == 0 {
 		return ctrl.Result{}, r.said(ctx, gang, api.GangStatus{State: api.Created})
 	}
+	if other := foreign(pods.Items, gang, wanted); other != "" {
+		return r.conflict(ctx, gang, other)
+	}
 	answer, err := fit.Ask(nodes.Items, without(pods.Items, gang), wanted)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -65,12 +70,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if err := ctrl.SetControllerReference(gang, pod, r.Scheme()); err != nil {
 			return ctrl.Result{}, err
 		}
-		// Some may be there already, of an attempt that was cut short.
-		if err := r.Create(ctx, pod); client.IgnoreAlreadyExists(err) != nil {
+		err := r.Create(ctx, pod)
+		if apierrors.IsAlreadyExists(err) { // of an attempt that was cut short, or another pod that came meanwhile
+			there := &corev1.Pod{}
+			if err = r.Get(ctx, client.ObjectKeyFromObject(pod), there); err == nil && !metav1.IsControlledBy(there, gang) {
+				return r.conflict(ctx, gang, pod.Name)
+			}
+		}
+		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	return ctrl.Result{}, r.said(ctx, gang, api.GangStatus{State: api.Created, Nodes: answer.Nodes})
+}
+
+// conflict says that a pod which is not the gang's has the name of one of its pods.
+func (r *Reconciler) conflict(ctx context.Context, gang *api.Gang, pod string) (ctrl.Result, error) {
+	why := fmt.Sprintf("pod %q exists and is not controlled by this gang", pod)
+	return ctrl.Result{RequeueAfter: again}, r.said(ctx, gang, api.GangStatus{State: api.Conflict, Message: why})
 }
 
 func (r *Reconciler) said(ctx context.Context, gang *api.Gang, status api.GangStatus) error {
@@ -96,6 +113,18 @@ func Pods(gang *api.Gang) (made []*corev1.Pod) {
 		made = append(made, pod)
 	}
 	return made
+}
+
+// foreign is the name of a pod that a gang is to have and something else has; "": there is none.
+func foreign(pods []corev1.Pod, gang *api.Gang, wanted []*corev1.Pod) string {
+	for i := range pods {
+		one := &pods[i]
+		its := func(pod *corev1.Pod) bool { return pod.Name == one.Name }
+		if one.Namespace == gang.Namespace && !metav1.IsControlledBy(one, gang) && slices.ContainsFunc(wanted, its) {
+			return one.Name
+		}
+	}
+	return ""
 }
 
 // without leaves out the gang's own pods: they are asked about.
