@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -123,7 +123,12 @@ func run(ctx context.Context, f *flags) error {
 	}
 
 	if set.Gangsched.ActiveActive() {
-		if err := shareWith(client, watcher, decide, set); err != nil {
+		// As the lease has: what keeps a replica alive waits for no other request.
+		own, err := kubernetes.NewForConfig(reach)
+		if err != nil {
+			return err
+		}
+		if err := shareWith(own, watcher, decide, set); err != nil {
 			return err
 		}
 	}
@@ -156,7 +161,11 @@ func run(ctx context.Context, f *flags) error {
 	defer release()
 	stop := context.AfterFunc(ctx, func() { end(); all.Wait(); release() })
 	defer stop()
-	return lead(leading, client, &set.LeaderElection, decide.Lead)
+	lease, err := leaseOf(reach, &set.LeaderElection)
+	if err != nil {
+		return err
+	}
+	return lead(leading, lease, &set.LeaderElection, decide.Lead)
 }
 
 // shareWith prepares what replicas that are all active tell each other.
@@ -190,18 +199,22 @@ func answer(ctx context.Context, address string, handler http.Handler) error {
 	return nil
 }
 
-// lead waits until this replica is the leader, and ends when it is not any more: what it has decided and not written is void then.
-func lead(ctx context.Context, client kubernetes.Interface, how *settings.LeaderElection, begin func()) error {
+// leaseOf is the lease of the leader, with a client of its own, as kube-scheduler has it: a leader that writes as much as its rate limit allows renews the
+// lease all the same, and a request that hangs ends before the lease does.
+func leaseOf(reach *rest.Config, how *settings.LeaderElection) (resourcelock.Interface, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	identity := fmt.Sprintf("%s_%s", host, uuid.NewUUID()) // in containers on one host all are process 1
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, how.ResourceNamespace, how.ResourceName,
+		resourcelock.ResourceLockConfig{Identity: identity}, reach, how.RenewDeadline.Duration)
+}
+
+// lead waits until this replica is the leader, and ends when it is not any more: what it has decided and not written is void then.
+func lead(ctx context.Context, lease resourcelock.Interface, how *settings.LeaderElection, begin func()) (err error) {
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: how.ResourceNamespace, Name: how.ResourceName},
-			Client:     client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("%s_%s", host, uuid.NewUUID())}, // in containers on one host all are process 1
-		},
+		Lock:          lease,
 		LeaseDuration: how.LeaseDuration.Duration, RenewDeadline: how.RenewDeadline.Duration, RetryPeriod: how.RetryPeriod.Duration,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
