@@ -208,7 +208,7 @@ func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 			}
 			sleep(ctx, pause)
 			pause = min(2*pause, longestPause)
-		case refused(err):
+		case Denied(err):
 			return Outcome{Reason: err.Error()}
 		default:
 			return w.fence(ctx, b, err)
@@ -217,8 +217,8 @@ func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 	return ending
 }
 
-// refused errors say that the API server has decided, and bound nothing.
-func refused(err error) bool {
+// Denied errors say that the API server has decided, and done nothing: it would decide so again.
+func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -2,6 +2,8 @@ package act
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,42 +20,100 @@ type Victim struct {
 	Condition corev1.PodCondition // DisruptionTarget
 }
 
-// Evict says in the pod's status that it is to be disrupted, so that its controller does not count it as failed, and deletes it. It is tried until
-// the pod is gone: the scheduler counts on the room. If the API server refuses it that is given up, and said: it would refuse it again.
-func (w *Writer) Evict(v Victim, given func(error)) {
+// mostEvictions is how often an eviction is tried: with the pauses in between about eleven seconds.
+const mostEvictions = 8
+
+// wantedEviction is a preemption, or another reason, for which a victim is evicted.
+type wantedEviction struct {
+	by    string
+	given func(error)
+}
+
+// Evict says in the pod's status that it is to be disrupted, so that its controller does not count it as failed, and deletes it. If the API server
+// refuses that, or it fails mostEvictions times, it is given up: the condition becomes False, and all that wanted it are told. by is what Withdraw is
+// called with; evictions with "" cannot be withdrawn.
+func (w *Writer) Evict(v Victim, by string, given func(error)) {
 	w.mu.Lock()
 	before, begun := w.evicting[v.UID]
-	w.evicting[v.UID] = append(before, given)
+	w.evicting[v.UID] = append(before, wantedEviction{by, given})
 	w.mu.Unlock()
 	if !begun {
-		w.evicted.add(func(ctx context.Context) { w.tryEvict(ctx, v, firstPause) })
+		w.evicted.add(func(ctx context.Context) { w.tryEvict(ctx, v, 1, w.pause) })
 	}
 }
 
-func (w *Writer) tryEvict(ctx context.Context, v Victim, pause time.Duration) {
-	err := w.evict(ctx, v)
-	over := err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) // conflict: a pod of another uid has its name
-	if !over && !refused(err) {
-		klog.ErrorS(err, "a victim cannot be evicted yet", "pod", v.Pod)
-		w.evicted.later(pause, func(ctx context.Context) { w.tryEvict(ctx, v, min(2*pause, longestPause)) })
+// Withdraw says that nothing is to be evicted for a preemption any more: victims that are not deleted yet, and that nothing else wants evicted, stay.
+func (w *Writer) Withdraw(by string) {
+	if by == "" {
 		return
 	}
 	w.mu.Lock()
-	heard := w.evicting[v.UID]
+	defer w.mu.Unlock()
+	for uid, wanted := range w.evicting {
+		w.evicting[uid] = slices.DeleteFunc(wanted, func(one wantedEviction) bool { return one.by == by })
+	}
+}
+
+func (w *Writer) tryEvict(ctx context.Context, v Victim, try int, pause time.Duration) {
+	err := errWithdrawn
+	if w.wanted(v.UID) {
+		err = w.evict(ctx, v)
+	}
+	over := err == nil || apierrors.IsNotFound(err)
+	if !over && !Denied(err) && !errors.Is(err, errWithdrawn) && try < mostEvictions {
+		klog.ErrorS(err, "a victim cannot be evicted yet", "pod", v.Pod)
+		if seconds, some := apierrors.SuggestsClientDelay(err); some {
+			pause = max(pause, time.Duration(seconds)*time.Second)
+		}
+		w.evicted.later(pause, func(ctx context.Context) { w.tryEvict(ctx, v, try+1, min(2*pause, longestPause)) })
+		return
+	}
+	w.mu.Lock()
+	wanted := w.evicting[v.UID]
 	delete(w.evicting, v.UID)
 	w.mu.Unlock()
 	if over {
 		return
 	}
-	klog.ErrorS(err, "a victim stays: it may not be evicted", "pod", v.Pod)
-	v.Condition.Status, v.Condition.Message = corev1.ConditionFalse, err.Error()
-	w.SetStatus(v.Pod, Status{UID: v.UID, Condition: v.Condition})
-	for _, given := range heard {
-		given(err)
+	klog.ErrorS(err, "a victim stays: it is not evicted", "pod", v.Pod)
+	if try > 1 || !errors.Is(err, errWithdrawn) { // else its condition was not written
+		v.Condition.Status, v.Condition.Message = corev1.ConditionFalse, err.Error()
+		w.SetStatus(v.Pod, Status{UID: v.UID, Condition: v.Condition})
+	}
+	for _, one := range wanted {
+		one.given(err)
 	}
 }
 
+var errWithdrawn = errors.New("the preemption was given up")
+
+// wanted says whether anything still wants a victim evicted.
+func (w *Writer) wanted(victim types.UID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.evicting[victim]) != 0
+}
+
+// evict returns nil if the pod is gone or ends. A conflict says that it changed meanwhile, that another pod has its name, or whatever an admission webhook
+// means by it: what the pod is now decides.
 func (w *Writer) evict(ctx context.Context, v Victim) error {
+	err := w.disrupt(ctx, v)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	pod, failed := w.client.CoreV1().Pods(v.Pod.Namespace).Get(limited, v.Pod.Name, metav1.GetOptions{})
+	switch {
+	case failed != nil:
+		return failed
+	case pod.UID != v.UID || pod.DeletionTimestamp != nil:
+		return nil
+	}
+	return err
+}
+
+func (w *Writer) disrupt(ctx context.Context, v Victim) error {
 	if _, err := w.writeStatus(ctx, v.Pod, Status{UID: v.UID, Condition: v.Condition}); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func victim(name string) Victim {
 
 // newEvictor is a writer with one worker for evictions, over pods of these names, whose deletion fails as the test says.
 func newEvictor(t *testing.T, fails func(name string) error, names ...string) (*Writer, *fake.Clientset) {
+	t.Helper()
 	var all []runtime.Object
 	for _, name := range names {
 		all = append(all, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}})
@@ -31,6 +32,7 @@ func newEvictor(t *testing.T, fails func(name string) error, names ...string) (*
 		return err != nil, nil, err
 	})
 	w := NewWriter(client, 1, time.Second)
+	w.pause = time.Millisecond
 	ctx, end := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { w.Run(ctx); close(over) }()
@@ -48,6 +50,14 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatal("never: ", what)
 }
 
+// stays says whether a pod is there, and its status that it is not to be disrupted.
+func stays(t *testing.T, client *fake.Clientset, name string) func() bool {
+	return func() bool {
+		now, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		return err == nil && len(now.Status.Conditions) == 1 && now.Status.Conditions[0].Status == corev1.ConditionFalse
+	}
+}
+
 // An eviction that is refused would be again: it is given up, all who count on it hear so, and the pod says no more that it is to go.
 func TestAnEvictionThatIsRefusedIsGivenUp(t *testing.T) {
 	go_ := make(chan struct{})
@@ -57,7 +67,7 @@ func TestAnEvictionThatIsRefusedIsGivenUp(t *testing.T) {
 	}, "p")
 	said := make(chan error, 9)
 	for range 2 {
-		w.Evict(victim("p"), func(err error) { said <- err })
+		w.Evict(victim("p"), "by", func(err error) { said <- err })
 	}
 	close(go_)
 	for range 2 {
@@ -70,13 +80,8 @@ func TestAnEvictionThatIsRefusedIsGivenUp(t *testing.T) {
 			t.Fatal("nobody hears of it")
 		}
 	}
-	eventually(t, "it stays", func() bool {
-		now, err := client.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
-		return err == nil && len(now.Status.Conditions) == 1 && now.Status.Conditions[0].Status == corev1.ConditionFalse
-	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.evicting) != 0 {
+	eventually(t, "it stays", stays(t, client, "p"))
+	if w.evictions() != 0 {
 		t.Error("it is remembered")
 	}
 }
@@ -98,10 +103,10 @@ func TestAnEvictionThatFailsHoldsUpNoOther(t *testing.T) {
 			return apierrors.IsNotFound(err)
 		}
 	}
-	w.Evict(victim("slow"), refused)
-	w.Evict(victim("slow"), refused)
+	w.Evict(victim("slow"), "by", refused)
+	w.Evict(victim("slow"), "by", refused)
 	eventually(t, "it is tried again", func() bool { return tries.Load() >= 3 })
-	w.Evict(victim("other"), refused)
+	w.Evict(victim("other"), "by", refused)
 	eventually(t, "the other one is gone", gone("other"))
 	w.mu.Lock()
 	if len(w.evicting) != 1 || len(w.evicting["slow"]) != 2 {
@@ -110,4 +115,96 @@ func TestAnEvictionThatFailsHoldsUpNoOther(t *testing.T) {
 	w.mu.Unlock()
 	fine.Store(1)
 	eventually(t, "it is gone", gone("slow"))
+}
+
+// What an admission webhook answers with 500, or the API server with 429 or 409, may pass: but nothing waits for a victim for ever.
+func TestAnEvictionThatFailsAgainAndAgainIsGivenUp(t *testing.T) {
+	for name, failure := range map[string]error{
+		"internal error":    apierrors.NewInternalError(context.DeadlineExceeded),
+		"too many requests": apierrors.NewTooManyRequests("later", 0),
+		"conflict":          apierrors.NewConflict(corev1.Resource("pods"), "p", context.DeadlineExceeded),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tries atomic.Int32
+			w, client := newEvictor(t, func(string) error {
+				tries.Add(1)
+				return failure
+			}, "p")
+			said := make(chan error, 1)
+			w.Evict(victim("p"), "by", func(err error) { said <- err })
+			select {
+			case err := <-said:
+				if apierrors.ReasonForError(err) != apierrors.ReasonForError(failure) || tries.Load() != mostEvictions {
+					t.Errorf("after %d tries: %v", tries.Load(), err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("it is tried for ever, or counts as done")
+			}
+			eventually(t, "it stays", stays(t, client, "p"))
+		})
+	}
+}
+
+// A conflict means that the victim is gone only if another pod has its name; else it is tried again.
+func TestAConflictIsJudgedByThePodThatIsThere(t *testing.T) {
+	var conflicts atomic.Int32
+	w, client := newEvictor(t, func(name string) error {
+		if conflicts.Add(1) <= 2 {
+			return apierrors.NewConflict(corev1.Resource("pods"), name, nil)
+		}
+		return nil
+	}, "p")
+	given := func(err error) { t.Error("given up: ", err) }
+	w.Evict(victim("p"), "by", given)
+	eventually(t, "it is gone", func() bool {
+		_, err := client.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	eventually(t, "that is over", func() bool { return w.evictions() == 0 })
+	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "another"}}
+	if _, err := client.CoreV1().Pods("default").Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var patches atomic.Int32
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		patches.Add(1)
+		return true, nil, apierrors.NewConflict(corev1.Resource("pods"), "p", nil) // the uid is another one
+	})
+	w.Evict(victim("p"), "by", given)
+	eventually(t, "it counts as gone", func() bool { return w.evictions() == 0 })
+	if made := patches.Load(); made != 1 {
+		t.Errorf("%d requests", made)
+	}
+}
+
+// evictions are how many are under way.
+func (w *Writer) evictions() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.evicting)
+}
+
+// Victims of a preemption that was given up stay, unless another preemption wants them evicted, too.
+func TestAVictimStaysWhenThePreemptionIsWithdrawn(t *testing.T) {
+	var fine atomic.Bool
+	w, client := newEvictor(t, func(name string) error {
+		if !fine.Load() {
+			return apierrors.NewInternalError(context.DeadlineExceeded)
+		}
+		return nil
+	}, "one", "both")
+	w.pause = 500 * time.Millisecond
+	given := func(err error) { t.Error("given up: ", err) }
+	w.Evict(victim("one"), "a", given)
+	w.Evict(victim("both"), "a", given)
+	w.Evict(victim("both"), "b", given)
+	w.Withdraw("a")
+	fine.Store(true)
+	eventually(t, "one stays", func() bool { return w.evictions() == 0 })
+	if _, err := client.CoreV1().Pods("default").Get(t.Context(), "one", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.CoreV1().Pods("default").Get(t.Context(), "both", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Error("the other one is there: ", err)
+	}
 }

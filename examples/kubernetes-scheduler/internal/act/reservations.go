@@ -54,7 +54,7 @@ func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node 
 		status["conditions"] = withConditions(now, reservationCondition("Scheduled", "True", "Scheduled"), reservationCondition("Ready", "True", "Available"))
 		return w.setReservation(ctx, of, now.GetResourceVersion(), status)
 	}
-	certain := func() bool { return failed == nil || refused(failed) || apierrors.IsNotFound(failed) }
+	certain := func() bool { return failed == nil || Denied(failed) || apierrors.IsNotFound(failed) }
 	if failed = over(of); certain() {
 		return true, failed
 	}
@@ -86,7 +86,7 @@ func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node 
 			fence := withConditions(now, reservationCondition("Scheduled", "False", "NotAnswered"))
 			err = w.setReservation(ctx, of, now.GetResourceVersion(), map[string]any{"conditions": fence})
 		}
-		if err == nil || refused(err) { // who may not ask cannot know
+		if err == nil || Denied(err) { // who may not ask cannot know
 			return true, failed
 		}
 		klog.ErrorS(err, "it is not known yet whether a reservation is placed", "reservation", of.GetName())

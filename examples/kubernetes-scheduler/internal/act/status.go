@@ -202,5 +202,5 @@ func (w *Writer) writeGroup(ctx context.Context, group types.NamespacedName, wha
 
 // passing errors may be over next time; the others say that the pod is gone, is another one, or that the write is not allowed.
 func passing(err error) bool {
-	return !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !refused(err)
+	return !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !Denied(err)
 }

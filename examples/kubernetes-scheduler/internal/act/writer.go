@@ -22,10 +22,11 @@ type Writer struct {
 	refusals *latest[refusal]
 	evicted  *crew
 	events   *crew
+	pause    time.Duration // after an eviction that failed for the first time
 
 	mu       sync.Mutex
-	claiming map[types.UID]chan struct{} // pods that claims are written for; closed when those are undone, or the pod is bound
-	evicting map[types.UID][]func(error) // victims that are not gone yet, and who hears if that is given up
+	claiming map[types.UID]chan struct{}    // pods that claims are written for; closed when those are undone, or the pod is bound
+	evicting map[types.UID][]wantedEviction // victims that are not evicted yet, and what for
 }
 
 // NewWriter makes a writer with at most so many binds under way at once, and a quarter as many conditions of pods, as many deletions, and
@@ -33,7 +34,8 @@ type Writer struct {
 func NewWriter(client kubernetes.Interface, parallel int, timeout time.Duration) *Writer {
 	w := &Writer{
 		client: client, timeout: timeout, binds: newCrew(parallel), evicted: newCrew(max(1, parallel/4)), events: newCrew(max(1, parallel/8)),
-		claiming: map[types.UID]chan struct{}{}, evicting: map[types.UID][]func(error){},
+		pause:    firstPause,
+		claiming: map[types.UID]chan struct{}{}, evicting: map[types.UID][]wantedEviction{},
 	}
 	w.status = newLatest(max(1, parallel/4), func(ctx context.Context, pod types.NamespacedName, what Status) error {
 		_, err := w.writeStatus(ctx, pod, what)

@@ -279,28 +279,41 @@ func (l *Loop) takeBack(p *mirror.Pod, attempt gangsched.Attempt, reason string)
 }
 
 func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
-	message := "preempting to accommodate a higher priority pod"
+	message, preemptor := "preempting to accommodate a higher priority pod", ""
 	if by != nil {
+		preemptor = by.Together()
 		message = fmt.Sprintf("%s: %s", by.Object.Spec.SchedulerName, message)
 	}
 	l.sayDisrupted(victim, message)
 	l.writer.Evict(act.Victim{Pod: victim.Name, UID: victim.Object.UID, Condition: corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
 		ObservedGeneration: victim.Object.Generation, LastTransitionTime: metav1.NewTime(l.clock.Wall()),
-	}}, func(err error) { l.box.Put(func() { l.stays(victim, by, err) }) })
+	}}, preemptor, func(err error) { l.box.Put(func() { l.stays(victim, by, err) }) })
 }
 
-// stays hears that a victim may not be evicted: its room is nobody's to wait for. Whoever it was meant for waits as who finds no node does.
+// stays is called when a victim is not evicted. The preemption is given up: its other victims stay, if they are not deleted yet, and what preempted has no
+// nominated node. What the API server denies it would deny again: then the preemptor waits as if it had found no node; else it is tried again at once.
 func (l *Loop) stays(victim, by *mirror.Pod, why error) {
 	reason := fmt.Sprintf("pod %s cannot be preempted: %v", victim.Name, why)
 	if l.mirror.Find(victim.Name) == victim {
 		l.recorder.Eventf(victim.Object, nil, corev1.EventTypeWarning, "FailedPreemption", "Preempting", reason)
 	}
-	if by == nil || l.mirror.Find(by.Name) != by {
+	if by == nil {
+		return
+	}
+	l.writer.Withdraw(by.Together())
+	if l.mirror.Find(by.Name) != by {
 		return
 	}
 	none := ""
+	var again []gangsched.PodID
 	for _, p := range l.mirror.Unnominate(by, cmp.Or(victim.Object.Spec.NodeName, victim.Bound)) {
 		l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, reason), &none)
+		if p.ID != 0 && !act.Denied(why) {
+			again = append(again, p.ID)
+		}
+	}
+	if err := l.scheduler.Activate(l.now(), again...); err != nil {
+		klog.ErrorS(err, "a pod cannot be tried again", "pod", by.Name)
 	}
 }

@@ -483,6 +483,41 @@ func TestNobodyWaitsForTheRoomOfAVictimThatMayNotBeEvicted(t *testing.T) {
 	}
 }
 
+// A preemption that is given up since an eviction failed again and again is tried anew: what failed may have passed. One that was denied is not.
+func TestAPreemptionThatFailedIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(context.DeadlineExceeded)
+	})
+	w.node("n", "2")
+	w.pod("victim", "2", func(pod *corev1.Pod) { pod.Spec.NodeName = "n" })
+	w.pod("urgent", "2", priority(100))
+	tries := func() int {
+		made, err := Ask(t.Context(), w.Loop, func(_ *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
+			standing, err := scheduler.Standing(m.Find(types.NamespacedName{Namespace: "default", Name: "urgent"}).ID)
+			return int(standing.Attempts), err
+		})
+		must(t, err)
+		return made
+	}
+	gaveUp := func(why error) {
+		w.box.Put(func() {
+			find := func(name string) *mirror.Pod {
+				return w.mirror.Find(types.NamespacedName{Namespace: "default", Name: name})
+			}
+			w.stays(find("victim"), find("urgent"), why)
+		})
+	}
+	w.eventually("it is tried", func() bool { return tries() == 1 })
+	gaveUp(apierrors.NewInternalError(context.DeadlineExceeded))
+	w.eventually("it is tried again", func() bool { return tries() == 2 })
+	gaveUp(apierrors.NewForbidden(corev1.Resource("pods"), "victim", nil))
+	w.turns()
+	if made := tries(); made != 2 {
+		t.Errorf("it was tried %d times", made)
+	}
+}
+
 // A pod whose victims end one after another is tried in between, and keeps its node.
 func TestANominationStaysWhileVictimsEnd(t *testing.T) {
 	w := newWorld(t)
