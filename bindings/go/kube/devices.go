@@ -16,27 +16,22 @@ import (
 	"gangsched"
 )
 
-// Devices is what the ResourceSlices of one node say is inside it: those of the newest generation of each pool. A device is called
-// driver/pool/name, and its class is its driver. One with taints is kept from requests that do not tolerate them, if their tolerations are among
-// those that are given here (TolerationsOf): before a claim with others is added, Devices has to be asked again. Errors, with what is in order beside
-// them: a slice of devices that several nodes reach, an amount that is no whole number, a device that is shared and uses counters, or counters that no
-// slice of its pool has.
-func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.DeviceToleration) (*gangsched.NodeDevices, error) {
-	newest := map[[2]string]int64{}
-	for _, slice := range slices {
-		pool := [2]string{slice.Spec.Driver, slice.Spec.Pool.Name}
-		if known, ok := newest[pool]; !ok || slice.Spec.Pool.Generation > known {
-			newest[pool] = slice.Spec.Pool.Generation
-		}
-	}
+// Devices is what ResourceSlices say is inside a node: those of the newest generation of each pool. A device is called driver/pool/name, and its class is
+// its driver. The slices are all those of the pools that have devices in the node, whatever node a slice is for: nothing is given out of a pool that has
+// not as many slices as it says, or two devices of one name. A device with taints is kept from requests that do not tolerate them, if their tolerations are
+// among those that are given here (TolerationsOf): before a claim with others is added, Devices has to be asked again. Errors, with what is in order beside
+// them: a slice of devices that several nodes reach, two devices of one name, an amount that is no whole number, a device that is shared and uses
+// counters, or counters that no slice of its pool has.
+func Devices(node string, slices []*resourcev1.ResourceSlice, tolerated ...Tolerations) (*gangsched.NodeDevices, error) {
 	made := &gangsched.NodeDevices{}
 	var wrong []error
-	counters := map[string]bool{}
-	current := func(slice *resourcev1.ResourceSlice) bool {
-		return slice.Spec.Pool.Generation == newest[[2]string{slice.Spec.Driver, slice.Spec.Pool.Name}]
+	pools := poolsOf(slices)
+	here := func(slice *resourcev1.ResourceSlice) bool {
+		return slice.Spec.NodeName != nil && *slice.Spec.NodeName == node && pools[poolOf(slice)].generation == slice.Spec.Pool.Generation
 	}
+	counters := map[string]bool{}
 	for _, slice := range slices {
-		if !current(slice) {
+		if !here(slice) {
 			continue
 		}
 		for _, set := range slice.Spec.SharedCounters {
@@ -53,13 +48,13 @@ func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.Devic
 			}
 		}
 	}
+	named := map[string]bool{}
 	for _, slice := range slices {
 		spec := &slice.Spec
-		if !current(slice) {
-			continue
-		}
-		if spec.NodeName == nil {
+		if spec.NodeName == nil && len(spec.Devices) != 0 {
 			wrong = append(wrong, fmt.Errorf("resource slice %s: devices that several nodes reach are not modelled", slice.Name))
+		}
+		if !here(slice) {
 			continue
 		}
 		for i := range spec.Devices {
@@ -69,16 +64,55 @@ func Devices(slices []*resourcev1.ResourceSlice, tolerated ...[]resourcev1.Devic
 					err = fmt.Errorf("no slice of its pool has the counter %s", one.Name)
 				}
 			}
+			if err == nil && named[device.ID] {
+				err = errors.New("another device of its pool has this name: nothing of the pool is given out")
+			}
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("resource slice %s: device %s: %w", slice.Name, spec.Devices[i].Name, err))
 				continue
 			}
-			device.Attributes = append(device.Attributes, refusals(spec.Devices[i].Taints, tolerated)...)
+			named[device.ID] = true
+			device.Attributes = append(device.Attributes, attributesFor(spec.Devices[i].Taints, pools[poolOf(slice)].whole(), tolerated)...)
 			made.Others = append(made.Others, device)
 		}
 	}
 	return made, errors.Join(wrong...)
 }
+
+// pool is what slices say of a pool in its newest generation.
+type pool struct {
+	generation, slices, count int64
+	names                     map[string]bool // of devices
+	twice                     bool            // two devices have one name
+}
+
+func poolOf(slice *resourcev1.ResourceSlice) [2]string {
+	return [2]string{slice.Spec.Driver, slice.Spec.Pool.Name}
+}
+
+func poolsOf(slices []*resourcev1.ResourceSlice) map[[2]string]*pool {
+	made := map[[2]string]*pool{}
+	for _, slice := range slices {
+		spec := &slice.Spec
+		its := made[poolOf(slice)]
+		if its == nil || its.generation < spec.Pool.Generation {
+			its = &pool{generation: spec.Pool.Generation, count: spec.Pool.ResourceSliceCount, names: map[string]bool{}}
+			made[poolOf(slice)] = its
+		}
+		if its.generation > spec.Pool.Generation {
+			continue
+		}
+		its.slices++
+		for i := range spec.Devices {
+			its.twice = its.twice || its.names[spec.Devices[i].Name]
+			its.names[spec.Devices[i].Name] = true
+		}
+	}
+	return made
+}
+
+// whole says whether all slices of a pool are there, and tell its devices apart. (A count of 0 is none.)
+func (p *pool) whole() bool { return (p.count == 0 || p.slices == p.count) && !p.twice }
 
 func device(in *resourcev1.ResourceSliceSpec, from *resourcev1.Device) (gangsched.OtherDevice, error) {
 	made := gangsched.OtherDevice{ID: in.Driver + "/" + in.Pool.Name + "/" + from.Name, Class: in.Driver}
@@ -169,64 +203,6 @@ func policy(from *resourcev1.CapacityRequestPolicy) (*gangsched.CapacityPolicy, 
 	return made, wrong
 }
 
-// TolerationsOf are the lists of tolerations that a claim's requests have.
-func TolerationsOf(claim *resourcev1.ResourceClaim) (made [][]resourcev1.DeviceToleration) {
-	for i := range claim.Spec.Devices.Requests {
-		request := &claim.Spec.Devices.Requests[i]
-		if one := request.Exactly; one != nil && len(one.Tolerations) != 0 {
-			made = append(made, one.Tolerations)
-		}
-		for k := range request.FirstAvailable {
-			if one := &request.FirstAvailable[k]; len(one.Tolerations) != 0 {
-				made = append(made, one.Tolerations)
-			}
-		}
-	}
-	return made
-}
-
-// Tolerating is a name for a list of tolerations, by which lists can be told apart: the attribute of devices that a request with it may not have.
-func Tolerating(all []resourcev1.DeviceToleration) string {
-	made := "gangsched.dev/not-tolerated-by"
-	for i := range all {
-		made += fmt.Sprintf(" %s %s %s:%s", all[i].Key, all[i].Operator, all[i].Value, all[i].Effect)
-	}
-	return made
-}
-
-// refusals are such attributes, for each of these lists and for none.
-func refusals(taints []resourcev1.DeviceTaint, lists [][]resourcev1.DeviceToleration) (made []gangsched.Attribute) {
-	said := map[string]bool{}
-	for _, list := range append(lists[:len(lists):len(lists)], nil) {
-		name := Tolerating(list)
-		if !said[name] && !toleratesAll(list, taints) {
-			made = append(made, gangsched.Attribute{Name: name, Value: gangsched.TruthValue(true)})
-		}
-		said[name] = true
-	}
-	sort.Slice(made, func(i, k int) bool { return made[i].Name < made[k].Name })
-	return made
-}
-
-func toleratesAll(list []resourcev1.DeviceToleration, taints []resourcev1.DeviceTaint) bool {
-	for i := range taints {
-		taint := &taints[i]
-		if taint.Effect != resourcev1.DeviceTaintEffectNoSchedule && taint.Effect != resourcev1.DeviceTaintEffectNoExecute {
-			continue
-		}
-		if !slices.ContainsFunc(list, func(one resourcev1.DeviceToleration) bool { return tolerates(&one, taint) }) {
-			return false
-		}
-	}
-	return true
-}
-
-func tolerates(one *resourcev1.DeviceToleration, taint *resourcev1.DeviceTaint) bool {
-	return (one.Effect == "" || one.Effect == taint.Effect) && (one.Key == "" || one.Key == taint.Key) &&
-		(one.Operator == resourcev1.DeviceTolerationOpExists ||
-			(one.Operator == "" || one.Operator == resourcev1.DeviceTolerationOpEqual) && one.Value == taint.Value)
-}
-
 // Qualified: "model" of the driver gpu.example.com is gpu.example.com/model.
 func Qualified(driver, name string) string {
 	if strings.Contains(name, "/") {
@@ -239,13 +215,14 @@ func Qualified(driver, name string) string {
 type Classes func(name string) *resourcev1.DeviceClass
 
 // Claim is a ResourceClaim as the cluster takes it, with what is allocated. It is allocated on the node of its devices, if the cluster has that node.
-// Error: it names a DeviceClass that does not exist, or requests more devices than possible.
+// A request whose selectors name no driver is for devices of the only one: drivers are those that have slices.
+// Error: it names a DeviceClass that does not exist, requests more devices than possible, or names no driver where there are several.
 // Selectors that are not understood are refused only when the claim is added to the cluster.
-func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsched.ResourceClaimSpec, error) {
+func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names, drivers ...string) (*gangsched.ResourceClaimSpec, error) {
 	made := &gangsched.ResourceClaimSpec{Name: from.Name, Namespace: from.Namespace}
 	numbers := map[string]int32{}
 	for i := range from.Spec.Devices.Requests {
-		request, err := deviceRequest(&from.Spec.Devices.Requests[i], classes)
+		request, err := deviceRequest(&from.Spec.Devices.Requests[i], classes, drivers)
 		if err != nil {
 			return nil, fmt.Errorf("resource claim %s/%s: request %s: %w", from.Namespace, from.Name, request.Name, err)
 		}
@@ -278,6 +255,7 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names) (*gangsche
 		}
 		made.Constraints = append(made.Constraints, one)
 	}
+	made.Constraints = append(made.Constraints, tolerateAll(from)...)
 	made.MostPods = mostPods(from)
 	if from.Status.Allocation != nil {
 		for i := range from.Status.Allocation.Devices.Results {
@@ -338,9 +316,9 @@ func idOf(result *resourcev1.DeviceRequestAllocationResult) string {
 	return result.Driver + "/" + result.Pool + "/" + result.Device
 }
 
-func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.DeviceRequest, error) {
+func deviceRequest(from *resourcev1.DeviceRequest, classes Classes, drivers []string) (gangsched.DeviceRequest, error) {
 	if from.Exactly != nil {
-		made, err := exactRequest(from.Exactly, classes)
+		made, err := exactRequest(from.Exactly, classes, drivers)
 		made.Name = from.Name
 		return made, err
 	}
@@ -352,7 +330,7 @@ func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.D
 		sub := &from.FirstAvailable[i]
 		one, err := exactRequest(&resourcev1.ExactDeviceRequest{
 			DeviceClassName: sub.DeviceClassName, Selectors: sub.Selectors, AllocationMode: sub.AllocationMode, Count: sub.Count, Tolerations: sub.Tolerations, Capacity: sub.Capacity,
-		}, classes)
+		}, classes, drivers)
 		if err != nil {
 			return made, fmt.Errorf("alternative %s: %w", sub.Name, err)
 		}
@@ -362,7 +340,7 @@ func deviceRequest(from *resourcev1.DeviceRequest, classes Classes) (gangsched.D
 	return made, nil
 }
 
-func exactRequest(exactly *resourcev1.ExactDeviceRequest, classes Classes) (made gangsched.DeviceRequest, err error) {
+func exactRequest(exactly *resourcev1.ExactDeviceRequest, classes Classes, drivers []string) (made gangsched.DeviceRequest, err error) {
 	made.All = exactly.AllocationMode == resourcev1.DeviceAllocationModeAll
 	made.Admin = exactly.AdminAccess != nil && *exactly.AdminAccess
 	if exactly.Count < 0 || exactly.Count > math.MaxInt32 {
@@ -374,24 +352,30 @@ func exactRequest(exactly *resourcev1.ExactDeviceRequest, classes Classes) (made
 		return made, fmt.Errorf("there is no device class %q", exactly.DeviceClassName)
 	}
 	made.CEL = append(expressions(class.Spec.Selectors), expressions(exactly.Selectors)...)
-	made.Selectors = []gangsched.AttributeSelector{{Attribute: Tolerating(exactly.Tolerations), Op: gangsched.HasNot}}
-	if exactly.Capacity != nil {
-		for name, amount := range exactly.Capacity.Requests {
-			asked, err := whole(&amount)
-			full := string(name)
-			if driver := driverOf(made.CEL); driver != "" {
-				full = Qualified(driver, full)
-			}
-			if err == nil && !strings.Contains(full, "/") {
-				err = fmt.Errorf("it is not known whose it is")
-			}
-			if err != nil {
-				return made, fmt.Errorf("capacity %s: %w", name, err)
-			}
-			made.Capacities = append(made.Capacities, gangsched.NamedCount{Name: full, Amount: asked})
-		}
-		sort.Slice(made.Capacities, func(i, k int) bool { return made.Capacities[i].Name < made.Capacities[k].Name })
+	driver := driverOf(made.CEL)
+	if driver == "" && len(drivers) == 1 {
+		driver = drivers[0]
+		made.Class = driver
 	}
+	if driver == "" {
+		return made, fmt.Errorf("device class %q and its selectors name no driver, and there is not just one", exactly.DeviceClassName)
+	}
+	if !made.All { // else it is a constraint
+		for _, name := range []string{heldBack, Tolerations{List: exactly.Tolerations}.Attribute()} {
+			made.Selectors = append(made.Selectors, gangsched.AttributeSelector{Attribute: name, Op: gangsched.HasNot})
+		}
+	}
+	if exactly.Capacity == nil {
+		return made, nil
+	}
+	for name, amount := range exactly.Capacity.Requests {
+		asked, err := whole(&amount)
+		if err != nil {
+			return made, fmt.Errorf("capacity %s: %w", name, err)
+		}
+		made.Capacities = append(made.Capacities, gangsched.NamedCount{Name: Qualified(driver, string(name)), Amount: asked})
+	}
+	sort.Slice(made.Capacities, func(i, k int) bool { return made.Capacities[i].Name < made.Capacities[k].Name })
 	return made, nil
 }
 
@@ -433,27 +417,37 @@ func NodeOf(selector *corev1.NodeSelector) string {
 	return ""
 }
 
+// ResourceClaimOf is the name of the ResourceClaim that an entry of a pod's spec.resourceClaims stands for; of one with a template what its status says.
+// "": none is needed. False: it is not made yet.
+func ResourceClaimOf(pod *corev1.Pod, entry *corev1.PodResourceClaim) (name string, made bool) {
+	if entry.ResourceClaimName != nil {
+		return *entry.ResourceClaimName, true
+	}
+	for i := range pod.Status.ResourceClaimStatuses {
+		if one := &pod.Status.ResourceClaimStatuses[i]; one.Name == entry.Name {
+			if one.ResourceClaimName == nil { // of the template there was nothing to make
+				return "", true
+			}
+			return *one.ResourceClaimName, true
+		}
+	}
+	return "", false
+}
+
 // claims are the ids of a pod's claims. Error: one is not there.
 func claims(of *corev1.Pod, in Names) ([]gangsched.ResourceClaimID, error) {
 	var made []gangsched.ResourceClaimID
 	for i := range of.Spec.ResourceClaims {
-		one := &of.Spec.ResourceClaims[i]
-		name, needsNone := one.ResourceClaimName, false
-		for k := range of.Status.ResourceClaimStatuses { // what was made of a template
-			if name == nil && of.Status.ResourceClaimStatuses[k].Name == one.Name {
-				name = of.Status.ResourceClaimStatuses[k].ResourceClaimName
-				needsNone = name == nil // of the template there was nothing to make
-			}
+		name, is := ResourceClaimOf(of, &of.Spec.ResourceClaims[i])
+		if !is {
+			return nil, fmt.Errorf("pod %s/%s: claim %s is not made yet", of.Namespace, of.Name, of.Spec.ResourceClaims[i].Name)
 		}
-		if needsNone {
+		if name == "" {
 			continue
 		}
-		if name == nil {
-			return nil, fmt.Errorf("pod %s/%s: claim %s is not made yet", of.Namespace, of.Name, one.Name)
-		}
-		id := in.FindResourceClaim(of.Namespace, *name)
+		id := in.FindResourceClaim(of.Namespace, name)
 		if id == 0 {
-			return nil, fmt.Errorf("pod %s/%s: there is no claim %q", of.Namespace, of.Name, *name)
+			return nil, fmt.Errorf("pod %s/%s: there is no claim %q", of.Namespace, of.Name, name)
 		}
 		made = append(made, id)
 	}

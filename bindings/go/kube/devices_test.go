@@ -109,7 +109,7 @@ func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
 				its = append(its, slice)
 			}
 		}
-		devices, err := kube.Devices(its)
+		devices, err := kube.Devices(node.Name, its)
 		if err != nil || len(devices.Others) != 4 {
 			t.Fatal(devices, err)
 		}
@@ -191,7 +191,7 @@ func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
 func TestAllocatedClaimsAreWhereTheirDevicesAre(t *testing.T) {
 	cluster := gangsched.NewCluster()
 	defer cluster.Close()
-	devices, err := kube.Devices(slices()[1:2])
+	devices, err := kube.Devices("node-1", slices()[1:2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestAllocatedClaimsAreWhereTheirDevicesAre(t *testing.T) {
 func TestAllocatedClaimsAreKnownByTheirDevices(t *testing.T) {
 	cluster := gangsched.NewCluster()
 	defer cluster.Close()
-	devices, err := kube.Devices(slices()[1:2])
+	devices, err := kube.Devices("node-1", slices()[1:2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestWhatIsWrongWithClaimsIsSaid(t *testing.T) {
 	wide := slices()[:1]
 	all := true
 	wide[0].Spec.NodeName, wide[0].Spec.AllNodes = nil, &all
-	if _, err := kube.Devices(wide); err == nil {
+	if _, err := kube.Devices("node-0", wide); err == nil {
 		t.Error("devices of all nodes were one's")
 	}
 	if _, err := kube.Pod(claimingPod("p", "nobody"), cluster, kube.Options{}); err == nil || !strings.Contains(err.Error(), `no claim "nobody"`) {
@@ -493,11 +493,11 @@ func placed(t *testing.T, its []*resourcev1.ResourceSlice, claims ...*resourcev1
 	t.Helper()
 	cluster := gangsched.NewCluster()
 	defer cluster.Close()
-	var tolerated [][]resourcev1.DeviceToleration
+	var tolerated []kube.Tolerations
 	for _, one := range claims {
 		tolerated = append(tolerated, kube.TolerationsOf(one)...)
 	}
-	devices, err := kube.Devices(its, tolerated...)
+	devices, err := kube.Devices("node-0", its, tolerated...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -561,12 +561,13 @@ func TestCountersOfDevicesCount(t *testing.T) {
 	devices := sliceOf(part("half-0", "20Gi"), part("half-1", "20Gi"), part("whole", "40Gi"))
 	sets := sliceOf()
 	sets.Name = "sets"
+	devices.Spec.Pool.ResourceSliceCount, sets.Spec.Pool.ResourceSliceCount = 2, 2
 	sets.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "gpu-0", Counters: counters("40Gi")}}
 	three := []*resourcev1.ResourceClaim{claim("a", resourcev1.DeviceRequest{Name: "r"}), claim("b", resourcev1.DeviceRequest{Name: "r"}), claim("c", resourcev1.DeviceRequest{Name: "r"})}
 	if said := placed(t, []*resourcev1.ResourceSlice{devices, sets}, three...); said != "a[half-0] b[half-1] c[]" {
 		t.Error(said)
 	}
-	if _, err := kube.Devices([]*resourcev1.ResourceSlice{devices}); err == nil || !strings.Contains(err.Error(), "slice-0") || !strings.Contains(err.Error(), "counter") {
+	if _, err := kube.Devices("node-0", []*resourcev1.ResourceSlice{devices}); err == nil || !strings.Contains(err.Error(), "slice-0") || !strings.Contains(err.Error(), "counter") {
 		t.Error("counters that nobody has: ", err)
 	}
 }
@@ -635,7 +636,7 @@ func TestCapacitiesOfSharedDevicesCount(t *testing.T) {
 		}
 	}
 	card.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "s", Counters: counters("1")}}
-	if _, err := kube.Devices([]*resourcev1.ResourceSlice{sliceOf(card)}); err == nil || !strings.Contains(err.Error(), "slice-0") {
+	if _, err := kube.Devices("node-0", []*resourcev1.ResourceSlice{sliceOf(card)}); err == nil || !strings.Contains(err.Error(), "slice-0") {
 		t.Error(err)
 	}
 }
@@ -658,7 +659,7 @@ func TestAlternativesAndDistinctAttributesAreRead(t *testing.T) {
 	if any := spec.Devices[1]; len(any.FirstOf) != 2 || any.FirstOf[0].Count != 2 || !any.FirstOf[1].All || len(any.FirstOf[0].CEL) == 0 {
 		t.Error(any)
 	}
-	if said := fmt.Sprint(spec.Constraints); said != "[{a/same false [0] [{1 1}]} {a/other true [1] []}]" {
+	if said := fmt.Sprint(spec.Constraints); said != "[{a/same false [0] [{1 1}]} {a/other true [1] []} {gangsched.dev/tolerated-by false [] [{1 1}]}]" {
 		t.Error(said)
 	}
 	if _, err := cluster.AddResourceClaim(spec); err != nil {
@@ -674,13 +675,196 @@ func TestAlternativesAndDistinctAttributesAreRead(t *testing.T) {
 	}
 }
 
+// A request for all devices is for none where it does not tolerate one.
+func TestAllDevicesAreForThoseThatTolerateAllOfThem(t *testing.T) {
+	broken := []resourcev1.DeviceTaint{{Key: "broken", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+	tolerates := []resourcev1.DeviceToleration{{Key: "broken", Operator: "Exists"}}
+	all := func(tolerations []resourcev1.DeviceToleration) *resourcev1.ResourceClaim {
+		return claim("c", resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{AllocationMode: resourcev1.DeviceAllocationModeAll, Tolerations: tolerations}})
+	}
+	either := claim("c")
+	either.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{
+		{Name: "all", DeviceClassName: "card", AllocationMode: resourcev1.DeviceAllocationModeAll}, {Name: "one", DeviceClassName: "card", Count: 1},
+	}}}
+	for name, now := range map[string]struct {
+		taints []resourcev1.DeviceTaint
+		claim  *resourcev1.ResourceClaim
+		want   string
+	}{
+		"no taint":              {nil, all(nil), "c[a b]"},
+		"a taint":               {broken, all(nil), "c[]"},
+		"that is tolerated":     {broken, all(tolerates), "c[a b]"},
+		"all, or else one":      {broken, either, "c[b]"},
+		"all, and there is one": {nil, either, "c[a b]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			its := []*resourcev1.ResourceSlice{sliceOf(resourcev1.Device{Name: "a", Taints: now.taints}, resourcev1.Device{Name: "b"})}
+			if said := placed(t, its, now.claim); said != now.want {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// Nothing is given out of a pool until all its slices are there, wherever they are for, nor of one whose devices cannot be told apart.
+func TestDevicesOfPoolsThatAreNotWholeAreNotGiven(t *testing.T) {
+	slice := func(name, device, node string, generation int64) *resourcev1.ResourceSlice {
+		made := sliceOf(resourcev1.Device{Name: device})
+		made.Name, made.Spec.NodeName, made.Spec.Pool.Generation, made.Spec.Pool.ResourceSliceCount = name, &node, generation, 2
+		return made
+	}
+	for name, now := range map[string]struct {
+		slices []*resourcev1.ResourceSlice
+		want   string
+	}{
+		"one of two":            {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1)}, "c[]"},
+		"both":                  {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1), slice("t", "b", "node-0", 1)}, "c[a]"},
+		"one of another node":   {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1), slice("t", "b", "node-1", 1)}, "c[a]"},
+		"half of the new ones":  {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1), slice("t", "b", "node-0", 1), slice("u", "a", "node-0", 2)}, "c[]"},
+		"new ones elsewhere":    {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1), slice("t", "b", "node-0", 1), slice("u", "a", "node-1", 2)}, "c[]"},
+		"all of one of two":     {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1)}, "c[]"},
+		"two devices of a name": {[]*resourcev1.ResourceSlice{slice("s", "a", "node-0", 1), slice("t", "a", "node-0", 1)}, "twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if now.want == "twice" {
+				devices, err := kube.Devices("node-0", now.slices)
+				if err == nil || !strings.Contains(err.Error(), "slice t: device a") || len(devices.Others) != 1 || len(devices.Others[0].Attributes) != 1 {
+					t.Error(devices, err)
+				}
+				return
+			}
+			asks := &resourcev1.ExactDeviceRequest{}
+			if strings.HasPrefix(name, "all of") {
+				asks.AllocationMode = resourcev1.DeviceAllocationModeAll
+			}
+			if said := placed(t, now.slices, claim("c", resourcev1.DeviceRequest{Name: "r", Exactly: asks})); said != now.want {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// What a claim has of a pool whose slices are being replaced it keeps.
+func TestAClaimKeepsDevicesOfAPoolThatIsNotWhole(t *testing.T) {
+	slice := sliceOf(resourcev1.Device{Name: "a"}, resourcev1.Device{Name: "b"})
+	has, other := claim("has", resourcev1.DeviceRequest{Name: "r"}), claim("other", resourcev1.DeviceRequest{Name: "r"})
+	has.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+		{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"node-0"}}}}}}}
+	has.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: driver, Pool: "pool-0", Device: "a"}}
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	var node gangsched.NodeID
+	for _, count := range []int64{2, 1} {
+		slice.Spec.Pool.ResourceSliceCount = count
+		devices, err := kube.Devices("node-0", []*resourcev1.ResourceSlice{slice})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := &gangsched.NodeSpec{Name: "node-0", Allocatable: gangsched.Resources("cpu", "8", "pods", "9"), Devices: devices}
+		if node != 0 {
+			err = cluster.UpdateNode(node, spec)
+		} else {
+			node, err = cluster.AddNode(spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if count == 1 {
+			break
+		}
+		for _, one := range []*resourcev1.ResourceClaim{has, other} {
+			spec, err := kube.Claim(one, func(string) *resourcev1.DeviceClass { return class() }, cluster)
+			if err == nil {
+				_, err = cluster.AddResourceClaim(spec)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{LowestRowTies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scheduler.Close()
+	for _, name := range []string{"other", "has"} {
+		spec, err := kube.Pod(claimingPod("p-"+name, name), cluster, kube.Options{})
+		if err == nil {
+			_, err = cluster.AddPod(spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := scheduler.Run(0); err != nil {
+		t.Fatal(err)
+	}
+	for name, device := range map[string]string{"has": "a", "other": "b"} {
+		if its := cluster.ClaimDevices(cluster.FindResourceClaim("team", name)); len(its) != 1 || its[0].ID != driver+"/pool-0/"+device {
+			t.Error(name, its)
+		}
+	}
+}
+
+// A class whose selectors say nothing of a driver is for the devices of the only one; their capacities are that one's.
+func TestARequestWithoutADriverIsForTheOnlyOne(t *testing.T) {
+	cluster := gangsched.NewCluster()
+	defer cluster.Close()
+	memory := map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("40Gi")}}
+	devices, err := kube.Devices("node-0", []*resourcev1.ResourceSlice{sliceOf(resourcev1.Device{Name: "card", Capacity: memory})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.AddNode(&gangsched.NodeSpec{Name: "node-0", Allocatable: gangsched.Resources("cpu", "8", "pods", "9"), Devices: devices}); err != nil {
+		t.Fatal(err)
+	}
+	anyones := class()
+	anyones.Spec.Selectors = nil
+	classes := func(string) *resourcev1.DeviceClass { return anyones }
+	for amount, fits := range map[string]bool{"40Gi": true, "41Gi": false} {
+		asks := claim("asks-"+amount[:2], resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{
+			Capacity: &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse(amount)}}}})
+		for _, several := range [][]string{nil, {"one", "other"}} {
+			if _, err := kube.Claim(asks, classes, cluster, several...); err == nil || !strings.Contains(err.Error(), "name no driver") {
+				t.Error(several, err)
+			}
+		}
+		spec, err := kube.Claim(asks, classes, cluster, driver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := cluster.AddResourceClaim(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod, err := kube.Pod(claimingPod("p-"+asks.Name, asks.Name), cluster, kube.Options{})
+		if err == nil {
+			_, err = cluster.AddPod(pod)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := scheduler.Run(0); err != nil {
+			t.Fatal(err)
+		}
+		scheduler.Close()
+		if has := cluster.ClaimDevices(id); (len(has) == 1) != fits {
+			t.Error(amount, has)
+		}
+	}
+}
+
 // A device that is not understood does not hide the others of its node.
 func TestWhatIsWrongWithOneDeviceLeavesTheOthers(t *testing.T) {
 	odd := slices()[:1]
 	fine := len(odd[0].Spec.Devices)
 	half := resourcev1.Device{Name: "half", Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("500m")}}}
 	odd[0].Spec.Devices = append([]resourcev1.Device{half}, odd[0].Spec.Devices...)
-	devices, err := kube.Devices(odd)
+	devices, err := kube.Devices("node-0", odd)
 	if err == nil || !strings.Contains(err.Error(), "half") || devices == nil || len(devices.Others) != fine {
 		t.Error(devices, err)
 	}

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,10 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -21,11 +21,15 @@ import (
 
 // devices are what drivers say is in nodes, and what pods claim of it.
 type devices struct {
-	slices  map[string]map[string]*resourcev1.ResourceSlice // by node, then by name
+	slices map[string]map[string]*resourcev1.ResourceSlice // of one node each: by node, then by name
+	// pools are all slices, by driver and pool, then by name; drivers are how many pools each driver has.
+	pools   map[poolName]map[string]*resourcev1.ResourceSlice
+	drivers map[string]int
+	rules   map[string]*resourcev1beta2.DeviceTaintRule
 	classes map[string]*resourcev1.DeviceClass
 	claims  map[types.NamespacedName]*claim
-	// tolerated are the lists of tolerations that claims have, by what devices say of each.
-	tolerated map[string][]resourcev1.DeviceToleration
+	// tolerated are the tolerations that claims have, by what devices say of each.
+	tolerated map[string]kube.Tolerations
 	// late claims are gone, or not as the library has them, which cannot be told while pods use them.
 	late map[*claim]struct{}
 	// on are those that are allocated, by node; came are nodes that came since that was looked at.
@@ -37,21 +41,31 @@ type claim struct {
 	object *resourcev1.ResourceClaim
 	id     gangsched.ResourceClaimID    // 0 while the library has not been told of it
 	told   *resourcev1.AllocationResult // what it had when the library was told of it
-	bare   bool                         // the library knows nothing of it but that: the rest is not as the library takes it
+	wrong  error                        // why it is not as the library takes it: the library knows nothing of it but that, or nothing at all
+	only   bool                         // it asks for devices of the only driver that there is, without a word of it
 	gone   bool
 	node   string // where it is allocated
 	users  []*Pod // that kept it from being taken out of the library
 }
 
+type poolName struct{ driver, pool string }
+
+func poolOf(slice *resourcev1.ResourceSlice) poolName {
+	return poolName{slice.Spec.Driver, slice.Spec.Pool.Name}
+}
+
 func newDevices() devices {
 	return devices{
 		slices:  map[string]map[string]*resourcev1.ResourceSlice{},
+		pools:   map[poolName]map[string]*resourcev1.ResourceSlice{},
+		drivers: map[string]int{},
+		rules:   map[string]*resourcev1beta2.DeviceTaintRule{},
 		classes: map[string]*resourcev1.DeviceClass{},
 		claims:  map[types.NamespacedName]*claim{},
 		late:    map[*claim]struct{}{},
 
 		on: map[string]map[*claim]struct{}{}, came: map[string]struct{}{},
-		tolerated: map[string][]resourcev1.DeviceToleration{},
+		tolerated: map[string]kube.Tolerations{},
 	}
 }
 
@@ -60,33 +74,79 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 	if len(d.slices[node]) == 0 {
 		return nil, nil
 	}
-	var all []*resourcev1.ResourceSlice
-	for _, name := range slices.Sorted(maps.Keys(d.slices[node])) { // in one order, so that what is the same is not told again
-		all = append(all, d.slices[node][name])
+	pools := map[poolName]bool{}
+	for _, slice := range d.slices[node] {
+		pools[poolOf(slice)] = true
 	}
-	var tolerated [][]resourcev1.DeviceToleration
+	inOrder := func(a, b poolName) int {
+		return cmp.Or(strings.Compare(a.driver, b.driver), strings.Compare(a.pool, b.pool))
+	}
+	var all []*resourcev1.ResourceSlice
+	rules := d.taintRules()
+	for _, pool := range slices.SortedFunc(maps.Keys(pools), inOrder) { // in Kubernetes' order, and so that what is the same is not told again
+		for _, name := range slices.Sorted(maps.Keys(d.pools[pool])) {
+			all = append(all, tainted(d.pools[pool][name], rules))
+		}
+	}
+	var tolerated []kube.Tolerations
 	for _, name := range slices.Sorted(maps.Keys(d.tolerated)) {
 		tolerated = append(tolerated, d.tolerated[name])
 	}
-	return kube.Devices(all, tolerated...)
+	return kube.Devices(node, all, tolerated...)
 }
 
-// SetSlice says that a slice came or changed, or with gone that it is no more. Those of devices that several nodes reach are left out.
+// SetSlice says that a slice came or changed, or with gone that it is no more. Those of devices that several nodes reach count only for whether their pool
+// is complete.
 func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
-	if object.Spec.NodeName == nil {
-		return
+	d, pool := &m.devices, poolOf(object)
+	before := len(d.pools[pool])
+	keepIn(d.pools, pool, object.Name, object, gone)
+	if (before == 0) != (len(d.pools[pool]) == 0) {
+		m.setDriver(object.Spec.Driver, len(d.pools[pool])-before)
 	}
-	node := *object.Spec.NodeName
-	there := m.devices.slices[node]
-	if there == nil {
-		there = map[string]*resourcev1.ResourceSlice{}
+	if node := object.Spec.NodeName; node != nil {
+		keepIn(d.slices, *node, object.Name, object, gone)
 	}
-	keep(there, object.Name, object, gone)
-	keep(m.devices.slices, node, there, len(there) == 0)
-	if n := m.nodes[node]; n != nil {
-		m.tellNode(n)
+	told := map[string]bool{}
+	tell := func(slice *resourcev1.ResourceSlice) {
+		if slice.Spec.NodeName == nil || told[*slice.Spec.NodeName] {
+			return
+		}
+		told[*slice.Spec.NodeName] = true
+		if n := m.nodes[*slice.Spec.NodeName]; n != nil {
+			m.tellNode(n)
+		}
+	}
+	tell(object)
+	for _, slice := range d.pools[pool] { // what is of other nodes
+		tell(slice)
 	}
 	m.changed = true
+}
+
+// setDriver says that a driver has so many pools more. Claims that name no driver are for the devices of the only one.
+func (m *Mirror) setDriver(driver string, more int) {
+	d := &m.devices
+	only := d.only()
+	if d.drivers[driver] += more; d.drivers[driver] == 0 {
+		delete(d.drivers, driver)
+	}
+	if slices.Equal(only, d.only()) {
+		return
+	}
+	for _, c := range d.claims {
+		if c.only && c.object.Status.Allocation == nil || c.id == 0 {
+			m.settleClaim(c)
+		}
+	}
+}
+
+// only is the driver of all slices, if there is one alone.
+func (d *devices) only() []string {
+	if len(d.drivers) != 1 {
+		return nil
+	}
+	return slices.Collect(maps.Keys(d.drivers))
 }
 
 // SetDeviceClass says the same of a class. What is allocated stays as it is; who asks for devices of the class does so by what it says now.
@@ -134,7 +194,7 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 	switch {
 	case c.id == 0:
 		m.tellClaim(c)
-	case object.Status.Allocation == nil && c.bare:
+	case object.Status.Allocation == nil && c.wrong != nil:
 		m.settleClaim(c)
 	case object.Status.Allocation == nil && m.cluster.ClaimNode(c.id) != 0:
 		// Nobody uses it any more; if a pod of ours is about to, the allocation is only not written yet.
@@ -154,11 +214,11 @@ const mostTolerated = 64
 
 // tolerate has tainted devices say whether they are for the requests of a claim, if its tolerations are new.
 func (m *Mirror) tolerate(claim *resourcev1.ResourceClaim) {
-	fresh := false
-	for _, list := range kube.TolerationsOf(claim) {
-		name := kube.Tolerating(list)
+	fresh, all := false, false
+	for _, one := range kube.TolerationsOf(claim) {
+		name := one.Attribute()
 		if _, known := m.devices.tolerated[name]; !known {
-			m.devices.tolerated[name], fresh = list, true
+			m.devices.tolerated[name], fresh, all = one, true, all || one.All
 		}
 	}
 	if !fresh {
@@ -167,16 +227,16 @@ func (m *Mirror) tolerate(claim *resourcev1.ResourceClaim) {
 	if len(m.devices.tolerated) > mostTolerated { // of claims that are gone nobody asks any more
 		clear(m.devices.tolerated)
 		for _, c := range m.devices.claims {
-			for _, list := range kube.TolerationsOf(c.object) {
-				m.devices.tolerated[kube.Tolerating(list)] = list
+			for _, one := range kube.TolerationsOf(c.object) {
+				m.devices.tolerated[one.Attribute()] = one
 			}
 		}
 	}
-	tainted := func(one resourcev1.Device) bool { return len(one.Taints) != 0 }
-	for node, all := range m.devices.slices {
+	some, rules := func(one resourcev1.Device) bool { return len(one.Taints) != 0 }, m.devices.taintRules()
+	for node, its := range m.devices.slices {
 		n := m.nodes[node]
-		for _, slice := range all {
-			if n != nil && slices.ContainsFunc(slice.Spec.Devices, tainted) {
+		for _, slice := range its {
+			if n != nil && (all || slices.ContainsFunc(tainted(slice, rules).Spec.Devices, some)) {
 				m.tellNode(n)
 				break
 			}
@@ -285,6 +345,9 @@ func (m *Mirror) settleClaims() {
 func (m *Mirror) unsettled(pod *corev1.Pod) error {
 	for _, name := range claimNames(pod) {
 		c := m.devices.claims[types.NamespacedName{Namespace: pod.Namespace, Name: name}]
+		if c != nil && c.id == 0 && c.wrong != nil {
+			return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, c.wrong)
+		}
 		if c == nil || c.id == 0 {
 			return fmt.Errorf("pod %s/%s: there is no claim %q", pod.Namespace, pod.Name, name)
 		}
@@ -301,11 +364,12 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 // tellClaim tells the library of a claim. One that it does not take is told of by what it has: who asks for what is allocated need not be known.
 func (m *Mirror) tellClaim(c *claim) {
 	classes := func(name string) *resourcev1.DeviceClass { return m.devices.classes[name] }
-	spec, err := kube.Claim(c.object, classes, m.cluster)
+	spec, err := kube.Claim(c.object, classes, m.cluster, m.devices.only()...)
 	if err == nil {
 		c.id, err = m.cluster.AddResourceClaim(spec)
+		c.only = slices.ContainsFunc(spec.Devices, ofOnlyDriver)
 	}
-	c.told, c.bare = c.object.Status.Allocation, err != nil
+	c.told, c.wrong = c.object.Status.Allocation, err
 	if err != nil {
 		klog.V(2).InfoS("a claim of devices is not as the library takes it", "claim", klog.KObj(c.object), "reason", err.Error())
 		if spec = kube.AllocatedClaim(c.object, m.cluster); spec == nil || spec.Node == 0 {
@@ -317,6 +381,11 @@ func (m *Mirror) tellClaim(c *claim) {
 		}
 	}
 	m.changed = true
+}
+
+// ofOnlyDriver says whether a request, or an alternative of it, has its driver by being without a word of it.
+func ofOnlyDriver(one gangsched.DeviceRequest) bool {
+	return one.Class != "" || slices.ContainsFunc(one.FirstOf, ofOnlyDriver)
 }
 
 // withoutClaim takes a claim out of the library; the pods that name it and wait are stuck from then on. False: pods that run, or are being bound, use it.
@@ -354,193 +423,14 @@ func (m *Mirror) holdBack(c *claim) {
 	}
 }
 
-// claimNames are the names of a pod's claims; of one that is made of a template, what it was made to.
+// claimNames are the names of a pod's claims, as far as they are made.
 func claimNames(pod *corev1.Pod) (made []string) {
 	for i := range pod.Spec.ResourceClaims {
-		name := pod.Spec.ResourceClaims[i].ResourceClaimName
-		for k := range pod.Status.ResourceClaimStatuses {
-			if name == nil && pod.Status.ResourceClaimStatuses[k].Name == pod.Spec.ResourceClaims[i].Name {
-				name = pod.Status.ResourceClaimStatuses[k].ResourceClaimName
-			}
-		}
-		if name != nil {
-			made = append(made, *name)
+		if name, _ := kube.ResourceClaimOf(pod, &pod.Spec.ResourceClaims[i]); name != "" {
+			made = append(made, name)
 		}
 	}
 	return made
 }
 
-func claims(pod *corev1.Pod, claim string) bool {
-	for _, name := range claimNames(pod) {
-		if name == claim {
-			return true
-		}
-	}
-	return false
-}
-
-// ClaimAllocation is what a claim gets on the node that its pod goes to.
-type ClaimAllocation struct {
-	Claim      *resourcev1.ResourceClaim
-	Allocation *resourcev1.AllocationResult
-}
-
-// Allocations are those of a pod's claims on the node that the library has placed it on. Error: a claim is not what it was when that was decided.
-func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation, err error) {
-	for _, name := range claimNames(p.Object) {
-		c := m.devices.claims[types.NamespacedName{Namespace: p.Name.Namespace, Name: name}]
-		if c == nil || c.id == 0 || m.late(c) {
-			return nil, fmt.Errorf("resourceclaim %q has changed", name)
-		}
-		if has := c.object.Status.Allocation; has != nil {
-			if !m.hasClaim(c) || !equality.Semantic.DeepEqual(has.NodeSelector, onlyNode(node)) {
-				return nil, fmt.Errorf("resourceclaim %q is allocated elsewhere", name)
-			}
-			made = append(made, ClaimAllocation{c.object, has})
-			continue
-		}
-		allocation := &resourcev1.AllocationResult{NodeSelector: onlyNode(node)}
-		asked := m.chosen(c)
-		if allocation.Devices.Results, err = m.devices.results(asked, node, m.cluster.ClaimDevices(c.id)); err != nil {
-			return nil, fmt.Errorf("resourceclaim %q: %w", name, err)
-		}
-		allocation.Devices.Config = m.devices.configuration(c.object, asked)
-		made = append(made, ClaimAllocation{c.object, allocation})
-	}
-	return made, nil
-}
-
-// chosenRequest is a request of a claim, or the one of its alternatives that devices were chosen for.
-type chosenRequest struct {
-	name        string // "request", or "request/alternative"
-	class       string
-	adminAccess *bool
-	tolerations []resourcev1.DeviceToleration
-}
-
-// chosen are the requests of a claim that the library has allocated, in order.
-func (m *Mirror) chosen(c *claim) (made []chosenRequest) {
-	for i := range c.object.Spec.Devices.Requests {
-		request := &c.object.Spec.Devices.Requests[i]
-		one := chosenRequest{name: request.Name}
-		if exactly := request.Exactly; exactly != nil {
-			one.class, one.adminAccess, one.tolerations = exactly.DeviceClassName, exactly.AdminAccess, exactly.Tolerations
-		} else if place := int(m.cluster.ClaimAlternative(c.id, int32(i))); place >= 0 && place < len(request.FirstAvailable) {
-			sub := &request.FirstAvailable[place]
-			one.name, one.class, one.tolerations = request.Name+"/"+sub.Name, sub.DeviceClassName, sub.Tolerations
-		}
-		made = append(made, one)
-	}
-	return made
-}
-
-// results are the devices as they are written. After one that is shared the library says how much the claim has of each of its capacities.
-func (d *devices) results(of []chosenRequest, node string, chosen []gangsched.Device) (made []resourcev1.DeviceRequestAllocationResult, err error) {
-	for len(chosen) != 0 {
-		device, parts := chosen[0], 1
-		for parts < len(chosen) && chosen[parts].ID == device.ID && chosen[parts].Request == device.Request {
-			parts++
-		}
-		one, ok := deviceResult(of, device)
-		if !ok {
-			return nil, fmt.Errorf("it cannot have the device %q", device.ID)
-		}
-		is := d.find(node, &one)
-		if is != nil && is.AllowMultipleAllocations != nil && *is.AllowMultipleAllocations && (one.AdminAccess == nil || !*one.AdminAccess) {
-			names := capacities(one.Driver, is)
-			if len(names) != parts-1 {
-				return nil, fmt.Errorf("the device %q has changed", device.ID)
-			}
-			share := uuid.NewUUID()
-			one.ShareID, one.ConsumedCapacity = &share, map[resourcev1.QualifiedName]resource.Quantity{}
-			for i, name := range names {
-				one.ConsumedCapacity[name] = *resource.NewQuantity(chosen[1+i].Amount, is.Capacity[name].Value.Format)
-			}
-		} else if parts != 1 {
-			return nil, fmt.Errorf("the device %q has changed", device.ID)
-		}
-		made, chosen = append(made, one), chosen[parts:]
-	}
-	return made, nil
-}
-
-// capacities of a device, in the library's order.
-func capacities(driver string, of *resourcev1.Device) []resourcev1.QualifiedName {
-	return slices.SortedFunc(maps.Keys(of.Capacity), func(a, b resourcev1.QualifiedName) int {
-		return strings.Compare(kube.Qualified(driver, string(a)), kube.Qualified(driver, string(b)))
-	})
-}
-
-// find is a device as its slice has it; nil: it is gone.
-func (d *devices) find(node string, of *resourcev1.DeviceRequestAllocationResult) (made *resourcev1.Device) {
-	newest := int64(-1)
-	for _, slice := range d.slices[node] {
-		if slice.Spec.Driver != of.Driver || slice.Spec.Pool.Name != of.Pool || slice.Spec.Pool.Generation < newest {
-			continue
-		}
-		newest = slice.Spec.Pool.Generation
-		for i := range slice.Spec.Devices {
-			if slice.Spec.Devices[i].Name == of.Device {
-				made = &slice.Spec.Devices[i]
-			}
-		}
-	}
-	return made
-}
-
-func deviceResult(of []chosenRequest, device gangsched.Device) (resourcev1.DeviceRequestAllocationResult, bool) {
-	driver, rest, ok := strings.Cut(device.ID, "/")
-	last := strings.LastIndex(rest, "/") // pools may have more of them
-	if !ok || last < 0 || device.Request < 0 || int(device.Request) >= len(of) || of[device.Request].class == "" {
-		return resourcev1.DeviceRequestAllocationResult{}, false
-	}
-	request := &of[device.Request]
-	return resourcev1.DeviceRequestAllocationResult{
-		Request: request.name, Driver: driver, Pool: rest[:last], Device: rest[last+1:], AdminAccess: request.adminAccess, Tolerations: request.tolerations,
-	}, true
-}
-
-// configuration is what classes and the claim say to the driver, classes first: what comes later wins. As Kubernetes' allocator writes it: a class once,
-// for all its requests; what the claim says of some requests once for each of them.
-func (d *devices) configuration(of *resourcev1.ResourceClaim, asked []chosenRequest) (made []resourcev1.DeviceAllocationConfiguration) {
-	type span struct{ begin, end int }
-	known := map[string]span{}
-	for i := range asked {
-		class := d.classes[asked[i].class]
-		if class == nil {
-			continue
-		}
-		if its, again := known[class.Name]; again {
-			for k := its.begin; k < its.end; k++ {
-				made[k].Requests = append(made[k].Requests, asked[i].name)
-			}
-			continue
-		}
-		begin := len(made)
-		for _, one := range class.Spec.Config {
-			made = append(made, resourcev1.DeviceAllocationConfiguration{
-				Source: resourcev1.AllocationConfigSourceClass, Requests: []string{asked[i].name}, DeviceConfiguration: one.DeviceConfiguration,
-			})
-		}
-		known[class.Name] = span{begin, len(made)}
-	}
-	for _, one := range of.Spec.Devices.Config {
-		its := resourcev1.DeviceAllocationConfiguration{Source: resourcev1.AllocationConfigSourceClaim, Requests: one.Requests, DeviceConfiguration: one.DeviceConfiguration}
-		if len(one.Requests) == 0 {
-			made = append(made, its)
-			continue
-		}
-		for i := range asked {
-			if slices.Contains(one.Requests, of.Spec.Devices.Requests[i].Name) || slices.Contains(one.Requests, asked[i].name) {
-				made = append(made, its)
-			}
-		}
-	}
-	return made
-}
-
-func onlyNode(name string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}},
-	}}}
-}
+func claims(pod *corev1.Pod, claim string) bool { return slices.Contains(claimNames(pod), claim) }

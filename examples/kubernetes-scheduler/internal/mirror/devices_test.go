@@ -358,7 +358,7 @@ func TestTolerationsOfClaimsThatAreGoneAreForgotten(t *testing.T) {
 		claim := claimOf(name, name)
 		claim.Spec.Devices.Requests[0].Exactly.Tolerations = []resourcev1.DeviceToleration{{Key: name, Operator: resourcev1.DeviceTolerationOpExists}}
 		w.SetClaim(claim)
-		if _, known := w.Mirror.devices.tolerated[kube.Tolerating(claim.Spec.Devices.Requests[0].Exactly.Tolerations)]; !known {
+		if _, known := w.Mirror.devices.tolerated[kube.TolerationsOf(claim)[0].Attribute()]; !known {
 			t.Fatal(name)
 		}
 		if i != 0 {
@@ -367,7 +367,7 @@ func TestTolerationsOfClaimsThatAreGoneAreForgotten(t *testing.T) {
 	}
 	w.want(len(w.Mirror.devices.tolerated) <= mostTolerated+1, "true")
 	first := w.Mirror.devices.claims[types.NamespacedName{Namespace: "default", Name: "c0"}].object
-	w.want(len(w.Mirror.devices.tolerated[kube.Tolerating(first.Spec.Devices.Requests[0].Exactly.Tolerations)]), "1")
+	w.want(len(w.Mirror.devices.tolerated[kube.TolerationsOf(first)[0].Attribute()].List), "1")
 }
 
 // Of nodes that come and go nothing is kept when their slices are gone.
@@ -388,6 +388,8 @@ func TestNothingIsKeptOfNodesWithoutSlices(t *testing.T) {
 	} {
 		w.SetSlice(step.slice, step.gone)
 		w.want(len(w.Mirror.devices.slices), fmt.Sprint(step.nodes))
+		w.want(len(w.Mirror.devices.pools), fmt.Sprint(step.nodes))
+		w.want(len(w.Mirror.devices.drivers), fmt.Sprint(step.nodes))
 	}
 }
 

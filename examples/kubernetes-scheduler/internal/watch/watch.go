@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -284,6 +285,9 @@ func (w *Watcher) optional(queues bool) {
 	m := w.mirror
 	w.absent = map[schema.GroupVersionResource]func(){
 		resourcev1.SchemeGroupVersion.WithResource("resourceclaims"): w.devices,
+		resourcev1beta2.SchemeGroupVersion.WithResource("devicetaintrules"): func() {
+			also(w, w.typed.Resource().V1beta2().DeviceTaintRules().Informer(), m.SetTaintRule)
+		},
 		schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups"): func() {
 			follow(w, w.typed.Scheduling().V1alpha2().PodGroups().Informer(),
 				func(one *schedulingv1alpha2.PodGroup) { m.SetPodGroup(named(one).(*schedulingv1alpha2.PodGroup)) },
