@@ -228,7 +228,8 @@ func (m *Mirror) tell(p *Pod) {
 	}
 }
 
-// hand tells the library of a pod. One that waits for an object which is missing is not told of; one that runs is, without that object: its room counts.
+// hand tells the library of a pod. One that waits for an object which is missing is not told of; one that runs is, without that object: its room counts,
+// and its other volumes and claims.
 func (m *Mirror) hand(p *Pod) (missing, err error) {
 	spec, missing := m.spec(p, p.Object)
 	if missing != nil && p.Object.Spec.NodeName == "" && p.Bound == "" {
@@ -238,9 +239,7 @@ func (m *Mirror) hand(p *Pod) (missing, err error) {
 		return missing, nil
 	}
 	if missing != nil {
-		bare := p.Object.DeepCopy()
-		bare.Spec.Volumes, bare.Spec.ResourceClaims = nil, nil
-		if spec, err = m.spec(p, bare); err != nil {
+		if spec, err = m.spec(p, m.known(p.Object)); err != nil {
 			return nil, err
 		}
 	}
@@ -252,6 +251,26 @@ func (m *Mirror) hand(p *Pod) (missing, err error) {
 	}
 	m.byID[p.ID] = p
 	return missing, nil
+}
+
+// known is a pod without those of its volumes and claims that lead to an object which is not there.
+func (m *Mirror) known(pod *corev1.Pod) *corev1.Pod {
+	made := pod.DeepCopy()
+	made.Spec.Volumes, made.Spec.ResourceClaims = nil, nil
+	for i := range pod.Spec.Volumes {
+		only := *made
+		only.Spec.Volumes = pod.Spec.Volumes[i : i+1]
+		if _, err := m.storage.needs(&only, m.nodes); err == nil {
+			made.Spec.Volumes = append(made.Spec.Volumes, pod.Spec.Volumes[i])
+		}
+	}
+	for i := range pod.Spec.ResourceClaims {
+		name, is := kube.ResourceClaimOf(pod, &pod.Spec.ResourceClaims[i])
+		if is && (name == "" || m.cluster.FindResourceClaim(pod.Namespace, name) != 0) {
+			made.Spec.ResourceClaims = append(made.Spec.ResourceClaims, pod.Spec.ResourceClaims[i])
+		}
+	}
+	return made
 }
 
 // spec is a pod as the library takes it. Error: an object that it names is not there.

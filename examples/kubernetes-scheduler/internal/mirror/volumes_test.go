@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gangsched"
 )
 
 // A driver that says where it has how much room makes volumes nowhere else.
@@ -151,6 +154,46 @@ func TestAClaimWithoutAClassIsGivenNothing(t *testing.T) {
 	if choices, err := w.ChooseVolumes(w.Find(nameOf(pod)), "n"); err == nil {
 		t.Error(choices)
 	}
+}
+
+// A pod that runs counts with the volumes and claims that are known, whatever is missing beside them.
+func TestOfAPodThatRunsAllIsCountedThatIsKnown(t *testing.T) {
+	w := newWorld(t)
+	most := int32(1)
+	w.SetCSINode(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: "disks", NodeID: "n", Allocatable: &storagev1.VolumeNodeResources{Count: &most}}}}}, false)
+	w.SetNode(nodeOf("n", "4"))
+	w.SetSlice(sliceOf("n", "small0"), false)
+	w.SetDeviceClass(classOf("card", ""), false)
+	w.SetClaim(allocated(claimOf("cards", "1"), "n", "small0"))
+	for _, name := range []string{"a", "b"} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}}
+		claim.Spec.VolumeName = name
+		w.SetClaimOfVolume(claim, false)
+		volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "disks", VolumeHandle: name}
+		w.SetVolume(volume, false)
+	}
+	with := func(pod *corev1.Pod, claims ...string) *corev1.Pod {
+		for _, name := range claims {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
+		}
+		return pod
+	}
+	runs := with(on("n", podOf("runs", "1")), "unknown", "a")
+	for _, name := range []string{"none", "cards"} {
+		runs.Spec.ResourceClaims = append(runs.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimName: &name})
+	}
+	w.SetPod(runs)
+	w.want(w.uidOf("cards"), "1")
+	if err := w.cluster.RemoveResourceClaim(w.cluster.FindResourceClaim("default", "cards")); !errors.Is(err, gangsched.ErrWrongState) {
+		t.Error("no pod uses the claim: ", err)
+	}
+	w.SetPod(with(podOf("p", "1"), "b"))
+	w.want(w.turn(), "[p reject]")
+	w.RemovePod(runs)
+	w.want(w.turn(), "[p bind]")
 }
 
 // What selectors of volumes say of nodes is found out once, not for each claim that waits, and follows volumes and nodes.
