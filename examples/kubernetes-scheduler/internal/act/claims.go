@@ -12,13 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
 )
 
 // finalizer keeps a claim as long as something is allocated to it.
 const finalizer = resourcev1.Finalizer
 
-// ErrDeclined says that a claim was left as it is.
-var ErrDeclined = errors.New("the claim is not for this pod")
+// ErrDeclined is what errors are by errors.Is that say why a claim was left as it is.
+var ErrDeclined = errors.New("a claim was left as it is")
+
+// declined is such an error, in kube-scheduler's words.
+type declined string
+
+func (d declined) Error() string      { return string(d) }
+func (declined) Is(target error) bool { return target == ErrDeclined }
 
 // Reserve allocates a claim to a pod: the devices if it has none yet, and the pod among those that may use it. ErrDeclined: it has others by now, or is to
 // go. After other errors it may have been allocated.
@@ -26,13 +33,13 @@ func (w *Writer) Reserve(ctx context.Context, claim *resourcev1.ResourceClaim, w
 	user := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: uid}
 	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
 		if now.UID != claim.UID {
-			return false, fmt.Errorf("%w: there is another one called %s", ErrDeclined, claim.Name)
+			return false, declined(fmt.Sprintf("claim %s got replaced by another one of its name in the meantime", claim.Name))
 		}
 		if now.DeletionTimestamp != nil {
-			return false, fmt.Errorf("%w: claim %s got deleted in the meantime", ErrDeclined, claim.Name)
+			return false, declined(fmt.Sprintf("claim %s got deleted in the meantime", claim.Name))
 		}
 		if has := now.Status.Allocation; has != nil && !sameAllocation(has, what) {
-			return false, fmt.Errorf("%w: claim %s got allocated elsewhere in the meantime", ErrDeclined, claim.Name)
+			return false, declined(fmt.Sprintf("claim %s got allocated elsewhere in the meantime", claim.Name))
 		}
 		if slices.Contains(now.Status.ReservedFor, user) {
 			return false, nil
@@ -72,6 +79,45 @@ func (w *Writer) Unreserve(ctx context.Context, claim *resourcev1.ResourceClaim,
 		if len(now.Status.ReservedFor) == 0 {
 			now.Status.Allocation = nil
 		}
+		return true, nil
+	})
+}
+
+// Deallocate frees a claim that is allocated for a pod which finds no node with it, as kube-scheduler does, when the binds of the pod that are under way are
+// over: if the pod has no node then, and the claim has this allocation still and is not reserved for any other pod.
+func (w *Writer) Deallocate(claim *resourcev1.ResourceClaim, pod types.NamespacedName, uid types.UID) {
+	begin, end := w.queueOf(uid)
+	w.binds.add(func(ctx context.Context) {
+		go func() {
+			defer end()
+			select {
+			case <-begin:
+			case <-ctx.Done():
+				return
+			}
+			if err := w.deallocate(ctx, claim, pod, uid); err != nil {
+				klog.ErrorS(err, "a claim stays allocated", "claim", klog.KObj(claim))
+			}
+		}()
+	})
+}
+
+func (w *Writer) deallocate(ctx context.Context, claim *resourcev1.ResourceClaim, pod types.NamespacedName, uid types.UID) error {
+	limited, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	is, err := w.client.CoreV1().Pods(pod.Namespace).Get(limited, pod.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // the resource claim controller sees to it
+	}
+	if err != nil || is.UID != uid || is.Spec.NodeName != "" {
+		return err
+	}
+	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
+		others := slices.ContainsFunc(now.Status.ReservedFor, func(one resourcev1.ResourceClaimConsumerReference) bool { return one.UID != uid })
+		if now.UID != claim.UID || now.Status.Allocation == nil || !sameAllocation(now.Status.Allocation, claim.Status.Allocation) || others {
+			return false, nil
+		}
+		now.Status.Allocation, now.Status.ReservedFor, now.Status.Devices = nil, nil, nil
 		return true, nil
 	})
 }

@@ -1,8 +1,9 @@
 package act
 
 import (
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,10 +24,38 @@ func allocationOn(node string, devices ...string) *resourcev1.AllocationResult {
 	return made
 }
 
+// claimOf is a claim with an allocation, if it is not nil, that is reserved for pods.
+func claimOf(has *resourcev1.AllocationResult, users ...string) *resourcev1.ResourceClaim {
+	made := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c", Finalizers: []string{finalizer}}}
+	made.Status.Allocation = has
+	for _, user := range users {
+		made.Status.ReservedFor = append(made.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user, UID: types.UID(user)})
+	}
+	return made
+}
+
+// saysOf is whether the claim is allocated, and which pods it is reserved for.
+func saysOf(t *testing.T, client *fake.Clientset) string {
+	t.Helper()
+	is, err := client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, users := "free", []string{}
+	if is.Status.Allocation != nil {
+		state = "allocated"
+	}
+	for _, user := range is.Status.ReservedFor {
+		users = append(users, user.Name)
+	}
+	return fmt.Sprint(state, " ", users)
+}
+
 // A pod never uses a claim that has other devices than it was placed for.
 func TestAClaimThatIsAllocatedElsewhereIsNotReserved(t *testing.T) {
 	at := metav1.Now()
 	one := types.NamespacedName{Namespace: "default", Name: "one"}
+	const elsewhere = "claim c got allocated elsewhere in the meantime"
 	for name, now := range map[string]struct {
 		has   *resourcev1.AllocationResult
 		users []string
@@ -37,46 +66,34 @@ func TestAClaimThatIsAllocatedElsewhereIsNotReserved(t *testing.T) {
 		"the same":                     {has: allocationOn("n", "a", "b"), users: []string{"other"}},
 		"the same, in another order":   {has: allocationOn("n", "b", "a"), users: []string{"other"}},
 		"reserved already":             {has: allocationOn("n", "a", "b"), users: []string{"one"}},
-		"another node":                 {has: allocationOn("m", "a", "b"), users: []string{"other"}, wrong: "elsewhere"},
-		"other devices":                {has: allocationOn("n", "a", "c"), users: []string{"other"}, wrong: "elsewhere"},
-		"fewer devices":                {has: allocationOn("n", "a"), users: []string{"other"}, wrong: "elsewhere"},
-		"any node":                     {has: &resourcev1.AllocationResult{Devices: allocationOn("n", "a", "b").Devices}, wrong: "elsewhere"},
-		"reserved for what was before": {has: allocationOn("m", "a", "b"), users: []string{"one"}, wrong: "elsewhere"},
-		"deleted":                      {gone: true, wrong: "deleted"},
+		"another node":                 {has: allocationOn("m", "a", "b"), users: []string{"other"}, wrong: elsewhere},
+		"other devices":                {has: allocationOn("n", "a", "c"), users: []string{"other"}, wrong: elsewhere},
+		"fewer devices":                {has: allocationOn("n", "a"), users: []string{"other"}, wrong: elsewhere},
+		"any node":                     {has: &resourcev1.AllocationResult{Devices: allocationOn("n", "a", "b").Devices}, wrong: elsewhere},
+		"reserved for what was before": {has: allocationOn("m", "a", "b"), users: []string{"one"}, wrong: elsewhere},
+		"deleted":                      {gone: true, wrong: "claim c got deleted in the meantime"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c", Finalizers: []string{finalizer}}}
-			decided := claim.DeepCopy()
-			claim.Status.Allocation = now.has
-			for _, user := range now.users {
-				claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user, UID: types.UID(user)})
-			}
+			claim := claimOf(now.has, now.users...)
 			if now.gone {
 				claim.DeletionTimestamp = &at
 			}
 			client := fake.NewClientset(claim)
 			w := NewWriter(client, 8, time.Second)
-			err := w.Reserve(t.Context(), decided, allocationOn("n", "a", "b"), one, "one")
-			if now.wrong == "" && err != nil || now.wrong != "" && (err == nil || !strings.Contains(err.Error(), now.wrong)) {
+			err := w.Reserve(t.Context(), claimOf(nil), allocationOn("n", "a", "b"), one, "one")
+			if now.wrong == "" && err != nil || now.wrong != "" && (!errors.Is(err, ErrDeclined) || err.Error() != now.wrong) {
 				t.Error(err)
 			}
-			is, err := client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
+			users := slices.Clone(now.users)
+			if now.wrong == "" && !slices.Contains(users, "one") {
+				users = append(users, "one")
 			}
-			users := map[string]bool{}
-			for _, user := range now.users {
-				users[user] = true
+			state := "allocated"
+			if now.has == nil && now.wrong != "" {
+				state = "free"
 			}
-			if now.wrong == "" {
-				users["one"] = true
-			}
-			has := map[string]bool{}
-			for _, user := range is.Status.ReservedFor {
-				has[user.Name] = true
-			}
-			if fmt.Sprint(has) != fmt.Sprint(users) || len(is.Status.ReservedFor) != len(users) {
-				t.Errorf("reserved for %v, not %v", has, users)
+			if said, want := saysOf(t, client), fmt.Sprint(state, " ", users); said != want {
+				t.Errorf("it is %s, not %s", said, want)
 			}
 		})
 	}
@@ -95,28 +112,44 @@ func TestAClaimThatIsAllocatedElsewhereIsNotUnreserved(t *testing.T) {
 		"nobody's":            {nil, nil, "free []"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c", Finalizers: []string{finalizer}}}
-			claim.Status.Allocation = now.has
-			for _, user := range now.users {
-				claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user, UID: types.UID(user)})
-			}
+			claim := claimOf(now.has, now.users...)
 			client := fake.NewClientset(claim)
 			if err := NewWriter(client, 8, time.Second).Unreserve(t.Context(), claim, allocationOn("n", "a"), "one"); err != nil {
 				t.Fatal(err)
 			}
-			is, err := client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
-			if err != nil {
+			if left := saysOf(t, client); left != now.left {
+				t.Errorf("it is %s, not %s", left, now.left)
+			}
+		})
+	}
+}
+
+// What a pod is bound with, or others have allocated or reserved since, is not given up.
+func TestAClaimIsDeallocatedOnlyWhileThePodWaits(t *testing.T) {
+	for name, now := range map[string]struct {
+		has   *resourcev1.AllocationResult
+		users []string
+		node  string
+		uid   types.UID
+		left  string
+	}{
+		"it waits":            {has: allocationOn("n", "a"), users: []string{"one"}, uid: "one", left: "free []"},
+		"for nobody":          {has: allocationOn("n", "a"), uid: "one", left: "free []"},
+		"it is bound":         {has: allocationOn("n", "a"), users: []string{"one"}, node: "n", uid: "one", left: "allocated [one]"},
+		"another of its name": {has: allocationOn("n", "a"), users: []string{"one"}, uid: "other", left: "allocated [one]"},
+		"another uses it":     {has: allocationOn("n", "a"), users: []string{"one", "two"}, uid: "one", left: "allocated [one two]"},
+		"allocated elsewhere": {has: allocationOn("m", "a"), users: []string{"one"}, uid: "one", left: "allocated [one]"},
+		"free":                {uid: "one", left: "free []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", UID: now.uid}, Spec: corev1.PodSpec{NodeName: now.node}}
+			client := fake.NewClientset(claimOf(now.has, now.users...), pod)
+			known := claimOf(allocationOn("n", "a"), now.users...)
+			one := types.NamespacedName{Namespace: "default", Name: "one"}
+			if err := NewWriter(client, 8, time.Second).deallocate(t.Context(), known, one, "one"); err != nil {
 				t.Fatal(err)
 			}
-			left := "free"
-			if is.Status.Allocation != nil {
-				left = "allocated"
-			}
-			users := []string{}
-			for _, user := range is.Status.ReservedFor {
-				users = append(users, user.Name)
-			}
-			if left = fmt.Sprint(left, " ", users); left != now.left {
+			if left := saysOf(t, client); left != now.left {
 				t.Errorf("it is %s, not %s", left, now.left)
 			}
 		})

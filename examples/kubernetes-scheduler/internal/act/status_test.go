@@ -16,34 +16,46 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
+// waitingWriter is a writer whose first request waits until the test says so, and is not answered then.
+type waitingWriter struct {
+	*Writer
+	begun, go_ chan struct{} // closed when it comes, and by the test
+	requests   atomic.Int32
+	end        func() // of the writer, when what it does is done
+}
+
+func writerWhoseFirstRequestWaits(t *testing.T, client *fake.Clientset, resource string) *waitingWriter {
+	w := &waitingWriter{Writer: NewWriter(client, 8, time.Second), begun: make(chan struct{}), go_: make(chan struct{})}
+	client.PrependReactor("patch", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+		if w.requests.Add(1) > 1 {
+			return false, nil, nil
+		}
+		close(w.begun)
+		<-w.go_
+		return true, nil, apierrors.NewTimeoutError("no answer", 1)
+	})
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { w.Run(ctx); close(over) }()
+	w.end = func() { end(); <-over }
+	return w
+}
+
 // Conditions of a PodGroup that are given one by one are all written: those that wait together, also after a request that was not answered.
 func TestConditionsOfAPodGroupThatWaitAreWrittenTogether(t *testing.T) {
 	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "default", UID: "g"}}
 	client := fake.NewClientset(group)
-	begun, go_ := make(chan struct{}), make(chan struct{})
-	requests := 0
-	client.PrependReactor("patch", "podgroups", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if requests++; requests > 1 {
-			return false, nil, nil
-		}
-		close(begun)
-		<-go_
-		return true, nil, apierrors.NewTimeoutError("no answer", 1)
-	})
-	w := NewWriter(client, 8, time.Second)
-	ctx, end := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() { w.Run(ctx); close(over) }()
+	w := writerWhoseFirstRequestWaits(t, client, "podgroups")
 	say := func(kind, reason string) {
 		w.SetGroupConditions(types.NamespacedName{Namespace: "default", Name: "g"}, GroupConditions{"g", []metav1.Condition{
 			{Type: kind, Status: metav1.ConditionTrue, Reason: reason}}})
 	}
 	say("A", "first")
-	<-begun
+	<-w.begun
 	say("B", "first")
 	say("C", "first")
 	say("B", "second")
-	close(go_)
+	close(w.go_)
 	said := func() map[string]string {
 		now, err := client.SchedulingV1alpha2().PodGroups("default").Get(t.Context(), "g", metav1.GetOptions{})
 		if err != nil {
@@ -58,10 +70,9 @@ func TestConditionsOfAPodGroupThatWaitAreWrittenTogether(t *testing.T) {
 	for until := time.Now().Add(10 * time.Second); len(said()) != 3 && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	end()
-	<-over
-	if now := said(); requests != 2 || len(now) != 3 || now["A"] != "first" || now["B"] != "second" || now["C"] != "first" {
-		t.Errorf("after %d requests: %v", requests, now)
+	w.end()
+	if now := said(); w.requests.Load() != 2 || len(now) != 3 || now["A"] != "first" || now["B"] != "second" || now["C"] != "first" {
+		t.Errorf("after %d requests: %v", w.requests.Load(), now)
 	}
 }
 
@@ -69,32 +80,18 @@ func TestConditionsOfAPodGroupThatWaitAreWrittenTogether(t *testing.T) {
 func TestAStatusThatFailsWhileItIsSettledIsGivenUp(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "p"}}
 	client := fake.NewClientset(pod)
-	begun, go_ := make(chan struct{}), make(chan struct{})
-	var requests atomic.Int32
-	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if requests.Add(1) > 1 {
-			return false, nil, nil
-		}
-		close(begun)
-		<-go_
-		return true, nil, apierrors.NewTimeoutError("no answer", 1)
-	})
-	w := NewWriter(client, 8, time.Second)
-	ctx, end := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() { w.Run(ctx); close(over) }()
+	w := writerWhoseFirstRequestWaits(t, client, "pods")
 	name := types.NamespacedName{Namespace: "default", Name: "p"}
 	w.SetStatus(name, Status{UID: "p", Condition: corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}})
-	<-begun
+	<-w.begun
 	settled := make(chan struct{})
 	go func() { w.status.settle(name); close(settled) }()
 	time.Sleep(20 * time.Millisecond) // it waits by now
-	close(go_)
+	close(w.go_)
 	<-settled
 	time.Sleep(300 * time.Millisecond) // longer than until it would be tried again
-	end()
-	<-over
-	if made := requests.Load(); made != 1 {
+	w.end()
+	if made := w.requests.Load(); made != 1 {
 		t.Errorf("%d requests", made)
 	}
 }

@@ -52,6 +52,9 @@ func (l *Loop) publish(said *news) {
 		if one.Reason == "FailedScheduling" && p.Waits() {
 			nominated := p.Nominated
 			l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, one.Note), &nominated)
+			if claim := l.mirror.LeftOver(p); claim != nil && nominated == "" {
+				l.writer.Deallocate(claim, p.Name, p.Object.UID)
+			}
 		}
 		if by := said.by[one.About]; one.Reason == "Preempted" && by != nil {
 			l.recorder.Eventf(p.Object, by.Object, one.Type, one.Reason, one.Action, one.Note)

@@ -48,6 +48,25 @@ func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation, err e
 	return made, nil
 }
 
+// LeftOver is a claim that keeps a pod which waits from nodes, because it is allocated, and that is for no other pod; nil if there is none. Its scheduler was
+// stopped before the pod was bound, or the pods that used it are gone.
+func (m *Mirror) LeftOver(p *Pod) *resourcev1.ResourceClaim {
+	for _, name := range claimNames(p.Object) {
+		c := m.devices.claims[types.NamespacedName{Namespace: p.Name.Namespace, Name: name}]
+		if c == nil || c.object.Status.Allocation == nil || len(m.nodes) == 1 && m.nodes[c.node] != nil {
+			continue
+		}
+		others := slices.ContainsFunc(c.object.Status.ReservedFor, func(one resourcev1.ResourceClaimConsumerReference) bool { return one.UID != p.Object.UID })
+		for _, each := range m.byID { // what is reserved for a pod of ours may not be written yet
+			others = others || !each.Waits() && each.Name.Namespace == p.Name.Namespace && claims(each.Object, name)
+		}
+		if !others {
+			return c.object
+		}
+	}
+	return nil
+}
+
 // chosenRequest is a request of a claim, or the one of its alternatives that devices were chosen for.
 type chosenRequest struct {
 	name        string // "request", or "request/alternative"

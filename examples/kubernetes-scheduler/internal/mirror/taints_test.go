@@ -21,7 +21,7 @@ func TestATaintRuleTaintsTheDevicesThatItSelects(t *testing.T) {
 	text := func(of string) *string { return &of }
 	for name, now := range map[string]struct {
 		which  *resourcev1beta2.DeviceTaintSelector
-		before string // who has a device before it is changed or gone
+		before string // what the pod gets before the rule is changed or gone
 	}{
 		"all":            {nil, ""},
 		"of the driver":  {&resourcev1beta2.DeviceTaintSelector{Driver: text("cards")}, ""},
