@@ -3,6 +3,7 @@ package mirror
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -40,11 +41,12 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 func sameNode(a, b *corev1.Node) bool {
 	return maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
 		equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) && equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable) &&
-		equality.Semantic.DeepEqual(a.Status.Images, b.Status.Images)
+		equality.Semantic.DeepEqual(a.Status.Images, b.Status.Images) && slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }
 
 func (m *Mirror) tellNode(n *node) {
 	spec := kube.Node(n.object)
+	spec.Labels = withFeatures(spec.Labels, n.object)
 	var err error
 	if spec.Devices, err = m.devices.of(n.object.Name); err != nil {
 		klog.ErrorS(err, "devices of a node are not as the library takes them", "node", n.object.Name)

@@ -296,6 +296,7 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 	}
 	if spec.Node == 0 {
 		spec.NominatedNode = m.cluster.FindNode(p.Nominated)
+		spec.NodeSelector = requiringFeatures(spec.NodeSelector, object)
 	}
 	return spec, nil
 }

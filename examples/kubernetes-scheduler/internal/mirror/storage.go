@@ -359,7 +359,7 @@ func (s *Storage) choose(claim *corev1.PersistentVolumeClaim, node string, nodes
 	return best
 }
 
-// candidates are the volumes that do for a claim wherever that is used.
+// candidates are the volumes that do for a claim wherever that is used. If some are meant for it, as their spec.claimRef says, no others do.
 func (s *Storage) candidates(claim *corev1.PersistentVolumeClaim) (made []*volume) {
 	class := claim.Spec.StorageClassName
 	if class == nil {
@@ -370,36 +370,40 @@ func (s *Storage) candidates(claim *corev1.PersistentVolumeClaim) (made []*volum
 		selector, err = metav1.LabelSelectorAsSelector(claim.Spec.Selector)
 	}
 	name, asked := nameOf(claim), size(claim.Spec.Resources.Requests)
-	large := func(v *volume) bool {
-		return v.DeletionTimestamp == nil && v.Spec.StorageClassName == *class && size(v.Spec.Capacity).Cmp(*asked) >= 0
+	fits := func(v *volume) bool {
+		return v.DeletionTimestamp == nil && v.Spec.StorageClassName == *class && size(v.Spec.Capacity).Cmp(*asked) >= 0 &&
+			orElse(v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem) == orElse(claim.Spec.VolumeMode, corev1.PersistentVolumeFilesystem) &&
+			orElse(v.Spec.VolumeAttributesClassName, "") == orElse(claim.Spec.VolumeAttributesClassName, "")
 	}
 	for _, v := range s.reserved[name] {
-		if ref := v.Spec.ClaimRef; large(v) && (ref.UID == "" || ref.UID == claim.UID) {
+		if ref := v.Spec.ClaimRef; fits(v) && (ref.UID == "" || ref.UID == claim.UID) {
 			made = append(made, v)
 		}
+	}
+	if err != nil || len(made) != 0 {
+		return made
 	}
 	for _, v := range s.free[*class] {
 		if holder, promised := s.promised[v.Name]; promised && holder != name {
 			continue
 		}
-		if err == nil && large(v) && v.Status.Phase == corev1.VolumeAvailable && hasModes(v, claim) && selector.Matches(labels.Set(v.Labels)) {
+		if fits(v) && v.Status.Phase == corev1.VolumeAvailable && allows(v, claim.Spec.AccessModes) && selector.Matches(labels.Set(v.Labels)) {
 			made = append(made, v)
 		}
 	}
 	return made
 }
 
-func hasModes(v *volume, claim *corev1.PersistentVolumeClaim) bool {
-	return modeOf(v.Spec.VolumeMode) == modeOf(claim.Spec.VolumeMode) && !slices.ContainsFunc(claim.Spec.AccessModes, func(mode corev1.PersistentVolumeAccessMode) bool {
-		return !slices.Contains(v.Spec.AccessModes, mode)
-	})
+// allows says whether a volume has all these access modes.
+func allows(v *volume, modes []corev1.PersistentVolumeAccessMode) bool {
+	return !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool { return !slices.Contains(v.Spec.AccessModes, mode) })
 }
 
-func modeOf(mode *corev1.PersistentVolumeMode) corev1.PersistentVolumeMode {
-	if mode == nil {
-		return corev1.PersistentVolumeFilesystem
+func orElse[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
 	}
-	return *mode
+	return *value
 }
 
 func size(of corev1.ResourceList) *resource.Quantity {

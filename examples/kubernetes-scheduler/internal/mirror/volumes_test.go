@@ -139,6 +139,80 @@ func TestAClaimWithASelectedNodeGetsItsVolumeThere(t *testing.T) {
 	}
 }
 
+// A volume does for a claim if it is as the claim asks; one that is meant for the claim is taken before all others.
+func TestAVolumeIsChosenByWhatTheClaimAsks(t *testing.T) {
+	block, fast, slow, class := corev1.PersistentVolumeBlock, "fast", "slow", "local"
+	for name, now := range map[string]struct {
+		claim, volume func(*corev1.PersistentVolumeSpec, *corev1.PersistentVolumeClaimSpec)
+		want          string
+	}{
+		"as it is": {want: "v"},
+		"another mode": {claim: func(_ *corev1.PersistentVolumeSpec, claim *corev1.PersistentVolumeClaimSpec) {
+			claim.VolumeMode = &block
+		}},
+		"of its attributes": {
+			claim: func(_ *corev1.PersistentVolumeSpec, claim *corev1.PersistentVolumeClaimSpec) {
+				claim.VolumeAttributesClassName = &fast
+			},
+			volume: func(volume *corev1.PersistentVolumeSpec, _ *corev1.PersistentVolumeClaimSpec) {
+				volume.VolumeAttributesClassName = &fast
+			}, want: "v",
+		},
+		"of other attributes": {
+			claim: func(_ *corev1.PersistentVolumeSpec, claim *corev1.PersistentVolumeClaimSpec) {
+				claim.VolumeAttributesClassName = &fast
+			},
+			volume: func(volume *corev1.PersistentVolumeSpec, _ *corev1.PersistentVolumeClaimSpec) {
+				volume.VolumeAttributesClassName = &slow
+			},
+		},
+		"of none": {claim: func(_ *corev1.PersistentVolumeSpec, claim *corev1.PersistentVolumeClaimSpec) {
+			claim.VolumeAttributesClassName = &fast
+		}},
+		"it asks for none": {
+			volume: func(volume *corev1.PersistentVolumeSpec, _ *corev1.PersistentVolumeClaimSpec) {
+				volume.VolumeAttributesClassName = &fast
+			},
+		},
+	} {
+		for _, meant := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", meant), func(t *testing.T) {
+				w := newWorld(t)
+				w.SetNode(nodeOf("n", "4"))
+				claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data", UID: "data"}}
+				claim.Spec.StorageClassName = &class
+				volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+				volume.Spec.StorageClassName, volume.Status.Phase = class, corev1.VolumeAvailable
+				volume.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("5Gi")}
+				for _, change := range []func(*corev1.PersistentVolumeSpec, *corev1.PersistentVolumeClaimSpec){now.claim, now.volume} {
+					if change != nil {
+						change(&volume.Spec, &claim.Spec)
+					}
+				}
+				if meant {
+					volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "data"}
+				}
+				w.SetVolume(volume, false)
+				chosen := ""
+				if one := w.storage.choose(claim, "n", w.nodes); one != nil {
+					chosen = one.Name
+				}
+				if chosen != now.want {
+					t.Errorf("it is %q", chosen)
+				}
+				if !meant || now.want == "" {
+					return
+				}
+				smaller := volume.DeepCopy()
+				smaller.Name, smaller.Spec.ClaimRef = "smaller", nil
+				smaller.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+				w.SetVolume(smaller, false)
+				w.want(w.storage.choose(claim, "n", w.nodes).Name, "v")
+			})
+		}
+	}
+}
+
 // Of a claim without a class nothing can be chosen: it has to be bound first.
 func TestAClaimWithoutAClassIsGivenNothing(t *testing.T) {
 	w := newWorld(t)
@@ -249,13 +323,16 @@ func TestWhereVolumesAreIsKnown(t *testing.T) {
 		{func() { w.SetVolume(volume("u", "1", "5Gi"), false) }, "[n001]"},
 		{func() { w.want(w.storage.choose(claim, "n001", w.nodes).Name, "u") }, "[n001]"},
 		{func() { w.SetVolume(taken, false) }, "[n001]"},
-		{func() { w.SetVolume(ours, false) }, "[n001 n004]"},
-		{func() { w.SetNode(node("n005", "1")) }, "[n001 n004 n005]"},
-		{func() { w.SetNode(node("n005", "5")) }, "[n001 n004]"},
-		{func() { w.RemoveNode("n004") }, "[n001]"},
-		{func() { w.SetNode(node("n004", "4")) }, "[n001 n004]"},
-		{func() { w.SetVolume(volume("v", "2", "6Gi"), false) }, "[n001 n002 n004]"},
-		{func() { w.SetVolume(volume("u", "1", "5Gi"), true) }, "[n002 n004]"},
+		{func() { w.SetNode(node("n005", "1")) }, "[n001 n005]"},
+		{func() { w.SetNode(node("n005", "5")) }, "[n001]"},
+		{func() { w.RemoveNode("n001") }, "[]"},
+		{func() { w.SetNode(node("n001", "1")) }, "[n001]"},
+		{func() { w.SetVolume(volume("v", "2", "6Gi"), false) }, "[n001 n002]"},
+		{func() { w.SetVolume(ours, false) }, "[n004]"}, // no other does
+		{func() { w.RemoveNode("n004") }, "[]"},
+		{func() { w.SetNode(node("n004", "4")) }, "[n004]"},
+		{func() { w.SetVolume(ours, true) }, "[n001 n002]"},
+		{func() { w.SetVolume(volume("u", "1", "5Gi"), true) }, "[n002]"},
 		{func() {
 			w.SetVolume(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: ours.Spec, Status: ours.Status}, false)
 		}, "[n004]"},
