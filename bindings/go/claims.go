@@ -88,8 +88,8 @@ func (c *Cluster) ClaimDevices(claim ResourceClaimID) []Device {
 	})
 }
 
-// Alternative is which one of a request's FirstOf the pod's devices were chosen for, as its index; -1: the request offers none or is about GPUs, the pod
-// has no devices, or the host said which ones.
+// Alternative is which one of a request's FirstOf the pod's devices were chosen for, as its index; of devices that the host named the first that leads to
+// them. -1: the request offers none or is about GPUs, the pod has no devices, or no alternative leads to those that the host named.
 func (c *Cluster) Alternative(pod PodID, request int32) int32 {
 	place := C.gangsched_cluster_alternative(c.c, cPod(pod), C.int32_t(request))
 	runtime.KeepAlive(c)

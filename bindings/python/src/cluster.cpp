@@ -296,8 +296,9 @@ void add_pods(class_of_cluster& to) {
             return alternative_of(of.open(), find(of.open(), pod), request);
           },
           "pod"_a, "request"_a,
-          "Which one of a request's `first_of` the pod's devices were chosen for, as its index; None if it offers none "
-          "or is about GPUs, if the pod has no devices, or if you said which ones.")
+          "Which one of a request's `first_of` the pod's devices were chosen for, as its index; of devices that you "
+          "named the first that leads to them. None if the request offers none or is about GPUs, if the pod has no "
+          "devices, or if no alternative leads to those that you named.")
       .def(
           "pods", [](py_cluster& of) { return pod_table{of.open()}; }, "A table of all pods as they are now.");
 }

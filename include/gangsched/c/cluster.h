@@ -258,8 +258,9 @@ GANGSCHED_C_API size_t gangsched_cluster_claim_devices(const gangsched_cluster* 
                                                        size_t capacity) GANGSCHED_NOEXCEPT;
 
 /// Which alternative of a request (`first_of`) the pod's devices, or the claim's, were chosen for: its index, as "request/subrequest" in
-/// the status of a ResourceClaim. -1: the request offers none or is about GPUs, there are no devices, the host said which ones, or there
-/// is no memory. O(devices), at most a search of 4,096 steps.
+/// the status of a ResourceClaim; of devices that the host named the first that leads to them. -1: the request offers none or is about
+/// GPUs, there are no devices, no alternative leads to those that the host named, or there is no memory. O(devices), at most a search of
+/// twice 4,096 steps.
 GANGSCHED_C_API int32_t gangsched_cluster_alternative(const gangsched_cluster* cluster, gangsched_pod_id pod,
                                                       int32_t request) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API int32_t gangsched_cluster_claim_alternative(const gangsched_cluster* cluster,
