@@ -131,14 +131,16 @@ func capacities(driver string, of *resourcev1.Device) []resourcev1.QualifiedName
 	})
 }
 
-// find is a device as its slice has it; nil: it is gone.
+// find is a device as its slice of the newest generation has it; nil: it is gone.
 func (d *devices) find(node string, of *resourcev1.DeviceRequestAllocationResult) (made *resourcev1.Device) {
 	newest := int64(-1)
 	for _, slice := range d.slices[node] {
 		if slice.Spec.Driver != of.Driver || slice.Spec.Pool.Name != of.Pool || slice.Spec.Pool.Generation < newest {
 			continue
 		}
-		newest = slice.Spec.Pool.Generation
+		if slice.Spec.Pool.Generation > newest {
+			newest, made = slice.Spec.Pool.Generation, nil
+		}
 		for i := range slice.Spec.Devices {
 			if slice.Spec.Devices[i].Name == of.Device {
 				made = &slice.Spec.Devices[i]

@@ -12,6 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -343,7 +344,11 @@ func (m *Mirror) settleClaims() {
 
 // unsettled says why a pod that waits cannot be told of by what it claims: the library would take another claim for it.
 func (m *Mirror) unsettled(pod *corev1.Pod) error {
-	for _, name := range claimNames(pod) {
+	for i := range pod.Spec.ResourceClaims {
+		name, _ := kube.ResourceClaimOf(pod, &pod.Spec.ResourceClaims[i])
+		if name == "" {
+			continue
+		}
 		c := m.devices.claims[types.NamespacedName{Namespace: pod.Namespace, Name: name}]
 		if c != nil && c.id == 0 && c.wrong != nil {
 			return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, c.wrong)
@@ -354,11 +359,20 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 		if c.object.DeletionTimestamp != nil {
 			return fmt.Errorf("pod %s/%s: resourceclaim %q is being deleted", pod.Namespace, pod.Name, name)
 		}
+		if pod.Spec.ResourceClaims[i].ResourceClaimName == nil && !madeFor(pod, c.object) {
+			return fmt.Errorf("ResourceClaim %s/%s was not created for Pod %s/%s (Pod is not owner)", pod.Namespace, name, pod.Namespace, pod.Name)
+		}
 		if m.late(c) {
 			return fmt.Errorf("pod %s/%s: claim %q has changed, and a pod uses it as it was", pod.Namespace, pod.Name, name)
 		}
 	}
 	return nil
+}
+
+// madeFor says whether a claim was made of a template for a pod, or for its PodGroup.
+func madeFor(pod *corev1.Pod, claim *resourcev1.ResourceClaim) bool {
+	owner := metav1.GetControllerOf(claim)
+	return owner != nil && (owner.UID == pod.UID || owner.Kind == "PodGroup" && owner.Name == groupOf(pod))
 }
 
 // tellClaim tells the library of a claim. One that it does not take is told of by what it has: who asks for what is allocated need not be known.

@@ -484,6 +484,88 @@ func TestAlternativesAreTriedInOrder(t *testing.T) {
 	w.want(w.devices(pod), "[a/small0 a/small1]")
 }
 
+// A claim that was made of a template is for the pod, or the group, that it was made for.
+func TestAClaimThatWasMadeForAnotherPodIsNotUsed(t *testing.T) {
+	yes, template := true, "template"
+	for name, now := range map[string]struct {
+		owners []metav1.OwnerReference
+		fits   bool
+	}{
+		"its own":            {[]metav1.OwnerReference{{Kind: "Pod", Name: "p", UID: "p", Controller: &yes}}, true},
+		"its group's":        {[]metav1.OwnerReference{{Kind: "PodGroup", Name: "g", UID: "g", Controller: &yes}}, true},
+		"another group's":    {[]metav1.OwnerReference{{Kind: "PodGroup", Name: "h", UID: "h", Controller: &yes}}, false},
+		"another pod's":      {[]metav1.OwnerReference{{Kind: "Pod", Name: "p", UID: "before", Controller: &yes}}, false},
+		"not a controller's": {[]metav1.OwnerReference{{Kind: "Pod", Name: "p", UID: "p"}}, false},
+		"nobody's":           {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := cards(t)
+			w.SetSlice(sliceOf("a", "small0"), false)
+			claim, pod := claimOf("c", "1"), podOf("p", "1")
+			claim.OwnerReferences = now.owners
+			pod.Labels = map[string]string{"scheduling.x-k8s.io/pod-group": "g", "pod-group.scheduling.sigs.k8s.io/min-available": "1"}
+			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "card", ResourceClaimTemplateName: &template}}
+			pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "card", ResourceClaimName: &claim.Name}}
+			w.SetClaim(claim)
+			w.SetPod(pod)
+			if now.fits {
+				w.want(w.turn(), "[p bind]")
+				return
+			}
+			w.want(w.turn(), "[]")
+			w.want(w.Find(nameOf(pod)).Refused, "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)")
+		})
+	}
+}
+
+// A device that only an older generation of its pool has is gone, in whatever order slices are looked at.
+func TestADeviceOfAnOlderGenerationIsGone(t *testing.T) {
+	d := newDevices()
+	for i := range 20 {
+		slice := sliceOf("a", "small0")
+		if i == 10 {
+			slice = sliceOf("a", "large0")
+		}
+		slice.Spec.Pool.Generation = int64(min(i, 10))
+		if i > 10 {
+			slice.Spec.Pool.Generation = int64(i - 11)
+		}
+		slice.Name = fmt.Sprint(i)
+		keepIn(d.slices, "a", slice.Name, slice, false)
+	}
+	if d.find("a", &resourcev1.DeviceRequestAllocationResult{Driver: "cards", Pool: "a", Device: "small0"}) != nil {
+		t.Error("it is there")
+	}
+	if d.find("a", &resourcev1.DeviceRequestAllocationResult{Driver: "cards", Pool: "a", Device: "large0"}) == nil {
+		t.Error("the newest one is not")
+	}
+}
+
+// A node with more devices than the library takes has its pods, and none of the devices.
+func TestANodeWhoseDevicesAreRefusedHasItsPods(t *testing.T) {
+	w := cards(t)
+	w.SetPod(on("a", podOf("runs", "3")))
+	for _, node := range []string{"a", "c"} {
+		var names []string
+		for i := range 1025 {
+			names = append(names, fmt.Sprint("small", i))
+		}
+		w.SetSlice(sliceOf(node, names...), false)
+	}
+	w.SetNode(nodeOf("c", "2"))
+	w.RemoveNode("b")
+	w.SetPod(podOf("p", "2"))
+	w.want(w.turn(), "[p bind]")
+	w.want(w.Find(types.NamespacedName{Namespace: "default", Name: "p"}).Node, "c")
+	w.SetSlice(sliceOf("c", "small0"), false)
+	w.SetClaim(claimOf("card", "1"))
+	w.RemovePod(podOf("p", "2"))
+	pod := claiming("q", "card")
+	w.SetPod(pod)
+	w.want(w.turn(), "[q bind]")
+	w.want(w.devices(pod), "[c/small0]")
+}
+
 // As in Kubernetes a pod waits while a claim of its is being deleted, also if it was known before.
 func TestAClaimThatIsBeingDeletedIsForNoPodMore(t *testing.T) {
 	w := cards(t)

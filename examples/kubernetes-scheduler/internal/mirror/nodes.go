@@ -52,16 +52,19 @@ func (m *Mirror) tellNode(n *node) {
 		klog.ErrorS(err, "devices of a node are not as the library takes them", "node", n.object.Name)
 	}
 	spec.VolumeLimits = m.storage.limits(n.object.Name)
-	if n.id != 0 && reflect.DeepEqual(spec, n.spec) {
+	known := n.id != 0
+	if known && reflect.DeepEqual(spec, n.spec) {
 		return
 	}
 	n.spec = spec
-	if n.id != 0 {
-		report(m.cluster.UpdateNode(n.id, spec), "a node is not as the library takes it", n.object)
-		return
+	err = m.handNode(n, spec)
+	if err != nil && spec.Devices != nil { // its pods count, whatever is wrong with its devices
+		klog.ErrorS(err, "devices of a node are not as the library takes them: it has none", "node", n.object.Name)
+		without := *spec
+		without.Devices = nil
+		err = m.handNode(n, &without)
 	}
-	if n.id, err = m.cluster.AddNode(spec); err != nil {
-		report(err, "a node is not as the library takes it", n.object)
+	if report(err, "a node is not as the library takes it", n.object); err != nil || known {
 		return
 	}
 	m.devices.came[n.object.Name] = struct{}{}
@@ -70,6 +73,15 @@ func (m *Mirror) tellNode(n *node) {
 	for p := range waiting {
 		m.tell(p)
 	}
+}
+
+// handNode tells the library of a node.
+func (m *Mirror) handNode(n *node, spec *gangsched.NodeSpec) (err error) {
+	if n.id != 0 {
+		return m.cluster.UpdateNode(n.id, spec)
+	}
+	n.id, err = m.cluster.AddNode(spec)
+	return err
 }
 
 // RemoveNode says that a node is gone. Its pods are gone from the library with it; if it comes back before they are deleted they count again.
