@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
@@ -45,7 +47,11 @@ func (w *Writer) Reserve(ctx context.Context, claim *resourcev1.ResourceClaim, w
 			return false, nil
 		}
 		if now.Status.Allocation == nil {
-			now.Status.Allocation = what
+			now.Status.Allocation = what.DeepCopy()
+		}
+		if now.Status.Allocation.AllocationTimestamp == nil {
+			at := metav1.Now()
+			now.Status.Allocation.AllocationTimestamp = &at
 		}
 		now.Status.ReservedFor = append(now.Status.ReservedFor, user)
 		return true, nil
@@ -77,10 +83,67 @@ func (w *Writer) Unreserve(ctx context.Context, claim *resourcev1.ResourceClaim,
 			return false, nil
 		}
 		if len(now.Status.ReservedFor) == 0 {
-			now.Status.Allocation = nil
+			now.Status.Allocation, now.Status.Devices = nil, nil
 		}
 		return true, nil
 	})
+}
+
+// Waits says whether there is a device in an allocation that has to be waited for before a pod is bound.
+func Waits(what *resourcev1.AllocationResult) bool {
+	return slices.ContainsFunc(what.Devices.Results, func(one resourcev1.DeviceRequestAllocationResult) bool { return len(one.BindingConditions) != 0 })
+}
+
+// AwaitDevices returns when the drivers of a claim's devices say that all their binding conditions hold, or an error when one says that a device has
+// failed, when the claim is not allocated any more, or when that takes longer than most.
+func (w *Writer) AwaitDevices(ctx context.Context, claim *resourcev1.ResourceClaim, most time.Duration) error {
+	for until := time.Now().Add(most); ; sleep(ctx, devicePause) {
+		ready, err := w.hasDevices(ctx, claim)
+		switch {
+		case ready || err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Now().After(until):
+			return fmt.Errorf("device binding timeout: claim=%s", claim.Name)
+		}
+	}
+}
+
+const devicePause = 500 * time.Millisecond
+
+// hasDevices is what kube-scheduler's isClaimReadyForBinding says. An API server that does not answer says nothing.
+func (w *Writer) hasDevices(ctx context.Context, claim *resourcev1.ResourceClaim) (ready bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	now, err := w.client.ResourceV1().ResourceClaims(claim.Namespace).Get(limited, claim.Name, metav1.GetOptions{})
+	if err != nil {
+		return false, onlyGone(err)
+	}
+	if now.UID != claim.UID || now.Status.Allocation == nil {
+		return false, fmt.Errorf("claim %s got deallocated elsewhere in the meantime", claim.Name)
+	}
+	ready = true
+	for _, device := range now.Status.Allocation.Devices.Results {
+		if len(device.BindingConditions) == 0 {
+			continue
+		}
+		var said []metav1.Condition
+		for _, one := range now.Status.Devices {
+			if one.Driver == device.Driver && one.Pool == device.Pool && one.Device == device.Device {
+				said = one.Conditions
+			}
+		}
+		for _, failure := range device.BindingFailureConditions {
+			if one := meta.FindStatusCondition(said, failure); one != nil && one.Status == metav1.ConditionTrue {
+				return false, fmt.Errorf("device binding failed: claim=%s, reason=%s, message=%q", claim.Name, one.Reason, one.Message)
+			}
+		}
+		for _, condition := range device.BindingConditions {
+			ready = ready && meta.IsStatusConditionTrue(said, condition)
+		}
+	}
+	return ready, nil
 }
 
 // Deallocate frees a claim that is allocated for a pod which finds no node with it, as kube-scheduler does, when the binds of the pod that are under way are

@@ -155,3 +155,82 @@ func TestAClaimIsDeallocatedOnlyWhileThePodWaits(t *testing.T) {
 		})
 	}
 }
+
+// A pod is bound when all conditions of its devices hold, and not if one has failed.
+func TestDevicesAreWaitedFor(t *testing.T) {
+	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: "Because", Message: "it is so"}
+	}
+	attached, warm, broken := condition("attached", metav1.ConditionTrue), condition("warm", metav1.ConditionTrue), condition("broken", metav1.ConditionTrue)
+	type said = []metav1.Condition
+	for name, now := range map[string]struct {
+		says  map[string]said // of devices; nil: nothing of it
+		freed bool
+		ready bool
+		wrong string
+	}{
+		"nothing is said":    {},
+		"one of two":         {says: map[string]said{"a": {attached}}},
+		"not any more":       {says: map[string]said{"a": {attached, condition("warm", metav1.ConditionFalse)}}},
+		"both":               {says: map[string]said{"a": {attached, warm}}, ready: true},
+		"of another device":  {says: map[string]said{"b": {attached, warm}}},
+		"it has failed":      {says: map[string]said{"a": {attached, broken}}, wrong: `device binding failed: claim=c, reason=Because, message="it is so"`},
+		"it has not failed":  {says: map[string]said{"a": {attached, warm, condition("broken", metav1.ConditionFalse)}}, ready: true},
+		"not allocated more": {freed: true, wrong: "claim c got deallocated elsewhere in the meantime"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := claimOf(allocationOn("n", "a", "b"), "one")
+			first := &claim.Status.Allocation.Devices.Results[0]
+			first.BindingConditions, first.BindingFailureConditions = []string{"attached", "warm"}, []string{"broken"}
+			if !Waits(claim.Status.Allocation) || Waits(allocationOn("n", "a")) {
+				t.Error("it is not known that it has to be waited for")
+			}
+			for device, all := range now.says {
+				claim.Status.Devices = append(claim.Status.Devices, resourcev1.AllocatedDeviceStatus{Driver: "d", Pool: "p", Device: device, Conditions: all})
+			}
+			known := claim.DeepCopy()
+			if now.freed {
+				claim.Status.Allocation = nil
+			}
+			err := NewWriter(fake.NewClientset(claim), 8, time.Second).AwaitDevices(t.Context(), known, -1)
+			wanted := now.wrong
+			if !now.ready && wanted == "" {
+				wanted = "device binding timeout: claim=c"
+			}
+			if wanted == "" && err != nil || wanted != "" && (err == nil || err.Error() != wanted) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What drivers said of devices goes with the allocation; when that was made is written with it.
+func TestAnAllocationHasItsTimeAndTakesWithItWhatIsSaidOfItsDevices(t *testing.T) {
+	client := fake.NewClientset(claimOf(nil))
+	w := NewWriter(client, 8, time.Second)
+	read := func() *resourcev1.ResourceClaim {
+		is, err := client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	what := allocationOn("n", "a")
+	if err := w.Reserve(t.Context(), claimOf(nil), what, types.NamespacedName{Namespace: "default", Name: "one"}, "one"); err != nil {
+		t.Fatal(err)
+	}
+	is := read()
+	if is.Status.Allocation.AllocationTimestamp == nil || what.AllocationTimestamp != nil {
+		t.Error(is.Status.Allocation)
+	}
+	is.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Driver: "d", Pool: "p", Device: "a"}}
+	if _, err := client.ResourceV1().ResourceClaims("default").UpdateStatus(t.Context(), is, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Unreserve(t.Context(), claimOf(nil), what, "one"); err != nil {
+		t.Fatal(err)
+	}
+	if is := read(); is.Status.Allocation != nil || len(is.Status.Devices) != 0 {
+		t.Error(is.Status)
+	}
+}

@@ -9,6 +9,57 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// device is one in a node, of the class that claimOfDevice names.
+func (w *world) device(node string, device resourcev1.Device) {
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	slice.Spec = resourcev1.ResourceSliceSpec{Driver: "cards", NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1}, Devices: []resourcev1.Device{device}}
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "card"}}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "cards"`}}}
+	w.box.Put(func() {
+		w.mirror.SetSlice(slice, false)
+		w.mirror.SetDeviceClass(class, false)
+	})
+}
+
+func claimOfDevice(name string) *resourcev1.ResourceClaim {
+	made := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Finalizers: []string{resourcev1.Finalizer}}}
+	made.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "card", Count: 1}}}
+	return made
+}
+
+func claiming(claim string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim}}
+	}
+}
+
+// A pod is bound when its device can be used on the node, and not before.
+func TestAPodWaitsForItsDevice(t *testing.T) {
+	w := newWorld(t)
+	w.node("n", "4")
+	w.device("n", resourcev1.Device{Name: "one", BindingConditions: []string{"attached"}, BindingFailureConditions: []string{"broken"}})
+	claim := claimOfDevice("c")
+	must(t, w.client.Tracker().Add(claim))
+	w.box.Put(func() { w.mirror.SetClaim(claim) })
+	w.pod("p", "2", claiming("c"))
+	claims := w.client.ResourceV1().ResourceClaims("default")
+	read := func() *resourcev1.ResourceClaim {
+		made, err := claims.Get(t.Context(), "c", metav1.GetOptions{})
+		must(t, err)
+		return made
+	}
+	w.eventually("it is allocated", func() bool { return read().Status.Allocation != nil })
+	w.turns()
+	if on := w.on("p"); on != "" {
+		t.Error("it is bound to ", on)
+	}
+	is := read()
+	is.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Driver: "cards", Pool: "n", Device: "one", Conditions: []metav1.Condition{{Type: "attached", Status: metav1.ConditionTrue}}}}
+	_, err := claims.UpdateStatus(t.Context(), is, metav1.UpdateOptions{})
+	must(t, err)
+	w.eventually("it is bound", func() bool { return w.on("p") == "n" })
+}
+
 // A claim that stayed allocated for a pod that was not bound is given up if the pod finds no node with it, unless it may be another pod's.
 func TestAnAllocationThatIsLeftOverIsGivenUp(t *testing.T) {
 	for name, now := range map[string]struct {
@@ -26,38 +77,25 @@ func TestAnAllocationThatIsLeftOverIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			const driver, class, claimed = "cards", "card", "c"
-			for _, node := range []string{"full", "free"} {
-				cpu := map[string]string{"full": "1", "free": "4"}[node]
-				w.node(node, cpu)
-				slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}}
-				slice.Spec = resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1}, Devices: []resourcev1.Device{{Name: "one"}}}
-				w.box.Put(func() { w.mirror.SetSlice(slice, false) })
-			}
-			w.box.Put(func() {
-				w.mirror.SetDeviceClass(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourcev1.DeviceClassSpec{
-					Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "cards"`}}}}}, false)
-			})
-			claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: claimed, UID: claimed, Finalizers: []string{resourcev1.Finalizer}}}
-			claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, Count: 1}}}
+			w.node("full", "1")
+			w.node("free", "4")
+			w.device("full", resourcev1.Device{Name: "one"})
+			w.device("free", resourcev1.Device{Name: "one"})
+			claim := claimOfDevice("c")
 			claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"full"}}}}}}}
-			claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: driver, Pool: "full", Device: "one"}}
+			claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "cards", Pool: "full", Device: "one"}}
 			for _, user := range now.users {
 				claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user, UID: types.UID(user)})
 			}
 			must(t, w.client.Tracker().Add(claim))
 			w.box.Put(func() { w.mirror.SetClaim(claim) })
-			claims := func(pod *corev1.Pod) {
-				name := claimed
-				pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: &name}}
-			}
 			if now.other != nil {
-				w.pod("other", "0", claims, now.other)
+				w.pod("other", "0", claiming("c"), now.other)
 			}
-			w.pod("p", "2", claims)
+			w.pod("p", "2", claiming("c"))
 			read := func() *resourcev1.ResourceClaim {
-				made, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), claimed, metav1.GetOptions{})
+				made, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
 				must(t, err)
 				return made
 			}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,6 +98,9 @@ func (l *Loop) bind(d *gangsched.Decision, p *mirror.Pod) {
 		id:   d.Pod, attempt: d.Attempt, choices: choices,
 	}
 	l.prepare(&f.Bind, node, choices, allocations)
+	if slices.ContainsFunc(allocations, func(one mirror.ClaimAllocation) bool { return act.Waits(one.Allocation) }) {
+		l.recorder.Eventf(p.Object, nil, corev1.EventTypeNormal, "BindingConditionsPending", "Scheduling", "waiting for binding conditions for device on node "+node)
+	}
 	p.Attempt, p.Node, p.Nominated = d.Attempt, node, ""
 	l.flights[d.Attempt] = f
 	if l.sharing != nil {
@@ -173,6 +178,9 @@ func (l *Loop) doubt(decisions []gangsched.Decision) {
 	}
 }
 
+// longestBinding is how long the drivers of a claim's devices may take until the pod can be bound: kube-scheduler's default.
+const longestBinding = 10 * time.Minute
+
 // prepare has what the pod claims written before it is bound, and taken back if it is not.
 func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, allocations []mirror.ClaimAllocation) {
 	if len(choices) == 0 && len(allocations) == 0 {
@@ -209,6 +217,13 @@ func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, 
 		for _, one := range choices {
 			if err := l.writer.AwaitVolume(ctx, one.Claim, one.Volume, one.Node, l.volumes); err != nil {
 				return err
+			}
+		}
+		for _, one := range allocations {
+			if act.Waits(one.Allocation) {
+				if err := l.writer.AwaitDevices(ctx, one.Claim, longestBinding); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

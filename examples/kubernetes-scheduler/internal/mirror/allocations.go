@@ -106,6 +106,9 @@ func (d *devices) results(of []chosenRequest, node string, chosen []gangsched.De
 			return nil, fmt.Errorf("it cannot have the device %q", device.ID)
 		}
 		is := d.find(node, &one)
+		if is != nil {
+			one.BindingConditions, one.BindingFailureConditions = is.BindingConditions, is.BindingFailureConditions
+		}
 		if is != nil && is.AllowMultipleAllocations != nil && *is.AllowMultipleAllocations && one.AdminAccess == nil {
 			names := capacities(one.Driver, is)
 			if len(names) != parts-1 {

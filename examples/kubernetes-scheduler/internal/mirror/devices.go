@@ -75,16 +75,20 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 	if len(d.slices[node]) == 0 {
 		return nil, nil
 	}
-	pools := map[poolName]bool{}
+	waits := map[poolName]int{} // 1: a device of the pool has to be waited for before a pod is bound; such pools come last
 	for _, slice := range d.slices[node] {
-		pools[poolOf(slice)] = true
+		its := 0
+		if slices.ContainsFunc(slice.Spec.Devices, func(one resourcev1.Device) bool { return len(one.BindingConditions) != 0 }) {
+			its = 1
+		}
+		waits[poolOf(slice)] = max(waits[poolOf(slice)], its)
 	}
 	inOrder := func(a, b poolName) int {
-		return cmp.Or(strings.Compare(a.driver, b.driver), strings.Compare(a.pool, b.pool))
+		return cmp.Or(waits[a]-waits[b], strings.Compare(a.driver, b.driver), strings.Compare(a.pool, b.pool))
 	}
 	var all []*resourcev1.ResourceSlice
 	rules := d.taintRules()
-	for _, pool := range slices.SortedFunc(maps.Keys(pools), inOrder) { // in Kubernetes' order, and so that what is the same is not told again
+	for _, pool := range slices.SortedFunc(maps.Keys(waits), inOrder) { // in Kubernetes' order, and so that what is the same is not told again
 		for _, name := range slices.Sorted(maps.Keys(d.pools[pool])) {
 			all = append(all, tainted(d.pools[pool][name], rules))
 		}

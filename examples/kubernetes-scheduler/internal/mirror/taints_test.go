@@ -95,6 +95,29 @@ func TestAPoolOfSeveralNodesIsWholeWithTheLastSlice(t *testing.T) {
 	w.want(w.devices(pod), "[both/small-a]")
 }
 
+// Devices that have to be waited for are written with their conditions, and given after others.
+func TestDevicesWithBindingConditionsComeLast(t *testing.T) {
+	w := cards(t)
+	slow, fast := sliceOf("a", "slow"), sliceOf("a", "fast")
+	slow.Name, slow.Spec.Pool.Name = "1", "1"
+	fast.Name, fast.Spec.Pool.Name = "2", "2"
+	slow.Spec.Devices[0].BindingConditions, slow.Spec.Devices[0].BindingFailureConditions = []string{"attached"}, []string{"broken"}
+	w.SetSlice(slow, false)
+	w.SetSlice(fast, false)
+	for i, wanted := range []string{"2/fast [] []", "1/slow [attached] [broken]"} {
+		name := fmt.Sprint("c", i)
+		w.SetClaim(claimOf(name, name))
+		w.SetPod(claiming("p-"+name, name))
+		w.want(w.turn(), "[p-"+name+" bind]")
+		made, err := w.Allocations(w.Find(nameOf(claiming("p-"+name))), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := made[0].Allocation.Devices.Results[0]
+		w.want(fmt.Sprint(one.Pool, "/", one.Device, " ", one.BindingConditions, " ", one.BindingFailureConditions), wanted)
+	}
+}
+
 // A class that says nothing of a driver is for the devices of the only one, while there is only one.
 func TestAClassWithoutADriverIsForTheOnlyOne(t *testing.T) {
 	w := cards(t)
