@@ -334,6 +334,10 @@ func (s storage) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool) 
 	return []string{"a"}, claim.Labels["waits"] != ""
 }
 
+func (s storage) Provisioner(claim *corev1.PersistentVolumeClaim) string {
+	return claim.Labels["made-by"]
+}
+
 func onHosts(names ...string) *corev1.VolumeNodeAffinity {
 	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names}},
@@ -387,6 +391,10 @@ func TestVolumesSayWhereAPodCanBe(t *testing.T) {
 		t.Error(said, err)
 	}
 	if said, err := kube.Volumes(with("late"), in); err != nil || said.UnboundClaims || fmt.Sprint(said.BindableNodes) != "[a]" {
+		t.Error(said, err)
+	}
+	in.claims["late"].Namespace, in.claims["late"].Name, in.claims["late"].Labels["made-by"] = "team", "late", "csi.example.com"
+	if said, err := kube.Volumes(with("late", "zonal"), in); err != nil || fmt.Sprint(said.Attachments) != "[{csi.example.com claim/team/late} {csi.example.com vol-1}]" {
 		t.Error(said, err)
 	}
 	if said, err := kube.Volumes(with("odd", "local"), in); err != nil || fmt.Sprint(said.Nodes) != "[b]" {

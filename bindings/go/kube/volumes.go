@@ -20,6 +20,8 @@ type Storage interface {
 	// Bindable are the nodes on which a claim that has no volume can get one for a pod that is placed there; nil: all. False: it has to have one
 	// before a pod is placed.
 	Bindable(*corev1.PersistentVolumeClaim) (nodes []string, possible bool)
+	// Provisioner is the driver that makes a claim's volume, by its class; "": not known.
+	Provisioner(*corev1.PersistentVolumeClaim) string
 }
 
 var volumeZones = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion}
@@ -78,6 +80,9 @@ func Volumes(of *corev1.Pod, in Storage) (*gangsched.PodVolumes, error) {
 			made.UnboundClaims = made.UnboundClaims || !possible
 			if nodes != nil {
 				within(&made.BindableNodes, nodes)
+			}
+			if driver := in.Provisioner(claim); driver != "" { // what it will make counts, as in kube-scheduler
+				made.Attachments = append(made.Attachments, gangsched.AttachedVolume{Driver: driver, ID: "claim/" + claim.Namespace + "/" + claim.Name})
 			}
 			continue
 		}

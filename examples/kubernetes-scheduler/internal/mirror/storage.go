@@ -87,8 +87,18 @@ func newStorage() Storage {
 
 // SetClaimOfVolume, and those below, say that an object came or changed, or with gone that it is no more.
 func (m *Mirror) SetClaimOfVolume(object *corev1.PersistentVolumeClaim, gone bool) {
+	before := m.storage.claims[nameOf(object)]
 	keep(m.storage.claims, nameOf(object), object, gone)
 	m.changed = true
+	if before == nil || before.Spec.VolumeName == object.Spec.VolumeName || gone {
+		return
+	}
+	for _, p := range m.byID { // those that run with it were told of it without its volume
+		if p.Object.Spec.NodeName != "" && slices.ContainsFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool { return kube.ClaimOf(p.Object, &v) == object.Name }) &&
+			p.Name.Namespace == object.Namespace {
+			m.tell(p)
+		}
+	}
 }
 
 func (m *Mirror) SetVolume(object *corev1.PersistentVolume, gone bool) {
@@ -289,6 +299,14 @@ func (b *bindable) Bindable(claim *corev1.PersistentVolumeClaim) ([]string, bool
 		}
 		return taken(node)
 	}), true
+}
+
+// Provisioner is that of the claim's class.
+func (b *bindable) Provisioner(claim *corev1.PersistentVolumeClaim) string {
+	if class := b.classOf(claim); class != nil {
+		return class.Provisioner
+	}
+	return ""
 }
 
 func (s *Storage) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {

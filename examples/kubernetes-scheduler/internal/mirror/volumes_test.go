@@ -139,6 +139,46 @@ func TestAClaimWithASelectedNodeGetsItsVolumeThere(t *testing.T) {
 	}
 }
 
+// A volume that is still to be made counts against the limit of its driver.
+func TestAVolumeThatIsToBeMadeIsAttached(t *testing.T) {
+	w := newWorld(t)
+	most, waits, class := int32(1), storagev1.VolumeBindingWaitForFirstConsumer, "made"
+	w.SetNode(nodeOf("n", "4"))
+	w.SetCSINode(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: "disks", NodeID: "n", Allocatable: &storagev1.VolumeNodeResources{Count: &most}}}}}, false)
+	w.SetStorageClass(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disks", VolumeBindingMode: &waits}, false)
+	claim := func(name string) *corev1.PersistentVolumeClaim {
+		made := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		made.Spec.StorageClassName = &class
+		return made
+	}
+	with := func(name, claim string) *corev1.Pod {
+		made := podOf(name, "1")
+		made.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
+		return made
+	}
+	w.SetClaimOfVolume(claim("c"), false)
+	w.SetClaimOfVolume(claim("d"), false)
+	w.SetPod(with("p", "c"))
+	w.want(w.turn(), "[p bind]")
+	w.SetPod(with("q", "d"))
+	w.want(w.turn(), "[q reject]")
+	w.RemovePod(with("q", "d"))
+	w.SetPod(with("r", "c"))
+	w.want(w.turn(), "[r bind]")
+	// When it is made it is one with what was to be made.
+	w.SetPod(on("n", with("p", "c")))
+	w.SetPod(on("n", with("r", "c")))
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "made"}}
+	volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "disks", VolumeHandle: "made"}
+	w.SetVolume(volume, false)
+	bound := claim("c")
+	bound.Spec.VolumeName, bound.Annotations = "made", map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+	w.SetClaimOfVolume(bound, false)
+	w.SetPod(with("s", "c"))
+	w.want(w.turn(), "[s bind]")
+}
+
 // A volume does for a claim if it is as the claim asks; one that is meant for the claim is taken before all others.
 func TestAVolumeIsChosenByWhatTheClaimAsks(t *testing.T) {
 	block, fast, slow, class := corev1.PersistentVolumeBlock, "fast", "slow", "local"
