@@ -46,7 +46,7 @@ func (c *Cluster) hand() *arena {
 	return &c.call.arena
 }
 
-// names are those of an object that is asked for. False: one has a zero byte, which C would take for its end, so that it is nobody's.
+// names are those of an object that is asked for. False: one has a zero byte, which C would take for its end, so that no object has it.
 func (c *Cluster) names(namespace, name string) (ns, given *C.char, ok bool) {
 	a := c.hand()
 	ns, given = a.text(namespace), a.text(name)

@@ -227,7 +227,7 @@ type ResourceClaimSpec struct {
 	Constraints     []DeviceConstraint
 	MostPods        *int32 // on nodes at once, 0 any number; nil: 256, as Kubernetes has it
 	HeldDevices     []HeldDevice
-	Node            NodeID // where it is allocated though nobody uses it yet
+	Node            NodeID // where it is allocated though no pod uses it yet
 }
 
 // VolumeZone is a zone or region label of a volume: the node must have one of the values.

@@ -117,13 +117,13 @@ func (c *call) said(code C.gangsched_code) error {
 	}
 }
 
-// owned is a cluster of C, and who still needs it: the Cluster, and its schedulers.
+// owned is a cluster of C, and what still needs it: the Cluster, and its schedulers.
 type owned struct {
 	mu         sync.Mutex
 	cluster    *C.gangsched_cluster
 	closed     bool
 	schedulers int
-	orphans    []*C.gangsched_scheduler // that nobody closed: the collector found them, in a goroutine of its own
+	orphans    []*C.gangsched_scheduler // that were not closed: the collector found them, in a goroutine of its own
 }
 
 // destroy ends a scheduler; the caller has the lock.
@@ -133,7 +133,7 @@ func (o *owned) destroy(s *C.gangsched_scheduler) {
 	o.settle()
 }
 
-// settle ends what nobody needs any more; the caller has the lock.
+// settle ends what is not needed any more; the caller has the lock.
 func (o *owned) settle() {
 	for len(o.orphans) > 0 {
 		last := o.orphans[len(o.orphans)-1]

@@ -42,7 +42,8 @@ func (c *Cluster) RemoveObject(text []byte) error {
 }
 
 // SetQueues makes the cluster's queues those of a file, which has all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and ResourceFlavors, the
-// Queues of Volcano and KAI, ElasticQuotas. Who is new is added, who is there is updated, who is not in the file is removed; or nothing of it.
+// Queues of Volcano and KAI, ElasticQuotas. Those that are new are added, those that are there updated, those that are not in the file removed; or
+// nothing of it.
 func (c *Cluster) SetQueues(name string, text []byte) error {
 	a := c.hand()
 	given, its := a.document(text), a.text(name)

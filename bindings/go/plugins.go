@@ -36,7 +36,7 @@ type (
 	}
 	// QueueOrderer orders several queues. QueueOf is the number, as the plugin likes, of a pod's queue; a group is in that of its first pending
 	// member. QueueBefore says whether head a goes before head b as the cluster is now, which it may query: a strict weak order. Within a queue
-	// the Sorter decides. A panic ends the attempt of whoever would be first.
+	// the Sorter decides. A panic ends the attempt of the pod that would be first.
 	QueueOrderer interface {
 		QueueOf(pod PodView) int64
 		QueueBefore(a, b *QueueHead) bool
@@ -288,7 +288,7 @@ func (v NodesView) Column(i, column int) int64 {
 	return int64(C.gangsched_nodes_view_column(v.n, v.at(i), C.size_t(column)))
 }
 
-// PermitRoom is who waits.
+// PermitRoom is the pods that wait.
 type PermitRoom struct{ r *C.gangsched_permit_room }
 
 // Waiting are the pods that wait for this plugin, in order of their reservation.

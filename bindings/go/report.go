@@ -48,13 +48,13 @@ type PodEvent struct {
 	Note            string // "Successfully assigned default/web-0 to node-1"
 	Namespace, Name string // of the pod, which may be gone by now
 	About           PodID
-	Related         PodID // of Preempted: for whom
+	Related         PodID // of Preempted: the pod that preempted it
 	PodCookie       uint64
 	Now             int64
 }
 
 // Events takes what happened since it was asked last, oldest first: Scheduled when the host confirmed, FailedScheduling of every attempt that
-// failed, Preempted of each victim (with EvictionNotice PreemptionNotice before, or PreemptionWithdrawn instead), Evicted of who must go for
+// failed, Preempted of each victim (with EvictionNotice PreemptionNotice before, or PreemptionWithdrawn instead), Evicted of pods that must go for
 // another reason. An error without EventsKept in Options.
 func (s *Scheduler) Events() ([]PodEvent, error) {
 	s.call.reset()

@@ -55,16 +55,16 @@ type Options struct {
 	CountReasons         bool // rejects say how many nodes gave which reason, in notes of events, without asking again
 	Backfill             BackfillRule
 	EvictionNotice       int64 // nanoseconds that victims of preemption may stay after a Notice; 0: they are evicted at once
-	MaxOvertake          int64 // who has waited longer than these nanoseconds gets nodes reserved at once; 0: nobody does
+	MaxOvertake          int64 // pods that have waited longer than these nanoseconds get nodes reserved at once; 0: none do
 }
 
-// BackfillRule says for whom nodes are reserved that have no room yet, by how long pods are expected to run.
+// BackfillRule says for which pods nodes are reserved that have no room yet, by how long pods are expected to run.
 type BackfillRule int32
 
 const (
-	BackfillNone         BackfillRule = C.GANGSCHED_BACKFILL_NONE         // nobody
+	BackfillNone         BackfillRule = C.GANGSCHED_BACKFILL_NONE         // none
 	BackfillEASY         BackfillRule = C.GANGSCHED_BACKFILL_EASY         // the first in the queue of those that found no room
-	BackfillConservative BackfillRule = C.GANGSCHED_BACKFILL_CONSERVATIVE // everybody who found no room
+	BackfillConservative BackfillRule = C.GANGSCHED_BACKFILL_CONSERVATIVE // all that found no room
 )
 
 // DecisionKind is what the host is to do.
@@ -283,7 +283,7 @@ func (s *Scheduler) Activate(now int64, pods ...PodID) error {
 // are told all the same. The first error is returned.
 func (s *Scheduler) Tell(events []Event) error { return tell(s.cluster, s, events) }
 
-// Tell says what happened to a cluster; who confirms or fails asks the scheduler.
+// Tell says what happened to a cluster; Confirm and Fail need the Tell of a scheduler.
 func (c *Cluster) Tell(events []Event) error { return tell(c, nil, events) }
 
 func tell(c *Cluster, s *Scheduler, events []Event) error {
@@ -377,7 +377,7 @@ type QueuePlace int32
 const (
 	PlaceNone          QueuePlace = C.GANGSCHED_PLACE_NONE          // in no queue: placed, or being deleted
 	PlaceActive        QueuePlace = C.GANGSCHED_PLACE_ACTIVE        // may be tried
-	PlaceBackoff       QueuePlace = C.GANGSCHED_PLACE_BACKOFF       // in backoff after a rejection, or until nobody is active
+	PlaceBackoff       QueuePlace = C.GANGSCHED_PLACE_BACKOFF       // in backoff after a rejection, or until no pod is active
 	PlaceErrorBackoff  QueuePlace = C.GANGSCHED_PLACE_ERROR_BACKOFF // in backoff after an error; of a group also after a rejection
 	PlaceUnschedulable QueuePlace = C.GANGSCHED_PLACE_UNSCHEDULABLE // waits for a change that can help
 	PlaceGated         QueuePlace = C.GANGSCHED_PLACE_GATED         // a PreEnqueue plugin says no
@@ -456,7 +456,7 @@ type Statistics struct {
 	IndexBuilds, RowsEvaluated, OpaqueEvaluations uint64
 	Scans, SearchSteps, WakeUps, ObserverErrors   uint64
 	Reservations                                  uint64 // nodes reserved for a pod or group that found no room
-	LateReservations                              uint64 // of them put off, because somebody ran longer than expected or nodes went
+	LateReservations                              uint64 // of them put off, because a pod ran longer than expected or nodes went
 }
 
 func (s *Scheduler) Statistics() Statistics {

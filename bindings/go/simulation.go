@@ -35,7 +35,7 @@ type SimulationOptions struct {
 	LiveControllers bool
 	Start, Until    string
 	Arrivals        []Arrival // of several that mean the same pod the last one counts
-	MostMadePods    uint64    // by live controllers while time passes, who make no more then; 0: 250,000
+	MostMadePods    uint64    // by live controllers while time passes, which make no more then; 0: 250,000
 	Drain, Lose     []string
 	Shapes          Source // nodes that may be added (--scale-up)
 	ScaleDown       bool

@@ -142,7 +142,7 @@ const (
 	DaemonSet             ControllerKind = C.GANGSCHED_DAEMON_SET
 )
 
-// Controller is who made a pod, in its namespace.
+// Controller is what made a pod, in its namespace.
 type Controller struct {
 	Kind ControllerKind
 	Name string
@@ -175,9 +175,9 @@ type PodSpec struct {
 	Terminating, Preempted     bool
 	Guaranteed                 bool            // status.qosClass is Guaranteed
 	StartTime                  *int64          // nanoseconds
-	ExpectedRunTime            int64           // nanoseconds, for backfill; 0: nobody knows
+	ExpectedRunTime            int64           // nanoseconds, for backfill; 0: not known
 	Deadline                   *int64          // by when it should have ended, for LeastSlackSort and Deadline
-	MaxWait                    int64           // nanoseconds that it should wait at most, for LeastSlackSort; 0: nobody minds
+	MaxWait                    int64           // nanoseconds that it should wait at most, for LeastSlackSort; 0: it does not matter
 	Controller                 Controller      // what spreading by default goes by
 	Devices                    []DeviceRequest // beside the resources that containers request by number
 	DeviceConstraints          []DeviceConstraint

@@ -54,7 +54,7 @@ type NodeShape struct {
 // DemandOptions of Scheduler.Demand.
 type DemandOptions struct {
 	Now         int64   // not before what the scheduler was told last
-	Pods        []PodID // who is meant; with no pods and no groups everybody who waits
+	Pods        []PodID // which are meant; with no pods and no groups all that wait
 	Groups      []GroupID
 	MostNodes   uint32 // of each shape in a plan; 0: 256
 	SearchSteps uint32 // of looking for a cheaper mixture, where that is a question of amounts; 0: 200,000
@@ -67,13 +67,13 @@ type Assignment struct {
 	Node NodeID
 }
 
-// AddedNode is a node of a plan: its shape's place among the shapes, and who would run there.
+// AddedNode is a node of a plan: its shape's place among the shapes, and the pods that would run there.
 type AddedNode struct {
 	Shape int
 	Pods  []PodID
 }
 
-// DemandPlan is nodes that make room for everybody for whom nodes can.
+// DemandPlan is nodes that make room for all pods for which nodes can.
 type DemandPlan struct {
 	Price     int64
 	Nodes     []AddedNode
@@ -86,10 +86,10 @@ type DemandPlan struct {
 // Demand is which nodes, and how many of them, make the waiting pods fit.
 type Demand struct {
 	Plans []DemandPlan // cheapest first: the best that was found, and the best of each shape alone
-	Left  []PodID      // whom no nodes of these shapes help, as many as there may be
+	Left  []PodID      // that no nodes of these shapes help, as many as there may be
 }
 
-// Demand asks which nodes of these shapes make the waiting pods fit: gangs whole, topology and devices respected, nobody evicted. Every plan was
+// Demand asks which nodes of these shapes make the waiting pods fit: gangs whole, topology and devices respected, no pod evicted. Every plan was
 // tried in a fork, by the scheduler itself, which stays as it is.
 func (s *Scheduler) Demand(shapes []NodeShape, options DemandOptions) (*Demand, error) {
 	s.call.reset()
@@ -143,7 +143,7 @@ type RemovableNode struct {
 	Moves []Assignment
 }
 
-// Removable asks which of the nodes, in that order, can be drained one after another with everybody placed elsewhere, disruption budgets honoured.
+// Removable asks which of the nodes, in that order, can be drained one after another with all pods placed elsewhere, disruption budgets honoured.
 // Each was tried in a fork, by the scheduler itself, which stays as it is.
 func (s *Scheduler) Removable(among []NodeID, options RemovalOptions) ([]RemovableNode, error) {
 	s.call.reset()

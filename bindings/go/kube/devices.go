@@ -275,7 +275,7 @@ func Claim(from *resourcev1.ResourceClaim, classes Classes, in Names, drivers ..
 }
 
 // AllocatedClaim is a ResourceClaim by nothing but what is allocated to it, for one that Claim or the cluster does not take: so its devices are in use.
-// Nobody may be placed with it that it is not allocated for. Nil: nothing is allocated.
+// No pod may be placed with it that it is not allocated for. Nil: nothing is allocated.
 func AllocatedClaim(from *resourcev1.ResourceClaim, in Names) *gangsched.ResourceClaimSpec {
 	if from.Status.Allocation == nil {
 		return nil

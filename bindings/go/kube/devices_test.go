@@ -496,7 +496,7 @@ func TestClaimsOfVolumesWithWhichNobodyIsPlaced(t *testing.T) {
 	}
 }
 
-// placed is who is placed, and where on one node with these slices each claim has its devices.
+// placed is which devices each claim has when its pod is placed, if it is, on one node with these slices.
 func placed(t *testing.T, its []*resourcev1.ResourceSlice, claims ...*resourcev1.ResourceClaim) string {
 	t.Helper()
 	cluster := gangsched.NewCluster()

@@ -141,7 +141,7 @@ func (w *Writer) finish(ctx context.Context, b *Bind) Outcome {
 	return w.bind(ctx, b)
 }
 
-// Finish completes a bind that another replica began and this one has taken over: it binds the pod, or makes sure that nobody does. If the pod claims
+// Finish completes a bind that another replica began and this one has taken over: it binds the pod, or makes sure that it is not bound. If the pod claims
 // something it is the latter, because only the other replica knew what it had claimed.
 func (w *Writer) Finish(b *Bind, done func(Outcome)) {
 	w.binds.add(func(ctx context.Context) { done(w.takenOver(ctx, b)) })

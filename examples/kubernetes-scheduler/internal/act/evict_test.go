@@ -58,7 +58,7 @@ func stays(t *testing.T, client *fake.Clientset, name string) func() bool {
 	}
 }
 
-// An eviction that is refused would be again: it is given up, all who count on it hear so, and the pod says no more that it is to go.
+// An eviction that is refused would be again: it is given up, all that wanted it are told, and the pod does not say any more that it is to go.
 func TestAnEvictionThatIsRefusedIsGivenUp(t *testing.T) {
 	go_ := make(chan struct{})
 	w, client := newEvictor(t, func(name string) error {
@@ -77,7 +77,7 @@ func TestAnEvictionThatIsRefusedIsGivenUp(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(10 * time.Second):
-			t.Fatal("nobody hears of it")
+			t.Fatal("it is not told")
 		}
 	}
 	eventually(t, "it stays", stays(t, client, "p"))
@@ -86,7 +86,7 @@ func TestAnEvictionThatIsRefusedIsGivenUp(t *testing.T) {
 	}
 }
 
-// One that fails is tried again, once for all who want it, and nobody waits for that.
+// One that fails is tried again, once for all that want it, and no other eviction waits for that.
 func TestAnEvictionThatFailsHoldsUpNoOther(t *testing.T) {
 	var tries, fine atomic.Int32
 	w, client := newEvictor(t, func(name string) error {

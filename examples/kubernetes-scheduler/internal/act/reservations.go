@@ -86,7 +86,7 @@ func (w *Writer) place(ctx context.Context, of *unstructured.Unstructured, node 
 			fence := withConditions(now, reservationCondition("Scheduled", "False", "NotAnswered"))
 			err = w.setReservation(ctx, of, now.GetResourceVersion(), map[string]any{"conditions": fence})
 		}
-		if err == nil || Denied(err) { // who may not ask cannot know
+		if err == nil || Denied(err) { // what may not be asked cannot be known
 			return true, failed
 		}
 		klog.ErrorS(err, "it is not known yet whether a reservation is placed", "reservation", of.GetName())

@@ -85,12 +85,12 @@ func (c *crew) add(task func(context.Context)) {
 	c.some.Signal()
 }
 
-// later is add after a pause, in which nobody is busy with the task.
+// later is add after a pause, in which no goroutine is busy with the task.
 func (c *crew) later(pause time.Duration, task func(context.Context)) {
 	time.AfterFunc(pause, func() { c.add(task) })
 }
 
-// waiting is how many tasks nobody has begun.
+// waiting is how many tasks have not begun.
 func (c *crew) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -72,7 +72,7 @@ func (l *Loop) reserve(d *gangsched.Decision) {
 		}
 	case gangsched.Evict:
 		l.writer.Expire(r.Object)
-	default: // what is meant for it later is nobody's to know
+	default: // what is meant for it later is not written
 	}
 }
 

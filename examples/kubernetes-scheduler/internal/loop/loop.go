@@ -31,12 +31,12 @@ type Loop struct {
 	leads     bool  // before it does, it hears everything and decides nothing
 	flights   map[gangsched.Attempt]*flight
 	void      map[gangsched.Attempt]*flight // those of them whose attempt is void
-	unsure    map[string]bool               // of a turn: nodes that somebody may be bound to whose attempt is void
+	unsure    map[string]bool               // of a turn: nodes to which a pod may be bound whose attempt is void
 	turned    atomic.Int64                  // when the last turn ended, by Clock.Elapsed; 0: none did
 	decided   atomic.Int64                  // nanoseconds of processor that decisions took
 	told      map[*mirror.Pod]string
 	more      bool         // the last turn was not over
-	sharing   *sharing     // nil: nobody else schedules these pods
+	sharing   *sharing     // nil: no other replica schedules these pods
 	asking    bool         // what other replicas say
 	lost      atomic.Int64 // attempts that another replica was faster than
 	conflicts atomic.Int64
@@ -54,7 +54,7 @@ type machineClock struct{ start time.Time }
 func (machineClock) Wall() time.Time          { return time.Now() }
 func (c machineClock) Elapsed() time.Duration { return time.Since(c.start) }
 
-// New makes a loop that leads nobody yet.
+// New makes a loop that does not lead yet.
 func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder *act.Recorder, volumes time.Duration) *Loop {
 	return &Loop{
 		cluster: cluster, scheduler: scheduler, mirror: m, box: box, writer: writer, recorder: recorder, volumes: volumes,
@@ -65,7 +65,7 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.M
 // now is the time that the library is told.
 func (l *Loop) now() int64 { return l.start + int64(l.clock.Elapsed()) }
 
-// longestRest is how long the loop rests at most, so that who looks at it sees it alive.
+// longestRest is how long the loop rests at most, so that probes see it alive.
 const longestRest = 5 * time.Second
 
 // Run decides until the context ends. It stays on one OS thread: the C allocator has an arena for each thread, and a goroutine that moves between threads

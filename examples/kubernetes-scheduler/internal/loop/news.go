@@ -16,7 +16,7 @@ const noNodes = "no nodes available to schedule pods"
 // news is what the library says about pods in a turn, in kube-scheduler's words.
 type news struct {
 	all []gangsched.PodEvent
-	by  map[gangsched.PodID]*mirror.Pod // of victims: for whom
+	by  map[gangsched.PodID]*mirror.Pod // of victims: the pod that preempts
 }
 
 func (l *Loop) listen() *news {
@@ -33,8 +33,8 @@ func (l *Loop) listen() *news {
 	return said
 }
 
-// publish writes events, and for who found no node the condition that says so, with the node that is meant for it. That a bind came to nothing says who
-// took it back, if it is to be said: another replica that was faster is no news.
+// publish writes events, and for pods that found no node the condition that says so, with the node that is meant for it. That a bind came to nothing is
+// said where it is taken back, if it is to be said: another replica that was faster is no news.
 func (l *Loop) publish(said *news) {
 	for i := range said.all {
 		one := &said.all[i]

@@ -21,10 +21,10 @@ type sharing struct {
 	ledger *share.Ledger
 	page   *share.Page
 	name   string
-	units  map[string]*share.Unit // of a turn: who is bound together
+	units  map[string]*share.Unit // of a turn: the pods that are bound together
 	order  []*share.Unit
-	waits  map[gangsched.Attempt]waiting // who waits to be bound and was given its node, which others do not know of
-	again  []*mirror.Pod                 // who is to be tried again at once
+	waits  map[gangsched.Attempt]waiting // pods that wait to be bound and were given a node, which others do not know of
+	again  []*mirror.Pod                 // to be tried again at once
 	pause  time.Duration                 // after a write that was refused, or not answered: longer each time, up to how often it writes at least
 	period time.Duration
 }
@@ -212,10 +212,10 @@ func (l *Loop) converse(ctx context.Context) {
 // writePause is how long it rests after a write that was refused, or not answered, the first time.
 const writePause = 200 * time.Millisecond
 
-// mostAtOnce is how many attempts in a row may be lost before the pod waits for its backoff: who competes for the last nodes would go on and on.
+// mostAtOnce is how many attempts in a row may be lost before the pod waits for its backoff: pods that compete for the last nodes would go on and on.
 const mostAtOnce = 8
 
-// yield takes back attempts that lost to another replica. Nobody need be told: the pods are tried again, at once if it is known what the other did.
+// yield takes back attempts that lost to another replica. That is not written: the pods are tried again, at once if it is known what the other did.
 func (l *Loop) yield(unit *share.Unit, known bool) {
 	l.lost.Add(l.unsent(unit, func(p *mirror.Pod, attempt gangsched.Attempt) {
 		l.takeBack(p, attempt, "another replica binds pods to the node")
@@ -269,7 +269,7 @@ func (l *Loop) decide() (decisions []gangsched.Decision, more bool, err error) {
 	}
 	s.again = s.again[:0]
 	if err := l.scheduler.Activate(l.now(), again...); err != nil {
-		klog.ErrorS(err, "who was not fast enough waits for its backoff")
+		klog.ErrorS(err, "a pod that lost to another replica waits for its backoff")
 	}
 	return l.scheduler.RunSome(l.now(), l.room())
 }

@@ -154,7 +154,7 @@ func (d *devices) only() []string {
 	return slices.Collect(maps.Keys(d.drivers))
 }
 
-// SetDeviceClass says the same of a class. What is allocated stays as it is; who asks for devices of the class does so by what it says now.
+// SetDeviceClass says the same of a class. What is allocated stays as it is; claims that ask for devices of the class do so by what it says now.
 func (m *Mirror) SetDeviceClass(object *resourcev1.DeviceClass, gone bool) {
 	before := m.devices.classes[object.Name]
 	keep(m.devices.classes, object.Name, object, gone)
@@ -202,7 +202,7 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 	case object.Status.Allocation == nil && c.wrong != nil:
 		m.settleClaim(c)
 	case object.Status.Allocation == nil && m.cluster.ClaimNode(c.id) != 0:
-		// Nobody uses it any more; if a pod of ours is about to, the allocation is only not written yet.
+		// No pod uses it any more; if one of ours is about to, the allocation is only not written yet.
 		if err := m.cluster.Deallocate(c.id); !errors.Is(err, gangsched.ErrWrongState) {
 			report(err, "a claim cannot be deallocated", object)
 		}
@@ -229,7 +229,7 @@ func (m *Mirror) tolerate(claim *resourcev1.ResourceClaim) {
 	if !fresh {
 		return
 	}
-	if len(m.devices.tolerated) > mostTolerated { // of claims that are gone nobody asks any more
+	if len(m.devices.tolerated) > mostTolerated { // those of claims that are gone are not asked for any more
 		clear(m.devices.tolerated)
 		for _, c := range m.devices.claims {
 			for _, one := range kube.TolerationsOf(c.object) {
@@ -379,7 +379,7 @@ func madeFor(pod *corev1.Pod, claim *resourcev1.ResourceClaim) bool {
 	return owner != nil && (owner.UID == pod.UID || owner.Kind == "PodGroup" && owner.Name == groupOf(pod))
 }
 
-// tellClaim tells the library of a claim. One that it does not take is told of by what it has: who asks for what is allocated need not be known.
+// tellClaim tells the library of a claim. One that it does not take is told of by what it has: what asks for what is allocated need not be known.
 func (m *Mirror) tellClaim(c *claim) {
 	classes := func(name string) *resourcev1.DeviceClass { return m.devices.classes[name] }
 	spec, err := kube.Claim(c.object, classes, m.cluster, m.devices.only()...)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// declaredFeature is before the name of a feature in labels by which the library knows nodes that declare it. Nobody else sees these labels.
+// declaredFeature is before the name of a feature in labels by which the library knows nodes that declare it. Only the library sees these labels.
 const declaredFeature = "declared-feature.gangsched.dev/"
 
 // actsAs is the version of kube-scheduler whose rules count for which features a pod requires of its node.

@@ -45,7 +45,7 @@ func (m *Mirror) SetNamespace(object *corev1.Namespace, gone bool) {
 // priorityClass is what a class says of its pods.
 type priorityClass struct {
 	value int32
-	never bool // they preempt nobody
+	never bool // they preempt no pod
 }
 
 // SetPriorityClass says the same of a class. Pods that the API server has taken have their priority already; PodGroups name classes, and so may pods that

@@ -143,7 +143,7 @@ func (m *Mirror) Release(p *Pod, node string) {
 	}
 }
 
-// Unnominate says that a node is not meant for a pod any more, nor for others of its group, and returns whom it was meant for.
+// Unnominate says that a node is not meant for a pod any more, nor for others of its group, and returns the pods that it was meant for.
 func (m *Mirror) Unnominate(p *Pod, node string) (lost []*Pod) {
 	for _, one := range m.pods {
 		if one.Nominated != node || node == "" || !one.Waits() || one.Together() != p.Together() {

@@ -14,8 +14,8 @@ func (m *Mirror) Seen() uint64 { return m.seen }
 // theirs says whether a pod without a node is another replica's to schedule.
 func (m *Mirror) theirs(p *Pod) bool { return m.mine != nil && p.Waits() && !m.mine(p.shareKey()) }
 
-// shareKey is what pods have in common that one replica has to schedule: members of a group; and all pods with claims of devices, since who has which
-// device is written nowhere before a claim is allocated.
+// shareKey is what pods have in common that one replica has to schedule: members of a group; and all pods with claims of devices, since it is
+// written nowhere which claim has which device before the claim is allocated.
 func (p *Pod) shareKey() string {
 	if len(p.Object.Spec.ResourceClaims) != 0 {
 		return "claims"

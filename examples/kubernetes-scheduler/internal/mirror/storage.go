@@ -48,7 +48,7 @@ type volume struct {
 // reach is from which nodes volumes can be reached that have the same selector.
 type reach struct {
 	selector *nodeaffinity.NodeSelector // nil: it cannot be read, and is for no node
-	nodes    map[string]bool            // nil: nobody has asked yet
+	nodes    map[string]bool            // nil: not asked for yet
 	volumes  int                        // that have it
 }
 
@@ -366,7 +366,7 @@ func (s *Storage) takes(claim *corev1.PersistentVolumeClaim, nodes map[string]*n
 	return func(node *corev1.Node) bool { return reached[node.Name] }
 }
 
-// choose is the smallest volume that nobody has and that does for a claim on a node; nil if there is none.
+// choose is the smallest volume that no claim has and that does for a claim on a node; nil if there is none.
 func (s *Storage) choose(claim *corev1.PersistentVolumeClaim, node string, nodes map[string]*node) *corev1.PersistentVolume {
 	var best *corev1.PersistentVolume
 	for _, v := range s.candidates(claim) {

@@ -146,7 +146,7 @@ func (s State) snapshot(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(said)
 }
 
-// replicas is what replicas that are all active tell each other: who lives, and who is being bound where.
+// replicas is what replicas that are all active tell each other: which of them live, and which pods are being bound where.
 func (s State) replicas(w http.ResponseWriter, r *http.Request) {
 	answer(s, "application/json", func(*http.Request, *gangsched.Cluster, *gangsched.Scheduler, *mirror.Mirror) (string, error) {
 		said, err := json.MarshalIndent(s.Loop.Replicas(), "", "  ")
@@ -154,7 +154,7 @@ func (s State) replicas(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// queue says how many stand where, and who waits.
+// queue says how many stand where, and which pods wait.
 func (s State) queue(w http.ResponseWriter, r *http.Request) {
 	answer(s, "application/json", func(_ *http.Request, _ *gangsched.Cluster, of *gangsched.Scheduler, m *mirror.Mirror) (string, error) {
 		said, err := json.MarshalIndent(struct {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Entry is a pod that is being bound to a node, and by whom. It promises the node's room.
+// Entry is a pod that is being bound to a node, and the replica that does it. It promises the node's room.
 type Entry struct {
 	Namespace string    `json:"ns"`
 	Name      string    `json:"pod"`
@@ -37,11 +37,11 @@ type Row struct {
 type Document struct {
 	// Seq is that of the entry that was added last.
 	Seq uint64 `json:"seq"`
-	// Watermark is a resource version of pods. Who has seen all changes up to it has seen each pod that was taken out as bound: bound, or gone.
+	// Watermark is a resource version of pods. A replica that has seen all changes up to it has seen each pod that was taken out as bound: bound, or gone.
 	Watermark uint64  `json:"watermark"`
 	Rows      []Row   `json:"replicas"`
 	Entries   []Entry `json:"entries"`
-	// Past are the entries that were taken out last, so that who has missed them knows which nodes they were about.
+	// Past are the entries that were taken out last, so that a replica that has missed them knows which nodes they were about.
 	Past []Past `json:"past,omitempty"`
 }
 
@@ -72,7 +72,7 @@ const (
 	mostName = 64 // of a replica
 )
 
-// text is how many bytes it takes in a document at most, whoever owns it.
+// text is how many bytes it takes in a document at most, whichever replica owns it.
 func (e *Entry) text() int {
 	return 110 + len(e.Namespace) + len(e.Name) + len(e.UID) + len(e.Node) + max(mostName, len(e.Owner))
 }
@@ -126,7 +126,7 @@ func (d *Document) beat(replica string) {
 	d.Rows[at].Beat++
 }
 
-// Leave takes the row of a replica out that ends. False: it has entries, which somebody else has to see to.
+// Leave takes the row of a replica out that ends. False: it has entries, which another replica has to see to.
 func (d *Document) Leave(replica string) bool {
 	if slices.ContainsFunc(d.Entries, func(one Entry) bool { return one.Owner == replica }) {
 		return false

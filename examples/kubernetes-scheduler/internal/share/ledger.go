@@ -1,5 +1,5 @@
 // Package share lets several replicas schedule at once, by optimistic commit: each decides by what it knows, and then writes into one document
-// which pods it is about to bind where, if nobody has touched those nodes since. The API server does the comparing: the document's resource version
+// which pods it is about to bind where, if no other has touched those nodes since. The API server does the comparing: the document's resource version
 // is the precondition. It binds a pod once, but does not look whether its node has room; the document does that.
 //
 // # What is always so
@@ -11,8 +11,9 @@
 //     there and its owner's own: by the write itself, or when the pod was read again by another look at the document.
 //  2. An entry is taken out only when (a) the pod was seen with a node: then the watermark is raised to the version of the pod that showed it; or
 //     (b) the pod is gone; or (c) it is its owner's own and can never be bound by it any more: nothing was sent, the API server has refused what was
-//     sent, or the pod was changed since, so that what may still be on its way is refused. Who took an entry over always changes the pod before (c),
-//     and does so after it took it over: what the owner before sent, or sends when it wakes up, carries a version from before, by 1.
+//     sent, or the pod was changed since, so that what may still be on its way is refused. A replica that took an entry over always
+//     changes the pod before (c), and does so after it took it over: what the owner before sent, or sends when it wakes up, carries a version from
+//     before, by 1.
 //  3. An entry is added only by a replica that counted, when it decided, all pods that were bound to the node or promised it, and if no entry was
 //     added to the node since (its own apart, which it counted). It knows by the numbers of entries whether one was added that it has not heard of;
 //     if so it decides nothing until it has seen all changes of pods up to the watermark, and what it has decided before about that node is void, or
@@ -20,7 +21,7 @@
 //  4. What was counted for an entry is counted until the pod is seen with a node or gone, or the entry is out and all changes of pods up to the
 //     watermark of that version are seen.
 //
-// No clock is needed for that. Who is thought to live matters only for who schedules which pod, and when entries are taken over.
+// No clock is needed for that. Which replicas are thought to live matters only for which of them schedules which pod, and when entries are taken over.
 package share
 
 import (
@@ -106,7 +107,7 @@ type Ledger struct {
 	pending   []*Unit
 	flying    *Write
 	reading   bool
-	working   map[uint64]bool // entries of ours that somebody binds
+	working   map[uint64]bool // entries of ours that are being bound
 	over      map[uint64]bool // entries of ours that will never be bound
 	committed []Entry
 	adopted   []Entry
@@ -267,7 +268,7 @@ func (l *Ledger) resolve() {
 	})
 }
 
-// listen notes who has written.
+// listen notes which replicas have written.
 func (l *Ledger) listen(now time.Duration) {
 	l.fresh = now
 	there := map[string]bool{}

@@ -68,7 +68,7 @@ func (p *Page) Read(ctx context.Context) (uint64, *Document, error) {
 	return Of(object)
 }
 
-// What is not answered is asked again after the first of these, and then later and later: who may not read the document may not for long.
+// What is not answered is asked again after the first of these, and then later and later: a replica that may not read the document may not for long.
 const (
 	readPause    = 200 * time.Millisecond
 	longestPause = 10 * time.Second

@@ -149,7 +149,7 @@ func (l *Ledger) Live() (live []string, changed bool) {
 	return live, changed
 }
 
-// Alone says whether nobody else lived when Live was asked last: what is decided is lost to nobody then.
+// Alone says whether no other replica lived when Live was asked last: what is decided is lost to none then.
 func (l *Ledger) Alone() bool { return len(l.live) == 1 }
 
 // Ours says whether what has this key is this replica's to schedule: that with the highest hash of both, of those that were live when it was asked

@@ -19,7 +19,7 @@ type Answer struct {
 // Fits says whether it does.
 func (a *Answer) Fits() bool { return a.Why == "" }
 
-// withoutEvictions decides as kube-scheduler does, but for taking room from others: a gang that is not made yet makes nobody go.
+// withoutEvictions decides as kube-scheduler does, but for taking room from others: a gang that is not made yet preempts no pod.
 var withoutEvictions = []gangsched.Profile{{Without: []string{"DefaultPreemption", "GroupPreemption"}}}
 
 // Ask plays what the scheduler would do with the group on the cluster as it is. The pods of the group are alike, and need not be there.
@@ -86,7 +86,7 @@ func fill(cluster *gangsched.Cluster, nodes []corev1.Node, pods []corev1.Pod) er
 		if pod.Spec.NodeName == "" || kube.Ended(pod) || cluster.FindNode(pod.Spec.NodeName) == 0 {
 			continue
 		}
-		// What runs has its volumes and devices: its room counts, and who may be beside it.
+		// What runs has its volumes and devices: its room counts, and which pods may be beside it.
 		pod = pod.DeepCopy()
 		pod.Spec.Volumes, pod.Spec.ResourceClaims = nil, nil
 		spec, err := kube.Pod(pod, cluster, kube.Options{})
