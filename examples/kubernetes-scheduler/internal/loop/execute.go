@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,20 +293,23 @@ func (l *Loop) takeBack(p *mirror.Pod, attempt gangsched.Attempt, reason string)
 }
 
 func (l *Loop) evict(victim *mirror.Pod, by *mirror.Pod) {
-	message, preemptor := "preempting to accommodate a higher priority pod", ""
+	message, preemption := "preempting to accommodate a higher priority pod", ""
 	if by != nil {
-		preemptor = by.Together()
+		preemption = preemptionOf(by, victim)
 		message = fmt.Sprintf("%s: %s", by.Object.Spec.SchedulerName, message)
 	}
 	l.sayDisrupted(victim, message)
 	l.writer.Evict(act.Victim{Pod: victim.Name, UID: victim.Object.UID, Condition: corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
 		ObservedGeneration: victim.Object.Generation, LastTransitionTime: metav1.NewTime(l.clock.Wall()),
-	}}, preemptor, func(err error) { l.box.Put(func() { l.stays(victim, by, err) }) })
+	}}, preemption, func(err error) { l.box.Put(func() { l.stays(victim, by, err) }) })
 }
 
-// stays is called when a victim is not evicted. The preemption is given up: its other victims stay, if they are not deleted yet, and what preempted has no
-// nominated node. What the API server denies it would deny again: then the preemptor waits as if it had found no node; else it is tried again at once.
+// preemptionOf names what a victim is evicted for: that a pod, or its group, is nominated to the victim's node.
+func preemptionOf(by, victim *mirror.Pod) string { return by.Together() + " on " + victim.On() }
+
+// stays is called when a victim is not evicted. What preempted on its node has no nomination there any more, and its other victims there stay, if they are
+// not deleted yet. What the API server denies it would deny again: then the preemptor waits as if it had found no node; else it is tried again at once.
 func (l *Loop) stays(victim, by *mirror.Pod, why error) {
 	reason := fmt.Sprintf("pod %s cannot be preempted: %v", victim.Name, why)
 	if l.mirror.Find(victim.Name) == victim {
@@ -316,13 +318,13 @@ func (l *Loop) stays(victim, by *mirror.Pod, why error) {
 	if by == nil {
 		return
 	}
-	l.writer.Withdraw(by.Together())
+	l.writer.Withdraw(preemptionOf(by, victim))
 	if l.mirror.Find(by.Name) != by {
 		return
 	}
 	none := ""
 	var again []gangsched.PodID
-	for _, p := range l.mirror.Unnominate(by, cmp.Or(victim.Object.Spec.NodeName, victim.Bound)) {
+	for _, p := range l.mirror.Unnominate(by, victim.On()) {
 		l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, reason), &none)
 		if p.ID != 0 && !act.Denied(why) {
 			again = append(again, p.ID)

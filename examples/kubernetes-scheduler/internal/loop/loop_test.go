@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -515,6 +516,52 @@ func TestAPreemptionThatFailedIsTriedAgain(t *testing.T) {
 	w.turns()
 	if made := tries(); made != 2 {
 		t.Errorf("it was tried %d times", made)
+	}
+}
+
+// With one victim that stays the others of its node stay, but not those of another pod's preemption.
+func TestOtherVictimsOfAPreemptionThatIsGivenUpStay(t *testing.T) {
+	w := newWorld(t)
+	var fine atomic.Bool
+	var tries atomic.Int32 // of the other victim
+	w.client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		name := action.(clienttesting.DeleteAction).GetName()
+		switch name {
+		case "denied":
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), name, nil)
+		case "other":
+			tries.Add(1)
+		}
+		return !fine.Load(), nil, apierrors.NewInternalError(context.DeadlineExceeded)
+	})
+	on := func(node string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.NodeName = node } }
+	w.node("m", "2")
+	w.pod("of-another", "2", on("m"))
+	w.pod("another", "2", priority(100))
+	says := func(pod string, status corev1.ConditionStatus) func() bool {
+		return func() bool {
+			now, err := w.client.CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{})
+			return err == nil && slices.ContainsFunc(now.Status.Conditions, func(one corev1.PodCondition) bool {
+				return one.Type == corev1.DisruptionTarget && one.Status == status
+			})
+		}
+	}
+	w.eventually("it is to go", says("of-another", corev1.ConditionTrue))
+	w.node("n", "4")
+	w.pod("denied", "2", on("n"))
+	w.pod("other", "2", on("n"), priority(10))
+	w.pod("urgent", "4", priority(100))
+	w.eventually("it stays", says("other", corev1.ConditionFalse))
+	if made := tries.Load(); made > 3 {
+		t.Errorf("it was tried %d times more", made-1)
+	}
+	fine.Store(true)
+	w.eventually("what another pod preempts goes", func() bool {
+		_, err := w.client.CoreV1().Pods("default").Get(t.Context(), "of-another", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	if _, err := w.client.CoreV1().Pods("default").Get(t.Context(), "other", metav1.GetOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 

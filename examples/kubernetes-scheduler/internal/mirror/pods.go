@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -157,6 +158,9 @@ func (m *Mirror) Unnominate(p *Pod, node string) (lost []*Pod) {
 	}
 	return lost
 }
+
+// On is the node that a pod runs on, as far as we know; "": none.
+func (p *Pod) On() string { return cmp.Or(p.Object.Spec.NodeName, p.Bound) }
 
 // Waits says whether a pod has no node, as far as we know.
 func (p *Pod) Waits() bool { return p.Object.Spec.NodeName == "" && p.Attempt == 0 && p.Bound == "" }
