@@ -11,15 +11,18 @@
 namespace gangsched::inline GANGSCHED_ABI::what_if {
 namespace detail {
 
-/// Which pods move if the node is drained: its own, and those that are disrupted with them. Nothing if one of them must stay.
+/// Which pods move if the node is drained: its own but those of @p with_node, and those that are disrupted with them. Nothing if one of
+/// them must stay.
 [[nodiscard]] inline std::optional<std::vector<pod_id>> moving_from(const model::cluster_state& state, node_id node,
-                                                                    const std::set<pod_id>& stay) {
+                                                                    const std::set<pod_id>& stay,
+                                                                    const std::set<pod_id>& with_node) {
   const cluster_view cluster{state};
   std::set<pod_id> found;
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
     const pod_id id{pod, state.pods.rows.generation(pod)};
     if (stay.contains(id)) return std::nullopt;
-    if (state.pods.terminating[pod] || state.classes[state.pods.cls[pod]].of_daemon_set) continue;
+    if (state.pods.terminating[pod] || state.classes[state.pods.cls[pod]].of_daemon_set || with_node.contains(id))
+      continue;
     found.insert(id);
     const std::optional<pod_info> its = cluster.pod(id);
     const std::optional<group_view> with = its ? disrupted_with(*its) : std::nullopt;
@@ -56,6 +59,7 @@ GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& 
   if (auto told = base->scheduler.catch_up(options.now); !told) return std::move(told).error();
   what_if::settle(*base, options.now);
   const std::set<pod_id> stay(options.stay.begin(), options.stay.end());
+  const std::set<pod_id> with_node(options.with_node.begin(), options.with_node.end());
   result<cluster> before = base->cluster.fork();  // whose pods the budgets are asked about, wherever these are by then
   if (!before) return std::move(before).error();
   const cluster_view as_it_was{detail::inside(*before)};
@@ -64,7 +68,7 @@ GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& 
   std::vector<removable_node> made;
   for (const node_id node : among) {
     if (!base->cluster.contains(node)) continue;  // named twice
-    const auto moving = what_if::detail::moving_from(detail::inside(base->cluster), node, stay);
+    const auto moving = what_if::detail::moving_from(detail::inside(base->cluster), node, stay, with_node);
     if (!moving) continue;
     open_budgets charged = budgets;
     const bool violates = std::any_of(moving->begin(), moving->end(), [&](pod_id pod) {

@@ -44,6 +44,23 @@ def a_lost_zone_is_gone_with_its_daemons(simulate):
     assert [one["node"] for one in report["pods"]] == ["a2"] and report["summary"]["nodes"] == 1, report
 
 
+def a_mirror_pod_ends_with_its_node(simulate):
+    """A static pod is its kubelet's: a drain ignores it, and it goes nowhere else."""
+    by_owner = owned("owner", "a1", "Node").replace("apps/v1", "v1")
+    by_annotation = pod("annotated", spec="  nodeName: a1\n").replace("labels: {}", 'labels: {}, annotations: {kubernetes.io/config.mirror: "x"}')
+    cluster = "---\n".join([zone("a1", "a"), zone("a2", "a"), by_owner, by_annotation])
+    report, told = result(simulate, "--all", "--drain", "a1", a=cluster)
+    assert [(one["status"], one["node"]) for one in report["pods"]] == 2 * [("running", "a1")] and told == [], (report, told)
+    report, told = result(simulate, "--all", "--lose", "a1", a=cluster + "---\n" + pod("new"))
+    assert [one["name"] for one in report["pods"]] == ["new"] and told == [], (report, told)
+    report, _ = result(simulate, "--scale-down", a=cluster)
+    assert [one for one in report["scale_down"] if one["node"] == "a1"] == [{"node": "a1", "moves": []}], report
+    # A scheduler may evict it; no controller makes another one for some node.
+    low = cluster.replace("  nodeName: a1\n", "  nodeName: a1\n  priority: -1\n")
+    report, _ = result(simulate, "--controllers", "live", a=low + "---\n" + pod("big", 4, "  nodeSelector: {kubernetes.io/hostname: a1}\n"))
+    assert [one["status"] for one in report["pods"]] == ["evicted", "evicted", "placed"], report
+
+
 VOLUME = """apiVersion: v1
 kind: PersistentVolume
 metadata: {name: v}
@@ -209,7 +226,7 @@ def what_helps_is_no_guess(simulate):
 
 
 if __name__ == "__main__":
-    run_each(sys.argv[1], a_drained_node_takes_nobody_and_keeps_its_daemons, a_lost_zone_is_gone_with_its_daemons,
+    run_each(sys.argv[1], a_drained_node_takes_nobody_and_keeps_its_daemons, a_mirror_pod_ends_with_its_node, a_lost_zone_is_gone_with_its_daemons,
              who_is_put_out_goes_where_its_volume_is,
              what_is_not_there_cannot_be_lost, nodes_are_found_for_who_is_left, nodes_that_are_not_needed_are_found, runs_are_compared,
              pods_come_and_end_over_time, what_would_make_a_pod_fit_is_told, what_helps_is_no_guess)

@@ -129,6 +129,16 @@ TEST_CASE("pods of daemon sets go with their node") {
   CHECK(drained[0].moves.empty());
 }
 
+TEST_CASE("pods that go with their node move nowhere") {
+  running_cluster in;
+  const node_id a = in.add_node("a", 4);
+  const std::vector<pod_id> mirrors{in.add_pod(web("static", 3), a)};
+  CHECK(in.ask().empty());
+  const std::vector<removable_node> drained = in.ask({.with_node = mirrors});
+  REQUIRE(nodes_of(drained) == std::vector<node_id>{a});
+  CHECK(drained[0].moves.empty());
+}
+
 TEST_CASE("random clusters: what is said to be removable can be drained as it is said") {
   std::size_t drained_in_all = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

@@ -171,6 +171,7 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "alpha.jobset.sigs.k8s.io/",
                                                "leaderworkerset.sigs.k8s.io/",
                                                "gangsched.dev/",
+                                               "kubernetes.io/config.mirror",
                                                "kai.scheduler/",
                                                "quota.scheduling.koordinator.sh/",
                                                "yunikorn.apache.org/",

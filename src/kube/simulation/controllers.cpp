@@ -14,6 +14,7 @@
 #include "gangsched/src/kube/simulation/bad_input.hpp"
 #include "gangsched/src/kube/simulation/node_taints.hpp"
 #include "gangsched/src/kube/simulation/times.hpp"
+#include "gangsched/src/kube/simulation/what_if.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
@@ -297,7 +298,7 @@ std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> inste
 /// Makes a pod again that has a controller or a group.
 void controllers::replace(std::size_t pod, wanted_changes& to) {
   const pod_manifest& was = what_->pods[pod];
-  if (was.owner_kind.empty() && was.group.empty()) return;
+  if ((was.owner_kind.empty() && was.group.empty()) || is_mirror(was)) return;
   if (was.owner_kind == "DaemonSet") {  // it has no pod on a node with such taints
     const auto node = std::ranges::find(what_->nodes, was.node, [](const node_manifest& one) { return one.spec.name; });
     if (node != what_->nodes.end() && !admits(*node, was)) return;

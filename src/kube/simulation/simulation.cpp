@@ -93,7 +93,12 @@ outcome host::finish() {
   tell_volumes(true);
   say_why();
   if (of_.scale_up) out_.scale_up = scale_up(*scheduler_, cluster_, of_.shapes, now_);
-  if (of_.scale_down) out_.scale_down = scale_down(*scheduler_, cluster_, now_);
+  if (of_.scale_down) {
+    std::vector<pod_id> mirrors;
+    for (const std::size_t i : present_)
+      if (tasks_[i].in_cluster && is_mirror(what_.pods[i])) mirrors.push_back(tasks_[i].id);
+    out_.scale_down = scale_down(*scheduler_, cluster_, mirrors, now_);
+  }
   out_.groups = groups_.finish(out_.pods);
   for (const node_manifest& one : what_.nodes) {
     node_gpus gpus = gpus_of(cluster_, cluster_.find_node(one.spec.name).value(), one.spec.devices.gpu.model);

@@ -19,12 +19,12 @@ std::string full_name(const cluster& on, pod_id pod) {
   return fmt::format("{}/{}", on.namespace_of(pod), on.name_of(pod));
 }
 
-/// Pods of the node look for another one. @p with_daemons: those of DaemonSets are gone.
-void put_out(manifests& what, const std::string& node, bool with_daemons, std::vector<warning>& warnings) {
+/// Pods of the node look for another one. @p lost: those of DaemonSets and mirror pods are gone.
+void put_out(manifests& what, const std::string& node, bool lost, std::vector<warning>& warnings) {
   std::erase_if(what.pods, [&](pod_manifest& pod) {
     if (pod.nominated_node == node) pod.nominated_node.clear();
     if (pod.node != node) return false;
-    if (pod.owner_kind == "DaemonSet") return with_daemons;
+    if (pod.owner_kind == "DaemonSet" || is_mirror(pod)) return lost;
     const bool made_again = !pod.owner_kind.empty() || !pod.group.empty();
     if (!made_again && !pod.spec.terminating)
       warnings.push_back(
@@ -54,6 +54,10 @@ std::int64_t number_in(const node_manifest& node, const char* key, std::int64_t 
 }
 
 }  // namespace
+
+bool is_mirror(const pod_manifest& pod) {
+  return pod.owner_kind == "Node" || pod.annotations.contains("kubernetes.io/config.mirror");
+}
 
 void drain(manifests& what, const std::string& node, std::vector<warning>& warnings) {
   const auto found = std::ranges::find_if(what.nodes, [&](const node_manifest& one) { return one.spec.name == node; });
@@ -113,10 +117,11 @@ scale_up_outcome scale_up(const scheduler& by, const cluster& on, std::span<cons
   return made;
 }
 
-std::vector<removable_outcome> scale_down(const scheduler& by, const cluster& on, instant now) {
+std::vector<removable_outcome> scale_down(const scheduler& by, const cluster& on, std::span<const pod_id> mirrors,
+                                          instant now) {
   const std::vector<node_id> nodes = on.nodes();
   std::vector<removable_outcome> all;
-  for (const removable_node& one : must(removable(by, nodes, {.now = now}))) {
+  for (const removable_node& one : must(removable(by, nodes, {.now = now, .with_node = mirrors}))) {
     removable_outcome& made = all.emplace_back();
     made.node = on.name_of(one.node);
     for (const assignment& move : one.moves)
