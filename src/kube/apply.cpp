@@ -118,7 +118,7 @@ result<group_spec> spec_for(cluster& on, const group_manifest& one) {
     spec.parent = *parent;
   }
   for (const group_dependency_manifest& before : one.start_after) {
-    auto first = on.expect_group(spec.ns, before.on);
+    auto first = on.expect_group(spec.ns, before.on, before.composite);
     if (!first) return {std::move(first).error()};
     spec.start_after.push_back({*first, before.until});
   }

@@ -46,6 +46,8 @@ class collector {
     settle_kueue_workloads(controllers_, made_, groups_);
     inherit_words(made_, controllers_);
     const std::size_t read_pods = made_.pods.size();
+    for (const controller_of_pods& one : controllers_)
+      if (one.kind == "Job") groups_.jobs.emplace(one.meta.ns, one.meta.name);
     error wrong;
     if (!expand(controllers_, made_, *how_, budget_, wrong)) return failed(std::move(wrong));
     std::set<std::tuple<std::string, std::string, std::string>> owned;

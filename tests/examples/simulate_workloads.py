@@ -145,6 +145,19 @@ def a_job_after_another_one_is_done(simulate):
     assert made["s-first"]["condition"]["since_seconds"] == 0 and made["s-second"]["condition"]["since_seconds"] >= 60, made
 
 
+def a_job_after_a_job_with_partitions_is_done(simulate):
+    """What Volcano splits into sub-groups is done when the last of them is."""
+    pods = "template: {spec: {activeDeadlineSeconds: %d, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}}"
+    parts = "{name: t, replicas: 2, partitionPolicy: {totalPartitions: 2, partitionSize: 1}, " + pods + "}"
+    for tasks, done_at in ((parts % 60, 60), (parts % 90 + ", {name: other, " + pods % 60 + "}", 90), (parts % 60 + ", {name: other, " + pods % 90 + "}", 90)):
+        flow = "apiVersion: flow.volcano.sh/v1alpha1\nkind: JobFlow\nmetadata: {name: f}\n" \
+               "spec: {flows: [{name: a}, {name: b, dependsOn: {targets: [a]}}]}\n---\n"
+        flow += "".join(f"apiVersion: flow.volcano.sh/v1alpha1\nkind: JobTemplate\nmetadata: {{name: {name}}}\nspec: {{tasks: [{its}]}}\n---\n"
+                        for name, its in (("a", tasks), ("b", "{name: t, " + pods % 60 + "}")))
+        made = groups_of(simulate, a=node("n1", cpu=4), b=flow)
+        assert made["f-b"]["condition"].get("since_seconds") == done_at, made
+
+
 def wrong_groups(simulate):
     two = pod("p", spec=MEMBER, labels={"scheduling.x-k8s.io/pod-group": "other"})
     done = simulate.raw(a=node("n1"), b=two)
@@ -157,7 +170,7 @@ def wrong_groups(simulate):
 def main(program):
     check_samples(program)
     run_each(program, the_condition_stays_true, members_that_run_count, domains_are_shown, groups_that_nobody_describes,
-             a_group_without_pods, a_job_after_another_one_is_done, wrong_groups)
+             a_group_without_pods, a_job_after_another_one_is_done, a_job_after_a_job_with_partitions_is_done, wrong_groups)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-#include "gangsched/model/state.hpp"
-#include "kube/group_reading.hpp"
-#include "support/inside.hpp"
+#include "kube/group_objects.hpp"
 
 namespace gangsched::testing::pod_sets_test {
 
@@ -9,31 +7,14 @@ using namespace gangsched::kube::testing;
 
 namespace {
 
-std::vector<std::string> roles(const gang& of) {
-  std::vector<std::string> all;
-  for (const role_minimum& one : of.roles) all.push_back(one.role + " " + std::to_string(one.min_count));
-  return all;
-}
 using words = std::vector<std::string>;
 
 std::string ray(const std::string& spec) {
   return "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec: {" + spec + "}\n---\n";
 }
-std::string templated(const std::string& meta = "") {
-  return "template: {metadata: {" + meta + "}, spec: {containers: [{name: c, resources: {requests: {cpu: 256m}}}]}}";
-}
 std::string head() { return "headGroupSpec: {" + templated() + "}, "; }
 std::string workers(const std::string& more) {
   return "workerGroupSpecs: [{groupName: w, " + templated() + ", " + more + "}]";
-}
-std::string job_set(const std::string& spec) {
-  return "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec: {" + spec + "}\n---\n";
-}
-std::string replicated(const std::string& name, int replicas, int pods, const std::string& more = "",
-                       const std::string& meta = "") {
-  return "{name: " + name + ", replicas: " + std::to_string(replicas) +
-         ", template: {spec: {parallelism: " + std::to_string(pods) + ", completions: " + std::to_string(pods) + ", " +
-         templated(meta) + "}}" + more + "}";
 }
 std::string volcano(const std::string& spec) {
   return "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\nspec: {" + spec + "}\n---\n";
@@ -237,6 +218,17 @@ TEST_CASE("a JobFlow is the Jobs of its templates, one after the other; a CronJo
   const manifests stored = fine(flow + template_of("a") + template_of("b") + there);
   REQUIRE(stored.pods.size() == 2);
   CHECK(stored.pods[0].spec.name == "f-b-t-0");
+  CHECK(group(stored, "f-b").start_after.empty());
+  std::string failed = there;
+  failed.replace(failed.find("Completed"), 9, "Failed");
+  CHECK(group(fine(flow + template_of("a") + template_of("b") + failed), "f-b").start_after.size() == 1);
+  // A Job that is a tree of its sub-groups is waited for as a whole.
+  std::string parts = template_of("a");
+  parts.insert(parts.find("replicas"), "partitionPolicy: {totalPartitions: 2, partitionSize: 1}, ");
+  const manifests tree = fine(flow + parts + template_of("b"));
+  CHECK(group(tree, "f-a", true).spec.composite);
+  REQUIRE(group(tree, "f-b").start_after.size() == 1);
+  CHECK(group(tree, "f-b").start_after[0].composite);
   CHECK(fine(flow.substr(0, flow.find("---")) + "status: {state: {phase: Succeed}}\n---\n" + template_of("a"))
             .pods.empty());
   // What is wrong with a template is where the template is.
@@ -382,6 +374,16 @@ TEST_CASE("a TrainJob is a JobSet of its runtime's, with its own nodes", "[kube]
   const manifests own = fine(mpi + object("TrainJob", "name: t, namespace: team",
                                           "trainer: {numNodes: 4}, runtimeRef: {kind: TrainingRuntime, name: torch}"));
   CHECK(own.pods.size() == 4);
+  // There is one at least, and what a runtime says of nodes is of the jobs that train.
+  const auto with_nodes = [&](const std::string& runtime_of, const std::string& more) {
+    return fine(runtime_of + object("TrainJob", "name: t, namespace: team",
+                                    more + "runtimeRef: {kind: TrainingRuntime, name: torch}"))
+        .pods.size();
+  };
+  CHECK(with_nodes(mpi, "trainer: {numNodes: 1}, ") == 2);
+  std::string of_three = mpi;
+  of_three.insert(of_three.find("mpi:"), "numNodes: 3, ");
+  CHECK(with_nodes(of_three, "") == 4);
   // The JobSet that is there already makes the pods.
   CHECK(fine(runtime + job("trainer: {numNodes: 3}, ") +
              "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: t, namespace: team}\nspec: {"
@@ -473,39 +475,6 @@ TEST_CASE("workloads that have ended, or are being deleted, make no pods", "[kub
             .pods.empty());
 }
 
-TEST_CASE("a JobSet is one gang of its jobs", "[kube][workloads]") {
-  const manifests all =
-      fine(job_set("replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]"));
-  REQUIRE(all.pods.size() == 7);
-  CHECK(gang_in(all, "s").min_count == 7);
-  CHECK(roles(gang_in(all, "s")) == words{"driver 1", "workers 6"});
-  CHECK(all.pods[6].spec.rank == 6);
-  CHECK(all.pods[6].spec.role == "workers");
-  CHECK(all.pods[6].spec.name.starts_with("s-workers-1-2-"));
-  CHECK(all.pods[6].spec.labels.at("jobset.sigs.k8s.io/job-global-index") == "2");
-  CHECK(fine(job_set("suspend: true, replicatedJobs: [" + replicated("driver", 1, 1) + "]")).pods.empty());
-}
-
-TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube][workloads]") {
-  const std::string two = "replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]";
-  const manifests in_order = fine(job_set("startupPolicy: {startupPolicyOrder: InOrder}, " + two));
-  CHECK(gang_in(in_order, "s-driver").min_count == 1);
-  CHECK(gang_in(in_order, "s-workers").min_count == 6);
-  REQUIRE(group(in_order, "s-workers").start_after.size() == 1);
-  CHECK(group(in_order, "s-workers").start_after[0].on == "s-driver");
-  cluster on;
-  REQUIRE(apply(on, in_order));
-  const group_id driver = on.find_group("default", "s-driver").value();
-  CHECK(inside(on).groups.record[on.find_group("default", "s-workers")->row]->spec.start_after.at(0).on == driver);
-
-  const manifests named = fine(job_set("replicatedJobs: [" + replicated("a", 1, 1) + ", " +
-                                       replicated("b", 1, 1, ", dependsOn: [{name: a, status: Complete}]") + "]"));
-  CHECK(group(named, "s-b").start_after.at(0).until == dependency_state::done);
-  CHECK(reading_refusal(
-            job_set("replicatedJobs: [" + replicated("a", 1, 1, ", dependsOn: [{name: a, status: Ready}]") + "]")) ==
-        "a.yaml:1: JobSet default/s: spec.replicatedJobs[0].dependsOn: \"a\" is no job before this one");
-}
-
 TEST_CASE("pod sets that ask for topology in their own ways are gangs below a gang", "[kube][workloads]") {
   const std::string rack = "annotations: {kueue.x-k8s.io/podset-required-topology: rack}";
   const manifests all =
@@ -541,39 +510,6 @@ TEST_CASE("a RayJob that is split by topology keeps its submitter out", "[kube][
   CHECK(std::holds_alternative<basic>(group(all, "j-idle").spec.policy));
   cluster on;
   CHECK(apply(on, all));
-}
-
-TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its workers", "[kube][workloads]") {
-  const auto set = [](const std::string& meta, const std::string& spec) {
-    return "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l" + meta + "}\nspec: {" +
-           spec + "}\n---\n";
-  };
-  const std::string inner = "leaderWorkerTemplate: {size: 3, workerTemplate: {spec: {containers: [{name: c}]}}}";
-  const manifests all = fine(set("", "replicas: 2, " + inner));
-  REQUIRE(all.pods.size() == 6);
-  CHECK(all.pods[0].spec.name == "l-0");
-  CHECK(all.pods[0].spec.role == "leader");
-  CHECK(all.pods[5].spec.name == "l-1-2");
-  CHECK(all.pods[5].spec.role == "worker");
-  CHECK(all.pods[5].spec.rank == 2);
-  CHECK(all.pods[5].group == "l-1");
-  CHECK(gang_in(all, "l-1").min_count == 3);
-  CHECK(roles(gang_in(all, "l-0")) == words{"leader 1", "worker 2"});
-  const manifests apart =
-      fine(set(", annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}", "replicas: 2, " + inner));
-  CHECK(group(apart, "l-1").spec.topology.within == words{"rack"});
-  CHECK(apart.warnings.size() == 1);
-  const manifests some =
-      fine(set("", "replicas: 2, " + inner) +
-           "{apiVersion: v1, kind: Pod, metadata: {name: l-1, labels: {leaderworkerset.sigs.k8s.io/name: l, "
-           "leaderworkerset.sigs.k8s.io/group-index: \"1\", leaderworkerset.sigs.k8s.io/worker-index: \"0\"}}, "
-           "spec: {containers: [{name: c}]}}\n");
-  CHECK(some.pods.size() == 6);
-  CHECK(some.pods[0].group == "l-1");
-  CHECK(some.pods[0].spec.role == "leader");
-  CHECK(reading_refusal(set("", "leaderWorkerTemplate: {size: 0}")).find("0 is not in 1 to") != std::string::npos);
-  CHECK(reading_refusal(set("", "leaderWorkerTemplate: {size: 1}")) ==
-        "a.yaml:4: LeaderWorkerSet default/l: spec: needs a workerTemplate");
 }
 
 TEST_CASE("templates that name a group have that group", "[kube][workloads]") {

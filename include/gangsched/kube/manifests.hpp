@@ -115,6 +115,7 @@ struct pod_manifest {
 struct group_dependency_manifest {
   std::string on;  ///< a group, in the same namespace
   dependency_state until = dependency_state::running;
+  bool composite = false;  ///< it is a group of groups
 };
 
 /// What a group grows in step with.

@@ -157,8 +157,11 @@ class linker {
                                  "spec.parentCompositePodGroupName",
                                  fmt::format("no composite pod group \"{}\": it waits for it", made.parent)});
     }
-    for (group_draft& one : groups_->groups)
+    for (group_draft& one : groups_->groups) {
       for (group_ratio_manifest& ratio : one.made.ratios) find_other(one.made, ratio, known);
+      for (group_dependency_manifest& first : one.made.start_after)
+        first.composite = known.contains({true, one.made.spec.ns, first.on});
+    }
     for (const pod_manifest& pod : into_->pods) {
       if (pod.group.empty() || known.contains({false, pod.spec.ns, pod.group})) continue;
       if (add_replica(pod)) {
@@ -260,7 +263,12 @@ class linker {
 }  // namespace
 
 bool add_volcano_job(reader& read, const place& of, origin from, group_objects& out, const read_options& how) {
-  return read_plan(read, of, from, out, [&](workload_plan& made) { return read_volcano_job(read, of, made, how); });
+  return read_plan(read, of, from, out, [&](workload_plan& made) {
+    const value* const status = of.at->find("status");
+    const value* const state = status == nullptr ? nullptr : status->find("state");
+    if (state != nullptr && text_at(*state, "phase") == "Completed") out.completed.emplace(made.ns, made.name);
+    return read_volcano_job(read, of, made, how);
+  });
 }
 
 bool add_job_set(reader& read, const place& of, origin from, group_objects& out, const read_options& how) {

@@ -136,7 +136,7 @@ struct workload_plan {
   std::string owner_kind = {}, owner_name = {};
   std::string member_label = {};  ///< pods that are there already and have it, with the workload's name, are members
   std::string group_label = {};   ///< and what says in which group, by index; empty: in the first
-  std::string made_by = {};       ///< kind of the controllers in between: if one is in the files, it makes the pods
+  std::string made_by = {};       ///< kind of the controllers in between: those that are in the files make their pods
   std::vector<pod_set> sets;
   std::vector<group_draft> groups;
   std::vector<planned_pod> pods;
@@ -203,6 +203,8 @@ struct group_objects {
   std::vector<training_runtime> training_runtimes;
   std::vector<train_job> train_jobs;
   std::vector<disaggregated_set> disaggregated_sets;
+  std::set<std::pair<std::string, std::string>> jobs;       ///< Kubernetes' Jobs in the files: namespace, name
+  std::set<std::pair<std::string, std::string>> completed;  ///< Volcano's Jobs that are Completed
   /// Sub-groups of KAI's pod groups, by namespace, pod group and sub-group: the groups that they became.
   std::map<std::tuple<std::string, std::string, std::string>, std::string> sub_groups;
 };

@@ -124,9 +124,11 @@ std::optional<error> plan_job_flows(manifests& into, group_objects& groups, cons
       auto made = make_job(into, groups, how, budget, *found->second, name_of(step.job_template), "JobTemplate");
       if (!made) return std::move(made).error();
       if (!*made) continue;
-      for (group_draft& group : groups.plans.back().groups)
-        for (const std::string& target : step.after)
+      for (const std::string& target : step.after) {
+        if (groups.completed.contains({flow.ns, name_of(target)})) continue;
+        for (group_draft& group : groups.plans.back().groups)
           group.made.start_after.push_back({name_of(target), dependency_state::done});
+      }
     }
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "gangsched/src/kube/groups/groups.hpp"
 
@@ -13,8 +14,35 @@ struct replicated_job {
   std::string name;
   std::int64_t replicas = 1;
   std::int64_t pods_each = 0;
+  std::int64_t completions = 0;  ///< of each
   std::vector<group_dependency_manifest> after;
+  std::int64_t ready = 0, succeeded = 0, failed = 0;  ///< by the status
+
+  /// Whether all its Jobs have succeeded: their pods are not made again.
+  [[nodiscard]] bool is_over() const { return replicas > 0 && succeeded >= replicas; }
+  [[nodiscard]] std::int64_t pods() const { return is_over() ? 0 : replicas * pods_each; }
+  /// Whether it came to that state (dependencyReachedStatus, allReplicasStarted). A Job without a pod to wait for is ready as it is made.
+  [[nodiscard]] bool reached(dependency_state until) const {
+    if (until == dependency_state::done) return succeeded >= replicas || completions == 0;
+    return ready + succeeded + failed >= replicas || pods_each == 0;
+  }
 };
+
+/// One of `status.replicatedJobsStatus`.
+bool read_job_status(reader& read, const place& of, std::vector<replicated_job>& jobs) {
+  std::string name;
+  replicated_job counts;
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
+    if (key == "name") return read.text(v, name);
+    if (key == "ready") return read.integer(v, counts.ready, 0, most_count);
+    if (key == "succeeded") return read.integer(v, counts.succeeded, 0, most_count);
+    if (key == "failed") return read.integer(v, counts.failed, 0, most_count);
+    return read.ignore(key, v, {"active", "suspended"});
+  });
+  if (const auto job = std::ranges::find(jobs, name, &replicated_job::name); fine && job != jobs.end())
+    job->ready = counts.ready, job->succeeded = counts.succeeded, job->failed = counts.failed;
+  return fine;
+}
 
 bool read_depends_on(reader& read, const place& of, std::vector<group_dependency_manifest>& out) {
   return read.list(of, out, [&](const place& item, group_dependency_manifest& one) {
@@ -47,7 +75,8 @@ bool read_replicated_job(reader& read, const place& of, replicated_job& job, pod
                             "managedBy", "manualSelector", "maxFailedIndexes", "podFailurePolicy",
                             "podReplacementPolicy", "selector", "successPolicy", "suspend", "ttlSecondsAfterFinished"});
       });
-      job.pods_each = std::min(parallelism, completions.value_or(parallelism));
+      job.completions = completions.value_or(parallelism);
+      job.pods_each = std::min(parallelism, job.completions);
       return good;
     });
   });
@@ -67,32 +96,42 @@ void own_domains(reader& read, const place& of, const label_map& annotations, st
     out.asks.slices.push_back({found->second, static_cast<std::int32_t>(members)});
 }
 
-/// Every job waits for what it says, or in order for the one before it.
+/// Every job waits for what it says, or in order for the one before it, unless that came so far already. By job, what it waits for.
 bool dependencies(reader& read, const place& of, const std::vector<replicated_job>& jobs, bool in_order,
-                  const std::string& base, std::vector<group_draft>& out) {
-  std::set<std::string> before;  // names
+                  const std::string& base, std::vector<std::vector<group_dependency_manifest>>& out) {
+  std::map<std::string_view, const replicated_job*> before;
+  const replicated_job* last = nullptr;  // that others wait for in order
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    std::vector<group_dependency_manifest>& to = out[i].made.start_after;
+    std::vector<group_dependency_manifest>& to = out.emplace_back();
     for (group_dependency_manifest one : jobs[i].after) {
       // Only on jobs that stand before it, so that there is no cycle.
-      if (!before.contains(one.on)) {
+      const auto job = before.find(one.on);
+      if (job == before.end()) {
         return read.fail(errc::malformed, of.at->line, fmt::format("spec.replicatedJobs[{}].dependsOn", i),
                          fmt::format("\"{}\" is no job before this one", one.on));
       }
+      if (job->second->reached(one.until)) continue;
       one.on = base + "-" + one.on;
       to.push_back(std::move(one));
     }
-    if (in_order && i > 0 && to.empty()) to.push_back({base + "-" + jobs[i - 1].name, dependency_state::running});
-    before.insert(jobs[i].name);
+    if (in_order && jobs[i].after.empty() && last != nullptr)
+      to.push_back({base + "-" + last->name, dependency_state::running});
+    if (!jobs[i].reached(dependency_state::running)) last = &jobs[i];
+    before.emplace(jobs[i].name, &jobs[i]);
   }
   return true;
 }
 
-void plan_jobs(const std::vector<replicated_job>& jobs, bool apart, workload_plan& out) {
+/// @p groups: of each job the one that it is in, in the plan.
+void plan_jobs(const std::vector<replicated_job>& jobs, const std::vector<std::size_t>& groups, workload_plan& out) {
   std::int32_t rank = 0;
   std::int64_t global = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (apart) rank = 0;
+    if (i > 0 && groups[i] != groups[i - 1]) rank = 0;
+    if (jobs[i].is_over()) {
+      global += jobs[i].replicas;
+      continue;
+    }
     for (std::int64_t copy = 0; copy < jobs[i].replicas; ++copy, ++global) {
       const std::string job = fmt::format("{}-{}-{}", out.name, jobs[i].name, copy);
       for (std::int64_t index = 0; index < jobs[i].pods_each; ++index) {
@@ -107,7 +146,7 @@ void plan_jobs(const std::vector<replicated_job>& jobs, bool apart, workload_pla
                       {"batch.kubernetes.io/job-name", job},
                       {"batch.kubernetes.io/job-completion-index", fmt::format("{}", index)}};
         one.rank = rank++;
-        one.group = apart ? i : 0;
+        one.group = groups[i];
       }
     }
   }
@@ -125,8 +164,8 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
   bool in_order = false, suspended = false;
   std::int64_t all = 0;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") return true;  // the caller's
-    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
+    if (key == "metadata" || key == "status") return true;  // the caller's; below
+    if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
     const bool good = read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "suspend") return read.boolean(w, suspended);
       if (field == "startupPolicy") {
@@ -153,12 +192,25 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
     return good;
   });
   suspended = suspended && !is_queued_by_kueue(out.labels, out.annotations);
-  if (!fine || suspended || all == 0) return fine;
-
+  if (!fine || suspended) return fine;
+  if (const value* const status = of.at->find("status"); status != nullptr && status->kind == value_kind::object) {
+    const place at{status, &of, "status"};
+    const value* const counts = status->find("replicatedJobsStatus");
+    if (counts != nullptr && counts->kind == value_kind::list &&
+        !read.items(place{counts, &at, "replicatedJobsStatus"},
+                    [&](const place& item) { return read_job_status(read, item, jobs); }))
+      return false;
+  }
+  all = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     out.sets[i].role = jobs[i].name;
-    out.sets[i].count = out.sets[i].least = jobs[i].replicas * jobs[i].pods_each;
+    out.sets[i].count = out.sets[i].least = jobs[i].pods();
+    out.sets[i].members = jobs[i].pods() > 0;
+    all += jobs[i].pods();
   }
+  if (all == 0) return true;
+
+  std::vector<std::size_t> groups(jobs.size());
   const bool apart =
       in_order || std::ranges::any_of(jobs, [](const replicated_job& job) { return !job.after.empty(); });
   if (!apart) {
@@ -168,17 +220,21 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
     own_domains(read, of, out.annotations, exclusive, alike ? jobs.front().pods_each : 0, false, made);
     out.groups.push_back(std::move(made));
   } else {
-    // Jobs that wait for others to run cannot start together with them: each job is a gang.
+    // Jobs that wait for others to run cannot start together with them: each job that has pods is a gang.
+    std::vector<std::vector<group_dependency_manifest>> after;
+    if (!dependencies(read, of, jobs, in_order, out.name, after)) return false;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      group_draft made = gang_of(out, std::max<std::int64_t>(1, out.sets[i].count));
+      if (jobs[i].pods() == 0) continue;
+      group_draft made = gang_of(out, jobs[i].pods());
       made.made.spec.name = out.name + "-" + jobs[i].name;
+      made.made.start_after = std::move(after[i]);
       std::get<gang>(made.made.spec.policy).roles.clear();
       own_domains(read, of, out.annotations, exclusive, jobs[i].pods_each, jobs[i].replicas == 1, made);
+      groups[i] = out.groups.size();
       out.groups.push_back(std::move(made));
     }
-    if (!dependencies(read, of, jobs, in_order, out.name, out.groups)) return false;
   }
-  plan_jobs(jobs, apart, out);
+  plan_jobs(jobs, groups, out);
   return true;
 }
 

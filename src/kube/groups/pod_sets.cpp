@@ -173,7 +173,7 @@ class plan_executor {
   std::optional<error> one(workload_plan& plan) {
     plan_ = &plan;
     const bool delegated = !plan.made_by.empty() && owned_.contains({plan.kind, plan.ns, plan.name});
-    // What a RayJob has made has its gang itself; Jobs of a JobSet do not.
+    // What a RayJob has made has its gang itself; Jobs of a JobSet do not, and those that are to come are made.
     if (delegated && plan.made_by != "Job") return std::nullopt;
     if (auto wrong = topology_splitter{plan}.run(*into_)) return wrong;
     bool own_groups = true;
@@ -190,9 +190,7 @@ class plan_executor {
                                  "its templates say which group the pods are in: it makes none itself"});
     }
     const std::map<std::string, std::int64_t> there = adopt(own_groups);
-    if (!delegated) {
-      if (auto wrong = make_pods(own_groups, there)) return wrong;
-    }
+    if (auto wrong = make_pods(own_groups, there)) return wrong;
     if (!own_groups || joined_) return std::nullopt;
     for (group_draft& group : plan.groups) {
       const group_spec& spec = group.made.spec;
@@ -253,7 +251,7 @@ class plan_executor {
     for (const planned_pod& planned : plan_->pods) {
       const bool there_already =
           planned.suffix ? left[planned.pod_set]-- > 0 : names_.contains({plan_->ns, planned.name});
-      if (there_already) continue;
+      if (there_already || is_of_a_job(planned)) continue;
       lacking.push_back(&planned);
       if (!budget_->take(1, plan_->sets[planned.pod_set].weight)) {
         return error{errc::out_of_range, where(*into_, plan_->from, plan_->kind, plan_->ns, plan_->name), "spec",
@@ -274,6 +272,13 @@ class plan_executor {
       add(*planned, std::move(name), own_groups);
     }
     return std::nullopt;
+  }
+
+  /// Whether the Job that makes the pod is in the files.
+  [[nodiscard]] bool is_of_a_job(const planned_pod& planned) const {
+    if (plan_->made_by != "Job") return false;
+    const auto job = planned.labels.find("batch.kubernetes.io/job-name");
+    return job != planned.labels.end() && groups_->jobs.contains({plan_->ns, job->second});
   }
 
   void add(const planned_pod& planned, std::string name, bool own_groups) {

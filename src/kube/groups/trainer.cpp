@@ -28,18 +28,27 @@ bool is_step(value& job) {
   return labels != nullptr && text_at(*labels, step_label) == "trainer";
 }
 
+/// How many nodes the job of the template has; nothing: as many as the template says. With MPI the job's number is of those named "node",
+/// of which one is left if the launcher is all there is to be (plugins/mpi/mpi.go).
+std::optional<std::int64_t> nodes_of(const training_runtime& runtime, const train_job& job, bool step, bool node) {
+  std::optional<std::int64_t> count;
+  if (step) count = runtime.nodes;
+  if (job.nodes && (runtime.mpi ? node : step))
+    count = runtime.mpi && runtime.launcher_is_node ? std::max<std::int64_t>(*job.nodes - 1, 1) : *job.nodes;
+  return count;
+}
+
 /// What the job says of its nodes, in the runtime's template.
 void set_nodes(const training_runtime& runtime, const train_job& job, value& spec) {
   value* jobs = inner(&spec, {"replicatedJobs"});
   if (jobs == nullptr || jobs->kind != value_kind::list) return;
-  const std::optional<std::int64_t> nodes = job.nodes ? job.nodes : runtime.nodes;
   for (value& one : jobs->items) {
     const bool is_node = text_at(one, "name") == "node";
+    const auto count = nodes_of(runtime, job, is_step(one), is_node);
     if (value* inside = inner(&one, {"template", "spec"});
-        nodes && inside != nullptr && inside->kind == value_kind::object && (runtime.mpi ? is_node : is_step(one))) {
-      const std::int64_t count = runtime.mpi && runtime.launcher_is_node ? *nodes - 1 : *nodes;
+        count && inside != nullptr && inside->kind == value_kind::object) {
       for (const char* key : {"parallelism", "completions"})
-        set_field(*inside, key, leaf(value_kind::number, std::to_string(count), inside->line));
+        set_field(*inside, key, leaf(value_kind::number, std::to_string(*count), inside->line));
     }
     value* containers = inner(&one, {"template", "spec", "template", "spec", "containers"});
     if (!job.resources || containers == nullptr || !(is_node || is_step(one))) continue;
@@ -58,6 +67,7 @@ bool read_training_runtime(reader& read, const place& of, origin from, bool of_c
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "mlPolicy") {
+        made.nodes = 1;  // where it says no number
         return read.fields(w, [&](std::string_view word, const place& x) {
           if (word == "numNodes") return read.integer(x, made.nodes.emplace(), 1, most_count);
           if (word != "mpi") return read.ignore(word, x, {"torch", "jax", "flux", "xgboost"});

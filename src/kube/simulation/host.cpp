@@ -423,20 +423,21 @@ void host::leave(std::size_t pod, turn why) {
     of.ended_at = now_;
     of.is = fate::ended;
   }
-  if (groups_.left(pod, of.is == fate::ended)) is_done(what_.pods[pod].spec.ns, of.group);
+  groups_.left(pod, of.is == fate::ended,
+               [&](bool composite, const std::string& ns, const std::string& name) { is_done(composite, ns, name); });
   changed();
   if (controllers_) carry_out(controllers_->left(pod, now_));
 }
 
 /// Tells groups that wait until the one of that name is done.
-void host::is_done(const std::string& ns, const std::string& name) {
+void host::is_done(bool composite, const std::string& ns, const std::string& name) {
   const bool wanted = std::ranges::any_of(what_.groups, [&](const group_manifest& other) {
     return other.spec.ns == ns && std::ranges::any_of(other.start_after, [&](const group_dependency_manifest& one) {
-             return one.on == name && one.until == dependency_state::done;
+             return one.on == name && one.composite == composite && one.until == dependency_state::done;
            });
   });
   if (!wanted) return;
-  const std::optional<group_id> group = cluster_.find_group(ns, name);
+  const std::optional<group_id> group = cluster_.find_group(ns, name, composite);
   const group_spec* const known = group ? cluster_.spec_of(*group) : nullptr;
   if (known == nullptr) return;
   group_spec spec = *known;

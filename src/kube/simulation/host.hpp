@@ -82,7 +82,7 @@ class host {
   void start(std::size_t pod);
   void count_taints(std::size_t pod, instant came);
   void leave(std::size_t pod, turn why);
-  void is_done(const std::string& ns, const std::string& name);
+  void is_done(bool composite, const std::string& ns, const std::string& name);
   void changed();
   void update_budgets();
   [[nodiscard]] std::int32_t disrupted(const disruption_budget_manifest& budget) const;

@@ -21,9 +21,12 @@ group_ledger::group_ledger(const manifests& of) {
   for (const group_manifest& one : of.groups) {
     if (one.parent.empty()) continue;
     const std::size_t parent = find_or_add(true, one.spec.ns, one.parent);
-    entry& made = entries_[find_or_add(one.spec.composite, one.spec.ns, one.spec.name)];
-    made.parent = parent;
-    made.made.parent = one.parent;
+    const std::size_t made = find_or_add(one.spec.composite, one.spec.ns, one.spec.name);
+    std::optional<std::size_t> up = parent;
+    while (up && *up != made) up = entries_[*up].parent;
+    if (up) continue;  // a cycle, which the cluster refuses
+    entries_[made].parent = parent;
+    entries_[made].made.parent = one.parent;
   }
   for (const pod_manifest& pod : of.pods) add(pod);
   children_.resize(entries_.size());
@@ -51,12 +54,18 @@ void group_ledger::add(const pod_manifest& pod) {
   if (!pod.group.empty()) {
     group_of_[made] = find_or_add(false, pod.spec.ns, pod.group);
     entries_[*group_of_[made]].pods.push_back(made);
+    add_open(*group_of_[made], 1);
   }
   children_.resize(entries_.size());
 }
 
 void group_ledger::is_replaced(std::size_t pod) {
-  if (const auto& group = group_of_[pod]) ++entries_[*group].replaced;
+  if (const auto& group = group_of_[pod]) add_open(*group, -1);
+}
+
+void group_ledger::add_open(std::size_t group, std::ptrdiff_t count) {
+  for (std::optional<std::size_t> one = group; one; one = entries_[*one].parent)
+    entries_[*one].open += static_cast<std::size_t>(count);
 }
 
 void group_ledger::started(std::size_t pod, instant now) {
@@ -85,9 +94,9 @@ void group_ledger::came_to_minimum(std::size_t group, instant now) {
     came_to_minimum(*of.parent, now);
 }
 
-bool group_ledger::left(std::size_t pod, bool ended) {
+std::optional<std::size_t> group_ledger::take_out(std::size_t pod, bool ended) {
   const std::optional<std::size_t> group = group_of_[pod];
-  if (!group) return false;
+  if (!group) return std::nullopt;
   entry& of = entries_[*group];
   if (has_node_[pod]) {
     has_node_[pod] = false;
@@ -95,8 +104,8 @@ bool group_ledger::left(std::size_t pod, bool ended) {
     for (role_outcome& role : of.made.roles)
       if (role.role == role_of_[pod]) --role.bound;
   }
-  if (ended) ++of.ended;
-  return of.ended + of.replaced == of.pods.size();
+  if (ended) add_open(*group, -1);
+  return group;
 }
 
 std::vector<std::size_t> group_ledger::all_pods(std::size_t group) const {

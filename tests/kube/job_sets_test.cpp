@@ -1,0 +1,129 @@
+#include "gangsched/model/state.hpp"
+#include "kube/group_objects.hpp"
+#include "support/inside.hpp"
+
+namespace gangsched::testing::job_sets_test {
+
+using namespace gangsched::kube;
+using namespace gangsched::kube::testing;
+using words = std::vector<std::string>;
+
+TEST_CASE("a JobSet is one gang of its jobs", "[kube][workloads]") {
+  const manifests all =
+      fine(job_set("replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]"));
+  REQUIRE(all.pods.size() == 7);
+  CHECK(gang_in(all, "s").min_count == 7);
+  CHECK(roles(gang_in(all, "s")) == words{"driver 1", "workers 6"});
+  CHECK(all.pods[6].spec.rank == 6);
+  CHECK(all.pods[6].spec.role == "workers");
+  CHECK(all.pods[6].spec.name.starts_with("s-workers-1-2-"));
+  CHECK(all.pods[6].spec.labels.at("jobset.sigs.k8s.io/job-global-index") == "2");
+  CHECK(fine(job_set("suspend: true, replicatedJobs: [" + replicated("driver", 1, 1) + "]")).pods.empty());
+}
+
+TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube][workloads]") {
+  const std::string two = "replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]";
+  const manifests in_order = fine(job_set("startupPolicy: {startupPolicyOrder: InOrder}, " + two));
+  CHECK(gang_in(in_order, "s-driver").min_count == 1);
+  CHECK(gang_in(in_order, "s-workers").min_count == 6);
+  REQUIRE(group(in_order, "s-workers").start_after.size() == 1);
+  CHECK(group(in_order, "s-workers").start_after[0].on == "s-driver");
+  cluster on;
+  REQUIRE(apply(on, in_order));
+  const group_id driver = on.find_group("default", "s-driver").value();
+  CHECK(inside(on).groups.record[on.find_group("default", "s-workers")->row]->spec.start_after.at(0).on == driver);
+
+  const manifests named = fine(job_set("replicatedJobs: [" + replicated("a", 1, 1) + ", " +
+                                       replicated("b", 1, 1, ", dependsOn: [{name: a, status: Complete}]") + "]"));
+  CHECK(group(named, "s-b").start_after.at(0).until == dependency_state::done);
+  CHECK(reading_refusal(
+            job_set("replicatedJobs: [" + replicated("a", 1, 1, ", dependsOn: [{name: a, status: Ready}]") + "]")) ==
+        "a.yaml:1: JobSet default/s: spec.replicatedJobs[0].dependsOn: \"a\" is no job before this one");
+}
+
+TEST_CASE("jobs of a JobSet without a pod keep no other waiting", "[kube][workloads]") {
+  const auto after = [](const manifests& of, const std::string& name) {
+    words all;
+    for (const group_dependency_manifest& one : group(of, name).start_after) all.push_back(one.on);
+    return all;
+  };
+  const std::string order = "startupPolicy: {startupPolicyOrder: InOrder}, replicatedJobs: [";
+  const manifests between = fine(
+      job_set(order + replicated("a", 1, 1) + ", " + replicated("none", 0, 1) + ", " + replicated("b", 1, 1) + "]"));
+  CHECK(between.groups.size() == 2);
+  CHECK(after(between, "s-b") == words{"s-a"});
+  CHECK(between.pods[1].group == "s-b");
+  CHECK(after(fine(job_set(order + replicated("none", 0, 1) + ", " + replicated("b", 1, 1) + "]")), "s-b").empty());
+  for (const std::string status : {"Ready", "Complete"})
+    CHECK(after(fine(job_set("replicatedJobs: [" + replicated("none", 0, 1) + ", " +
+                             replicated("b", 1, 1, ", dependsOn: [{name: none, status: " + status + "}]") + "]")),
+                "s-b")
+              .empty());
+  // A Job whose pods are only put off does not complete.
+  std::string stopped = replicated("none", 1, 0);
+  stopped.replace(stopped.find("completions: 0"), 14, "completions: 2");
+  CHECK(after(fine(job_set("replicatedJobs: [" + stopped + ", " +
+                           replicated("b", 1, 1, ", dependsOn: [{name: none, status: Complete}]") + "]")),
+              "s-b") == words{"s-none"});
+}
+
+TEST_CASE("what jobs of a JobSet came to counts for those that depend on them", "[kube][workloads]") {
+  const auto set = [](const std::string& status, const std::string& until) {
+    return "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec: {replicatedJobs: [" +
+           replicated("a", 2, 1) + ", " + replicated("b", 1, 1, ", dependsOn: [{name: a, status: " + until + "}]") +
+           "]}\nstatus: {replicatedJobsStatus: [{name: a, " + status + "}]}\n---\n";
+  };
+  const manifests done = fine(set("succeeded: 2, ready: 0, failed: 0", "Complete"));
+  CHECK(done.warnings.empty());
+  CHECK(done.pods.size() == 1);
+  CHECK(group(done, "s-b").start_after.empty());
+  CHECK(group(fine(set("succeeded: 1, ready: 1, failed: 0", "Ready")), "s-b").start_after.empty());
+  CHECK(group(fine(set("succeeded: 1, ready: 1, failed: 0", "Complete")), "s-b").start_after.size() == 1);
+  CHECK(group(fine(set("succeeded: 1, ready: 0, failed: 0", "Ready")), "s-b").start_after.size() == 1);
+  // Of Jobs that are in the files only those that are not there yet get pods.
+  const std::string first =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: s-a-0, ownerReferences: [{apiVersion: "
+      "jobset.x-k8s.io/v1alpha2, kind: JobSet, name: s, controller: true}]}\nspec: {completions: 1, " +
+      templated("labels: {jobset.sigs.k8s.io/jobset-name: s, jobset.sigs.k8s.io/replicatedjob-name: a}") +
+      "}\nstatus: {succeeded: 1, conditions: [{type: Complete, status: \"True\"}]}\n---\n";
+  std::string second = first;
+  second.replace(second.find("s-a-0"), 5, "s-a-1");
+  const manifests stored = fine(set("succeeded: 2, ready: 0, failed: 0", "Complete") + first + second);
+  REQUIRE(stored.pods.size() == 1);
+  CHECK(stored.pods[0].group == "s-b");
+}
+
+TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its workers", "[kube][workloads]") {
+  const auto set = [](const std::string& meta, const std::string& spec) {
+    return "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l" + meta + "}\nspec: {" +
+           spec + "}\n---\n";
+  };
+  const std::string inner = "leaderWorkerTemplate: {size: 3, workerTemplate: {spec: {containers: [{name: c}]}}}";
+  const manifests all = fine(set("", "replicas: 2, " + inner));
+  REQUIRE(all.pods.size() == 6);
+  CHECK(all.pods[0].spec.name == "l-0");
+  CHECK(all.pods[0].spec.role == "leader");
+  CHECK(all.pods[5].spec.name == "l-1-2");
+  CHECK(all.pods[5].spec.role == "worker");
+  CHECK(all.pods[5].spec.rank == 2);
+  CHECK(all.pods[5].group == "l-1");
+  CHECK(gang_in(all, "l-1").min_count == 3);
+  CHECK(roles(gang_in(all, "l-0")) == words{"leader 1", "worker 2"});
+  const manifests apart =
+      fine(set(", annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}", "replicas: 2, " + inner));
+  CHECK(group(apart, "l-1").spec.topology.within == words{"rack"});
+  CHECK(apart.warnings.size() == 1);
+  const manifests some =
+      fine(set("", "replicas: 2, " + inner) +
+           "{apiVersion: v1, kind: Pod, metadata: {name: l-1, labels: {leaderworkerset.sigs.k8s.io/name: l, "
+           "leaderworkerset.sigs.k8s.io/group-index: \"1\", leaderworkerset.sigs.k8s.io/worker-index: \"0\"}}, "
+           "spec: {containers: [{name: c}]}}\n");
+  CHECK(some.pods.size() == 6);
+  CHECK(some.pods[0].group == "l-1");
+  CHECK(some.pods[0].spec.role == "leader");
+  CHECK(reading_refusal(set("", "leaderWorkerTemplate: {size: 0}")).find("0 is not in 1 to") != std::string::npos);
+  CHECK(reading_refusal(set("", "leaderWorkerTemplate: {size: 1}")) ==
+        "a.yaml:4: LeaderWorkerSet default/l: spec: needs a workerTemplate");
+}
+
+}  // namespace gangsched::testing::job_sets_test
