@@ -187,6 +187,35 @@ TEST_CASE("an application is a group, and a gang if it has task groups", "[kube]
             .ends_with("there is another task group \"w\""));
 }
 
+TEST_CASE("which application and user a YuniKorn pod has is found as its shim finds it", "[kube][queues]") {
+  const auto read = [](const std::string& meta, const std::string& spec = "") {
+    return fine(root("{name: a}, {name: b}, {name: default}") + pod("p", meta, spec));
+  };
+  const std::string in_a = "annotations: {yunikorn.apache.org/queue: root.a}";
+  // What says which queue is no application.
+  const manifests two = read("labels: {yunikorn.apache.org/queue: root.b}, " + in_a);
+  CHECK(pod_in(two, "p").spec.queue == "root.b");
+  CHECK(pod_in(two, "p").group == "yunikorn-default-autogen");
+  CHECK(pod_in(read("labels: {spark-app-selector: spark-1}, " + in_a), "p").group == "spark-1");
+  CHECK(pod_in(read("labels: {applicationId: one, spark-app-selector: spark-1}, " + in_a), "p").group == "one");
+  CHECK(pod_in(read("labels: {applicationId: one}, annotations: {yunikorn.apache.org/app-id: two}"), "p").group ==
+        "two");
+  CHECK(pod_in(read("labels: {yunikorn.apache.org/app-id: three, applicationId: one}, annotations: "
+                    "{yunikorn.apache.org/app-id: two}"),
+               "p")
+            .group == "three");
+  CHECK(pod_in(read("labels: {yunikorn.apache.org/app-id: \"\", applicationId: one}"), "p").group == "one");
+  // Pods that name none are one application in each namespace, unless each is to be one of its own.
+  CHECK(pod_in(read("namespace: team", ", schedulerName: yunikorn"), "p").group == "yunikorn-team-autogen");
+  CHECK(pod_in(read("labels: {applicationId: team-uniqueautogen}"), "p").group.empty());
+  CHECK(pod_in(read("labels: {a: b}"), "p").group.empty());
+  CHECK(pod_in(read(in_a), "p").user == "nobody");
+  CHECK(pod_in(read("annotations: {yunikorn.apache.org/user.info: '{\"user\": \"\"}', yunikorn.apache.org/queue: a}"),
+               "p")
+            .user == "nobody");
+  CHECK(pod_in(read("labels: {a: b}"), "p").user.empty());
+}
+
 TEST_CASE("what YuniKorn says of how long a gang waits is read, and what is not acted on is said", "[kube][queues]") {
   const auto read = [&](const std::string& words) {
     return fine(root("{name: a}") +

@@ -20,6 +20,8 @@ namespace yk = queues::yunikorn;
 constexpr std::string_view yunikorn_prefix = "yunikorn.apache.org/";
 constexpr const char* yunikorn_word = "yunikorn.apache.org/queue";
 constexpr const char* default_queue = "root.default";
+constexpr const char* default_user = "nobody";
+constexpr std::string_view own_application = "-uniqueautogen";  ///< at the end: each pod is an application of its own
 
 /// What YuniKorn's placement rules read of a pod.
 struct applicant {
@@ -27,10 +29,17 @@ struct applicant {
   const std::vector<std::string>* groups = nullptr;
 };
 
-const std::string* either(const pod_manifest& pod, const char* label, const char* annotation) {
-  if (const auto found = pod.spec.labels.find(label); found != pod.spec.labels.end()) return &found->second;
-  if (const auto found = pod.annotations.find(annotation); found != pod.annotations.end()) return &found->second;
-  return nullptr;
+/// What the label says; null if there is none, or nothing in it.
+const std::string* label_of(const pod_manifest& pod, const char* key) {
+  const auto found = pod.spec.labels.find(key);
+  return found == pod.spec.labels.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+/// What the label of that key says, or else the annotation.
+const std::string* either(const pod_manifest& pod, const char* key) {
+  if (const std::string* const said = label_of(pod, key)) return said;
+  const auto found = pod.annotations.find(key);
+  return found == pod.annotations.end() || found->second.empty() ? nullptr : &found->second;
 }
 
 /// Queues by path, which rules add to.
@@ -154,21 +163,25 @@ class yunikorn_pods {
   }
 
   std::optional<error> one(pod_manifest& pod) {
-    // Labels that are not YuniKorn's alone mean something only where YuniKorn is.
-    const std::string* queue = either(pod, yunikorn_word, yunikorn_word);
-    const std::string* application = either(pod, "yunikorn.apache.org/app-id", "yunikorn.apache.org/app-id");
+    // As its shim finds them (pkg/common/utils). Labels that are not YuniKorn's alone mean something only where YuniKorn is.
+    const std::string* queue = either(pod, yunikorn_word);
+    const std::string* application = either(pod, "yunikorn.apache.org/app-id");
     const bool ours = *draft_ && (pod.spec.scheduler_name == "yunikorn" || queue != nullptr || application != nullptr ||
                                   pod.spec.labels.contains("applicationId"));
-    if (ours && queue == nullptr) queue = either(pod, "queue", yunikorn_word);
+    if (ours && queue == nullptr) queue = label_of(pod, "queue");
     for (const char* const key : {"applicationId", "spark-app-selector"})
-      if (ours && application == nullptr) application = either(pod, key, yunikorn_word);
-    if (ours && application == queue) application = nullptr;
+      if (ours && application == nullptr) application = label_of(pod, key);
+    const std::string application_name = application != nullptr ? *application
+                                         : ours ? fmt::format("yunikorn-{}-autogen", pod.spec.ns).substr(0, 63)
+                                                : std::string{};
     if (auto wrong = read_user(pod)) return wrong;
+    if (ours && pod.user.empty()) pod.user = default_user;
     if (ours || queue != nullptr) {
       applicant who{queue == nullptr ? std::string{} : *queue, pod.spec.ns, pod.user, &pod.user_groups};
       pod.annotations[yunikorn_word] = tree_ ? tree_->place(who) : who.queue;
     }
-    return application == nullptr || !pod.group.empty() ? std::nullopt : join(pod, *application);
+    const bool alone = application_name.empty() || application_name.ends_with(own_application);
+    return alone || !pod.group.empty() ? std::nullopt : join(pod, application_name);
   }
 
   std::optional<error> read_user(pod_manifest& pod) const {
