@@ -294,7 +294,9 @@ void host::add_worker(std::uint32_t index) {
   const job& j = work_.jobs[t.job];
   job_state& state = jobs_[t.job];
   gangsched::pod_spec spec = work_.shapes[j.shape].pod;
-  spec.name = j.workers == 1 ? j.name : fmt::format("{}-{}", j.name, index - state.first_task);
+  const std::string name = j.workers == 1 ? j.name : fmt::format("{}-{}", j.name, index - state.first_task);
+  spec.name = name;  // another job may be called as one of these workers
+  for (int more = 2; cluster_.find_pod(spec.ns, spec.name); ++more) spec.name = fmt::format("{}-{}", name, more);
   spec.cookie = index;
   if (j.workers > 1 && how_.gangs != handling::pod_by_pod) {
     if (!state.group) {

@@ -365,7 +365,8 @@ class collector {
     controller_of_pods made;
     made.from = here(of);
     if (!read_controller(read, of, kind, made, *how_)) return false;
-    if (how_->api_server_rules && !check_selector(read, of, kind, made)) return false;
+    if (how_->api_server_rules && !(check_selector(read, of, kind, made) && check_cron_job_name(read, of, kind, made)))
+      return false;
     // Volumes of a StatefulSet's pods may come of its claim templates: an API server looks when a pod is made.
     const bool of_job = kind == "CronJob";
     if (how_->api_server_rules && kind != "StatefulSet" &&

@@ -56,6 +56,13 @@ def without_times(report):
     return report
 
 
+def names_that_look_alike(replay):
+    """A job may be called as a worker of another one is."""
+    jobs = "job,arrival_s,workers,duration_s\n" + "a,0,2,60\na-0,0,1,60\nb-1,0,1,60\nb,0,2,60\n"
+    for _, outcome in outcomes(replay("--gpus", "8", gangs=jobs)):
+        assert outcome["pods"]["arrived"] == outcome["pods"]["placed"] == 6, outcome["pods"]
+
+
 def generated(replay):
     first, again = replay(), replay()
     for report in (first, again):
@@ -163,7 +170,7 @@ def many_jobs_of_tenants(replay):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         replay = Replay(sys.argv[1], pathlib.Path(folder))
-        for test in (two_gangs_and_room_for_one, shares_and_models, pods_without_times, two_tenants, many_jobs_of_tenants, generated):
+        for test in (two_gangs_and_room_for_one, shares_and_models, pods_without_times, two_tenants, many_jobs_of_tenants, names_that_look_alike, generated):
             test(replay)
             print("ok:", test.__name__)
 

@@ -135,6 +135,21 @@ def what_is_wrong_with_a_schedule_is_told(simulate):
     assert done.returncode == 2 and 'metadata.annotations["gangsched.dev/run-time"]: "soon" is no duration' in done.stderr, done.stderr
 
 
+def names_of_runs_have_room(simulate):
+    """A CronJob's name leaves room for that of its Jobs: an API server refuses a longer one."""
+    for args in ((), ("--controllers", "live", "--until", "3m")):
+        done = simulate.raw(*args, a=node("n1"), b=cron("c" * 53, "* * * * *"))
+        assert done.returncode == 2 and done.stderr == \
+            f"error: b.yaml:3: CronJob default/{'c' * 53}: metadata.name: has 53 characters; of a CronJob it has 52 at most, so that names of its Jobs are none too long\n", done
+    # The longest name, from when on minutes have eight digits.
+    for indexed in ("", "completionMode: Indexed, completions: 2, parallelism: 2, "):
+        text = cron("c" * 52, "* * * * *").replace("jobTemplate: {spec: {", "jobTemplate: {spec: {" + indexed)
+        done = simulate.raw("--controllers", "live", "--until", "3m", "--start", "2026-12-01T08:00:00Z", "--output", "json", a=node("n1"), b=text)
+        assert done.returncode == 0, done
+        names = [one["name"] for one in json.loads(done.stdout)["pods"]]
+        assert len(set(names)) == len(names) == (6 if indexed else 3) and all(len(name) == 63 for name in names), names
+
+
 def runs_may_overlap_or_not(simulate):
     """Each run takes 90 s."""
     def times(more):
@@ -362,7 +377,7 @@ def an_explanation_is_of_the_same_run(simulate):
 
 
 def main(program):
-    run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, runs_may_overlap_or_not,
+    run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, names_of_runs_have_room, runs_may_overlap_or_not,
              controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are,
              without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
              who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_run_that_is_there_is_not_made_twice,

@@ -50,6 +50,18 @@ TEST_CASE("copies of templates are refused before the first is made", "[kube][li
         "a.yaml:5: JobSet default/x: spec.replicatedJobs[0]: there would be more than 1000000 pods");
 }
 
+TEST_CASE("a group has a bounded number of sub-groups", "[kube][limits]") {
+  const auto job = [](int parts) {
+    const std::string count = std::to_string(parts);
+    return controller("batch.volcano.sh/v1alpha1", "Job",
+                      "tasks: [{name: t, replicas: " + count + ", partitionPolicy: {totalPartitions: " + count +
+                          ", partitionSize: 1}, template: {spec: {containers: [{name: c}]}}}]");
+  };
+  CHECK(reading_refusal(job(10'000)) == "fine");
+  CHECK(reading_refusal(job(10'001)) ==
+        "a.yaml:2: Job default/x: spec.tasks.partitionPolicy: makes more than 10000 sub-groups");
+}
+
 TEST_CASE("the limit of pods is for all of them together", "[kube][limits]") {
   const auto of = [](const std::string& name, int count) {
     return "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: " + name +

@@ -1,6 +1,7 @@
 // A run of manifests as a library: what comes back as values. What a run decides is tested by tests/examples/simulate_*.py.
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -353,6 +354,54 @@ TEST_CASE("who watches a run sees it begin, end and go, and what he throws comes
   upset.fails = true;
   CHECK_THROWS_AS(run(files, {.watch = &upset}), std::runtime_error);
   CHECK(upset.heard_of == words{"begins 2 0", "leaves"});
+}
+
+TEST_CASE("an earlier result that is none is refused before the run", "[simulation]") {
+  struct counts : watcher {
+    observer* begins(cluster&, std::size_t) override { return ++begun, nullptr; }
+    int begun = 0;
+  } watch;
+  const std::vector<kube::source> files{cluster_file, pods_file()};
+  const auto run_beside = [&](const std::string& text) {
+    return run(files, {.compare_with = kube::source{"before.json", text}, .watch = &watch});
+  };
+  for (const std::string text : {"{}", "no json", R"({"summary": {}, "pods": [], "groups": {}})",
+                                 R"({"summary": {"nodes": "x"}, "pods": []})"}) {
+    CHECK(run_beside(text).errors.size() == 1);
+    CHECK(watch.begun == 0);
+  }
+  CHECK(run_beside(R"({"summary": {}, "pods": []})").errors.empty());
+  CHECK(watch.begun == 1);
+}
+
+TEST_CASE("what a queue may have at most is no more than 64 bits hold", "[simulation]") {
+  const auto queue = [](const std::string& flavors) {
+    return kube::source{"queues.yaml",
+                        "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ResourceFlavor, metadata: {name: f}}\n---\n"
+                        "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ResourceFlavor, metadata: {name: g}}\n---\n"
+                        "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ClusterQueue, metadata: {name: q}, spec: {"
+                        "cohort: c, resourceGroups: [{coveredResources: [memory], flavors: [" +
+                            flavors + "]}]}}\n"};
+  };
+  const auto flavor = [](const std::string& name) {
+    return "{name: " + name + ", resources: [{name: memory, nominalQuota: 7Ei, borrowingLimit: 7Ei}]}";
+  };
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), seven = std::int64_t{7} << 60;
+  const auto amounts = [&](const std::string& flavors) {
+    const outcome made = run(std::vector<kube::source>{cluster_file, pods_file(), queue(flavors)});
+    for (const error& one : made.errors) FAIL(one.message());
+    const auto found = std::ranges::find(made.queues, "q", &queue_outcome::name);
+    REQUIRE(found != made.queues.end());
+    return found->amounts;
+  };
+  const std::vector<queue_amount> one = amounts(flavor("f"));
+  REQUIRE_FALSE(one.empty());
+  CHECK(one[0].guaranteed == seven);
+  CHECK(one[0].limit == most);
+  const std::vector<queue_amount> both = amounts(flavor("f") + ", " + flavor("g"));
+  REQUIRE(both.size() == 3);
+  CHECK(both[0].guaranteed == most);
+  CHECK(both[2].limit == most);
 }
 
 TEST_CASE("each profile is handed over before the run", "[simulation]") {

@@ -84,6 +84,16 @@ bool check_selector(reader& read, const place& of, std::string_view kind, contro
          read.fail(errc::malformed, at, "the selector does not match the labels of the template");
 }
 
+bool check_cron_job_name(reader& read, const place& of, std::string_view kind, const controller_of_pods& made) {
+  constexpr std::size_t most = 63 - 11;  // ValidateCronJobCreate: "-" and ten digits
+  if (kind != "CronJob" || made.meta.name.size() <= most) return true;
+  const place meta{of.at->find("metadata"), &of, "metadata"};
+  return read.fail(errc::out_of_range, place{meta.at->find("name"), &meta, "name"},
+                   fmt::format("has {} characters; of a CronJob it has {} at most, so that names of its Jobs are none "
+                               "too long",
+                               made.meta.name.size(), most));
+}
+
 bool check_object_name(reader& read, const place& of, std::string_view api_group) {
   if (api_group == "rbac.authorization.k8s.io") return true;  // any path segment
   const value* const meta = of.at->find("metadata");

@@ -390,12 +390,17 @@ class pod_maker {
   }
 
   bool make_daemons(controller_of_pods& one) {
-    std::vector<pod_manifest> made = daemon_pods(one, *into_, daemons_[{one.meta.ns, one.meta.name}]);
-    if (!budget_->take(static_cast<std::int64_t>(made.size()), one.weight)) return false;
+    pod_manifest pod = daemon_pod(one);
+    const std::vector<const std::string*> nodes =
+        nodes_without_daemon(pod, *into_, daemons_[{one.meta.ns, one.meta.name}]);
+    if (!budget_->take(static_cast<std::int64_t>(nodes.size()), one.weight)) return false;
     std::uint64_t seed = 0xcbf29ce484222325u;
     add_to_hash(seed, one.meta.ns);
     add_to_hash(seed, one.meta.name);
-    for (pod_manifest& pod : made) add(one, std::move(pod), unused_name(one, one.meta.name + "-", seed));
+    for (const std::string* const node : nodes) {
+      keep_to(pod, *node);
+      add(one, pod, unused_name(one, one.meta.name + "-", seed));
+    }
     return true;
   }
 

@@ -43,10 +43,19 @@ bool runs_on(const pod_spec& pod, const node_spec& node) {
 
 }  // namespace
 
-std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all,
-                                      std::span<const std::size_t> its) {
-  pod_manifest each = of.pod;
-  add_tolerations(each.spec, of.host_network);
+pod_manifest daemon_pod(const controller_of_pods& of) {
+  pod_manifest made = of.pod;
+  add_tolerations(made.spec, of.host_network);
+  return made;
+}
+
+void keep_to(pod_manifest& pod, const std::string& node) {
+  pod.spec.affinity.required.emplace() = {
+      {.match_fields = {{.key = "metadata.name", .op = selector_operator::in, .values = {node}}}}};
+}
+
+std::vector<const std::string*> nodes_without_daemon(const pod_manifest& pod, const manifests& all,
+                                                     std::span<const std::size_t> its) {
   std::set<std::string_view> served;
   for (const std::size_t i : its) {
     const pod_manifest& one = all.pods[i];
@@ -57,14 +66,10 @@ std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manife
       for (const selector_requirement& field : term.match_fields)
         if (field.key == "metadata.name" && field.values.size() == 1) served.insert(field.values.front());
   }
-  std::vector<pod_manifest> made;
-  for (const node_manifest& node : all.nodes) {
-    if (served.contains(node.spec.name) || !runs_on(each.spec, node.spec)) continue;
-    pod_manifest& one = made.emplace_back(each);
-    one.spec.affinity.required.emplace() = {
-        {.match_fields = {{.key = "metadata.name", .op = selector_operator::in, .values = {node.spec.name}}}}};
-  }
-  return made;
+  std::vector<const std::string*> nodes;
+  for (const node_manifest& node : all.nodes)
+    if (!served.contains(node.spec.name) && runs_on(pod.spec, node.spec)) nodes.push_back(&node.spec.name);
+  return nodes;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -96,6 +96,8 @@ bool read_autoscaler(reader& read, const place& of, autoscaler_manifest& out);
 bool check_containers(reader& read, const place& of, bool is_template);
 /// Whether the controller selects the pods of its template. A ReplicationController without a selector has the template's labels.
 bool check_selector(reader& read, const place& of, std::string_view kind, controller_of_pods& made);
+/// Whether the name of a CronJob leaves room for what is added to it in names of its Jobs. Others may have any.
+bool check_cron_job_name(reader& read, const place& of, std::string_view kind, const controller_of_pods& made);
 /// Whether the object's name, if it has one, may be one.
 bool check_object_name(reader& read, const place& of, std::string_view api_group);
 
@@ -136,10 +138,14 @@ class pod_budget {
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
             error& wrong);
 
-/// The pods that a DaemonSet lacks, without names: one for each node of the files that it may run on. @p its: the places of the pods that
-/// it has. O(nodes · selectors + its pods).
-std::vector<pod_manifest> daemon_pods(const controller_of_pods& of, const manifests& all,
-                                      std::span<const std::size_t> its);
+/// What a DaemonSet's pods have in common.
+pod_manifest daemon_pod(const controller_of_pods& of);
+/// Has it run on that node only.
+void keep_to(pod_manifest& pod, const std::string& node);
+/// The nodes of the files that lack such a pod and may run one, by name. @p its: the places of the pods that the DaemonSet has. O(nodes ·
+/// selectors + its pods).
+std::vector<const std::string*> nodes_without_daemon(const pod_manifest& pod, const manifests& all,
+                                                     std::span<const std::size_t> its);
 
 /// An item of a pod's volumes.
 bool read_pod_volume(reader& read, const place& of, pod_manifest& out);

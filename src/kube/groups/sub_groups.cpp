@@ -87,6 +87,9 @@ class sub_group_maker {
     rest_.clear();
     const std::vector<std::size_t>& members = members_.at({top_.made.spec.ns, top_.made.spec.name});
     for (const std::size_t pod : members) sort_in(pod);
+    if (found_.size() > most_sub_groups)
+      return error{errc::out_of_range, told(), policy_field(),
+                   fmt::format("makes more than {} sub-groups", most_sub_groups)};
     if (found_.empty()) {
       warn(policy_field(), "no pod in the files is in one of its sub-groups; it is left out");
       return std::nullopt;

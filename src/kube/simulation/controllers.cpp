@@ -22,6 +22,8 @@ namespace {
 /// How often a pod may be made again: the run would not end if a pod were evicted again and again.
 constexpr int most_evictions = 100;
 
+constexpr std::size_t longest_name = 253;  // of a pod
+
 /// The pod as its controller makes a new one.
 pod_manifest fresh(pod_manifest pod) {
   pod.node.clear();
@@ -283,9 +285,23 @@ bool controllers::is_full() {
 std::string controllers::new_name(const std::string& ns, const std::string& like) {
   std::string name;
   int& copies = copies_[ns + "/" + like];
-  do name = fmt::format("{}-{}", like, ++copies + 1);
-  while (names_.contains(ns + "/" + name));
+  do {
+    const std::string number = fmt::format("-{}", ++copies + 1);
+    name = like.substr(0, longest_name - number.size()) + number;
+  } while (names_.contains(ns + "/" + name));
   return name;
+}
+
+/// What the Job of a run calls the pod that is as @p like: what is random at the end is the same, unless a pod has that name.
+std::string controllers::name_in_run(const std::string& job, const pod_manifest& like) const {
+  constexpr std::size_t random_letters = 5, most_before_them = 58;  // of what generateName makes
+  const std::string& was = like.spec.name;
+  const auto index = like.spec.labels.find("batch.kubernetes.io/job-completion-index");
+  const std::string infix = index == like.spec.labels.end() ? "" : "-" + index->second;
+  const std::string base = (job + infix + "-").substr(0, most_before_them);
+  std::string end = was.substr(was.size() - std::min(was.size(), random_letters));
+  for (int number = 2; names_.contains(like.spec.ns + "/" + base + end); ++number) end = fmt::format("{:05}", number);
+  return base + end;
 }
 
 std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to) {
@@ -333,8 +349,7 @@ void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& t
   for (const pod_manifest& like : job.of->pods) {
     pod_manifest pod = fresh(like);
     pod.owner_name = name;
-    pod.spec.name =
-        name + (like.spec.name.starts_with(what.job) ? like.spec.name.substr(what.job.size()) : like.spec.name);
+    pod.spec.name = name_in_run(name, like);
     for (const char* const key : {"batch.kubernetes.io/job-name", "job-name"}) pod.spec.labels[key] = name;
     const std::size_t made = make(std::move(pod), {}, to);
     cron_of_[made] = static_cast<std::size_t>(&job - cron_jobs_.data());

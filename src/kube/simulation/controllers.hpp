@@ -92,6 +92,7 @@ class controllers {
   [[nodiscard]] bool may_come_again(const pod_manifest& first, std::size_t pod);
   [[nodiscard]] bool is_full();
   [[nodiscard]] std::string new_name(const std::string& ns, const std::string& like);
+  [[nodiscard]] std::string name_in_run(const std::string& job, const pod_manifest& like) const;
   std::size_t make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to);
   void replace(std::size_t pod, wanted_changes& to);
   void run(cron_state& job, std::int64_t scheduled, wanted_changes& to);

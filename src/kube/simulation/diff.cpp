@@ -42,16 +42,11 @@ std::string state_of_group(const value& group) {
   return scheduled ? "scheduled" : "unschedulable";
 }
 
-/// By name, what the other result says of each: of those that were called so one after another, in that order.
-template <class State>
-std::unordered_map<std::string, std::deque<std::string>> states_in(const std::vector<value>& list, const State& state) {
-  std::unordered_map<std::string, std::deque<std::string>> all;
-  for (const value& one : list) all[key_of(text_at(one, "namespace"), text_at(one, "name"))].push_back(state(one));
-  return all;
-}
+using object = earlier_result::object;
 
 /// Empty where there is no such field. Throws bad_input if it is no list of objects with names.
-std::vector<value> list_in(const source& whole, const value& of, const std::string& field) {
+template <class State>
+std::vector<object> list_in(const source& whole, const value& of, const char* field, const State& state) {
   const value* const found = of.find(field);
   if (found == nullptr) return {};
   const auto has_name = [](const value& one) {
@@ -59,64 +54,73 @@ std::vector<value> list_in(const source& whole, const value& of, const std::stri
   };
   if (found->kind != value_kind::list || !std::ranges::all_of(found->items, has_name))
     throw bad_input{whole.name, field, "is no list of what gangsched-simulate --output json writes there"};
-  return found->items;
+  std::vector<object> all;
+  for (const value& one : found->items)
+    all.push_back({key_of(text_at(one, "namespace"), text_at(one, "name")), state(one)});
+  return all;
 }
 
-/// Those that are otherwise, in the order of this run, then those that only the other one has, in its order.
-template <class Now, class State>
-std::vector<changed_object> changes(const std::vector<Now>& now, const std::vector<value>& before,
-                                    const State& state_before) {
-  auto known = states_in(before, state_before);
+/// Those that are otherwise, in the order of this run, then those that only the other one has, in its order. Of objects that were called
+/// the same one after another each is compared with the one in its place.
+template <class Now>
+std::vector<changed_object> changes(const std::vector<Now>& now, const std::vector<object>& before) {
+  std::unordered_map<std::string_view, std::deque<std::string_view>> known;
+  for (const object& one : before) known[one.name].push_back(one.state);
   std::vector<changed_object> all;
   for (const Now& one : now) {
     const std::string name = key_of(one.ns, one.name), is = state_of(one);
-    std::deque<std::string>& left = known[name];
     std::string was = not_listed;
-    if (!left.empty()) was = std::move(left.front()), left.pop_front();
+    if (const auto found = known.find(name); found != known.end() && !found->second.empty())
+      was = found->second.front(), found->second.pop_front();
     if (was != is) all.push_back({name, std::move(was), is});
   }
-  for (const value& one : before) {
-    const std::string name = key_of(text_at(one, "namespace"), text_at(one, "name"));
-    for (std::string& was : std::exchange(known[name], {})) all.push_back({name, std::move(was), not_listed});
-  }
+  for (const object& one : before)
+    for (const std::string_view was : std::exchange(known[one.name], {}))
+      all.push_back({one.name, std::string{was}, not_listed});
   return all;
 }
 
 }  // namespace
 
-difference compare(const outcome& now, const source& before) {
-  const auto documents = parse_json(before);
-  const value* const other = documents && documents->size() == 1 ? &documents->front().root : nullptr;
-  const value* const summary = other == nullptr ? nullptr : other->find("summary");
-  const value* const pods = other == nullptr ? nullptr : other->find("pods");
+earlier_result read_result(const source& from) {
+  const auto documents = parse_json(from);
+  const value* const root = documents && documents->size() == 1 ? &documents->front().root : nullptr;
+  const value* const summary = root == nullptr ? nullptr : root->find("summary");
+  const value* const pods = root == nullptr ? nullptr : root->find("pods");
   if (summary == nullptr || summary->kind != value_kind::object || pods == nullptr || pods->kind != value_kind::list)
-    throw bad_input{before.name, "", "is no result of gangsched-simulate --output json"};
-  const auto number = [&](const char* field) {
+    throw bad_input{from.name, "", "is no result of gangsched-simulate --output json"};
+  earlier_result made;
+  made.pods = list_in(from, *root, "pods", [](const value& pod) { return state_of(pod); });
+  made.groups = list_in(from, *root, "groups", state_of_group);
+  for (std::size_t i = 0; i < compared_numbers.size(); ++i) {
+    const char* const field = compared_numbers[i].second;
     const value* const found = summary->find(field);
-    double made = 0;
-    if (found != nullptr && found->kind != value_kind::number)
-      throw bad_input{before.name, fmt::format("summary.{}", field), "is no number"};
-    if (found != nullptr) std::from_chars(found->text.data(), found->text.data() + found->text.size(), made);
-    return made;
-  };
+    if (found == nullptr) continue;
+    if (found->kind != value_kind::number) throw bad_input{from.name, fmt::format("summary.{}", field), "is no number"};
+    std::from_chars(found->text.data(), found->text.data() + found->text.size(), made.numbers[i]);
+  }
+  return made;
+}
+
+difference compare(const outcome& now, const earlier_result& before) {
   difference made;
-  made.pods = changes(now.pods, list_in(before, *other, "pods"), [](const value& pod) { return state_of(pod); });
+  made.pods = changes(now.pods, before.pods);
   // A pod that runs in both is in this result's list alone, unless the other one lists those that run.
   std::erase_if(made.pods, [](const changed_object& one) {
     return one.before == not_listed && one.now.starts_with(name_of(fate::running));
   });
-  made.groups = changes(now.groups, list_in(before, *other, "groups"), state_of_group);
+  made.groups = changes(now.groups, before.groups);
   const outcome::counts counts = now.count();
-  const auto add = [&](const char* what, const char* field, double is) {
-    if (const double was = number(field); was != is) made.numbers.push_back({what, was, is});
-  };
-  add("nodes", "nodes", static_cast<double>(now.nodes));
-  add("pods to place", "pods", static_cast<double>(counts.to_place));
-  add("placed", "placed", static_cast<double>(counts.placed));
-  add("ended", "ended", static_cast<double>(counts.ended));
-  add("evicted", "evicted", static_cast<double>(counts.evicted));
-  add("unscheduled", "unscheduled", static_cast<double>(counts.unscheduled));
-  add("seconds to the last change", "end_seconds", seconds(now.end));
+  const std::array<double, compared_numbers.size()> numbers{static_cast<double>(now.nodes),
+                                                            static_cast<double>(counts.to_place),
+                                                            static_cast<double>(counts.placed),
+                                                            static_cast<double>(counts.ended),
+                                                            static_cast<double>(counts.evicted),
+                                                            static_cast<double>(counts.unscheduled),
+                                                            seconds(now.end)};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (before.numbers[i] != numbers[i])
+      made.numbers.push_back({compared_numbers[i].first, before.numbers[i], numbers[i]});
   return made;
 }
 

@@ -1,20 +1,22 @@
 #include "gangsched/src/kube/simulation/queues.hpp"
 
 #include "gangsched/core/quantity.hpp"
+#include "gangsched/core/saturating_add.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
 
+/// The cluster took each amount: only a sum of several may be more than fits, and counts as the most that does.
 std::int64_t units_of(const std::string& resource, const quantity& amount) {
   std::int64_t units = 0;
-  static_cast<void>(resource == "cpu" ? amount.milli_value(units)
-                                      : amount.value(units));  // the cluster took it: it fits
-  return units;
+  const bool fits = resource == "cpu" ? amount.milli_value(units) : amount.value(units);
+  return fits ? units : std::numeric_limits<std::int64_t>::max();
 }
 
 std::int64_t at(const integer_resources& in, const std::string& resource) {
@@ -56,7 +58,7 @@ void add_amounts(const queue_quota& quota, const queue_usage& used, const std::s
     if (const auto found = quota.limit.find(name); found != quota.limit.end())
       made.limit = units_of(name, found->second);
     if (const auto found = quota.borrowing_limit.find(name); found != quota.borrowing_limit.end()) {
-      const std::int64_t most = made.guaranteed.value_or(0) + units_of(name, found->second);
+      const std::int64_t most = saturating_add(made.guaranteed.value_or(0), units_of(name, found->second));
       made.limit = std::min(made.limit.value_or(most), most);
     }
     made.used = at(used.used, name);

@@ -140,8 +140,10 @@ outcome run(std::span<const source> files, const options& how) {
   std::vector<warning> warnings;
   std::vector<error> errors;
   try {
+    std::optional<earlier_result> before;
+    if (how.compare_with) before = read_result(*how.compare_with);
     made = run_whole(make_scenario(files, how, warnings), how.watch);
-    if (how.compare_with) made.diff = compare(made, *how.compare_with);
+    if (before) made.diff = compare(made, *before);
   } catch (bad_input& wrong) {
     errors = std::move(wrong.mistakes);
   } catch (const broken_contract& wrong) {
