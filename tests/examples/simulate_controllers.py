@@ -303,6 +303,35 @@ def budgets_count_who_is_there(simulate):
         assert len(names_of(pods, "evicted")) == 1, (load, pods)
 
 
+def a_budget_recovers_with_the_pods_that_come_instead(simulate):
+    """What an evicted pod used up of a budget comes back with the pod that is made instead, also of a number that the files say."""
+    def kept(name, priority):
+        owner = ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, controller: true}]"
+        spec = f"  nodeName: {name}\n  priority: {priority}\n  terminationGracePeriodSeconds: 0\n  tolerations: [{{key: spare, operator: Exists}}]\n"
+        return pod(name, 4, spec, labels={"app": "free" if name == "other" else "kept"}).replace("}\nspec", owner + "}\nspec", 1) + "---\n"
+    spare = node("spare").replace("\nstatus", "\nspec: {taints: [{key: spare, effect: NoSchedule}]}\nstatus")
+    nodes = "---\n".join([*(node(name) for name in ("k0", "k1", "other")), spare])
+    for status in ("", "status: {disruptionsAllowed: 1}\n"):
+        text = CLASSES + "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: keep}\n" \
+            f"spec: {{maxUnavailable: 1, selector: {{matchLabels: {{app: kept}}}}}}\n{status}---\n"
+        text += kept("k0", 1) + kept("k1", 1) + kept("other", 5) + "".join(pod(f"big{i}", 4, "  priorityClassName: high\n") + "---\n" for i in range(2))
+        for second, spared in ((0, False), (100, True)):
+            (simulate.room / "t.csv").write_text(f"name,arrival_s,duration_s\nbig1,{second},1000\n")
+            evicted = names_of(stays_of(simulate, text, "--arrivals", "t.csv", nodes=nodes), "evicted")
+            assert len(evicted) == 2 and ("other" not in evicted) == spared, (status, second, evicted)
+
+
+def budgets_count_only_what_changes(simulate):
+    """Took minutes, in proportion to the pods and to the times that one ends."""
+    count, text = 20000, "".join("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b%d}\n"
+                                 "spec: {maxUnavailable: 10%%, selector: {matchLabels: {app: a%d}}}\n---\n" % (i, i) for i in range(100))
+    text += "---\n".join(pod(f"p{i}", "100m", labels={"app": f"a{i % 100}"})
+                         .replace(", labels", f", annotations: {{gangsched.dev/run-time: {i + 1}s}}, labels") for i in range(count))
+    nodes = "---\n".join(node(f"n{i}", 64).replace("16Gi", "1Ti") for i in range(count // 100))
+    report = json.loads(simulate.raw("--output", "json", a=nodes, b=text).stdout)
+    assert report["summary"]["ended"] == count and report["summary"]["end_seconds"] == count, report["summary"]
+
+
 def a_run_that_is_there_is_not_made_twice(simulate):
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: c-0, ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: c, controller: true}]}\n" \
           f"spec: {{template: {{spec: {{restartPolicy: Never, {CONTAINERS % 0}}}}}}}\n---\n"
@@ -380,7 +409,7 @@ def main(program):
     run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, names_of_runs_have_room, runs_may_overlap_or_not,
              controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are,
              without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
-             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_run_that_is_there_is_not_made_twice,
+             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, budgets_count_only_what_changes, a_run_that_is_there_is_not_made_twice,
              other_workloads_are_not_scaled, many_scale_ups_do_not_use_up_evictions, nodes_are_never_too_full, an_explanation_is_of_the_same_run)
 
 

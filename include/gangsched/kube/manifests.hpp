@@ -278,6 +278,9 @@ struct manifests {
   std::vector<warning> warnings;
 };
 
+/// How many pods of @p budget have to be healthy where its controllers want @p expected in all; all there can be if it says nothing.
+[[nodiscard]] GANGSCHED_API std::int64_t healthy_pods_wanted(const disruption_budget_manifest& budget,
+                                                             std::int64_t expected);
 /// What the status of @p budget would allow: as it was read, or else as the disruption controller counts it among the
 /// pods of @p all (those on a node and not terminating are healthy, all of them are expected). O(pods).
 [[nodiscard]] GANGSCHED_API std::int32_t disruptions_allowed(const manifests& all,

@@ -22,19 +22,8 @@ struct budgeted_pods {
 };
 
 std::int32_t allowed_of(const disruption_budget_manifest& budget, const budgeted_pods& pods) {
-  // Percentages are rounded up, of what may be missing as of what has to be there.
-  const auto scaled = [&](const count_or_percent& of) {
-    return of.percent ? (of.number * pods.expected + 99) / 100 : of.number;
-  };
-  std::int64_t desired = 0;
-  if (budget.max_unavailable)
-    desired = std::max<std::int64_t>(0, pods.expected - scaled(*budget.max_unavailable));
-  else if (budget.min_available)
-    desired = scaled(*budget.min_available);
-  else
-    return 0;
-  return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(pods.healthy - desired, 0, std::numeric_limits<std::int32_t>::max()));
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(pods.healthy - healthy_pods_wanted(budget, pods.expected),
+                                                            0, std::numeric_limits<std::int32_t>::max()));
 }
 
 bool is_counted(const disruption_budget_manifest& budget) { return !budget.disruptions_allowed && budget.selector; }
@@ -71,6 +60,15 @@ std::vector<std::int32_t> disruptions_among(const manifests& all, const auto& it
 }
 
 }  // namespace detail
+
+std::int64_t healthy_pods_wanted(const disruption_budget_manifest& budget, std::int64_t expected) {
+  // Percentages are rounded up, of what may be missing as of what has to be there.
+  const auto scaled = [&](const count_or_percent& of) {
+    return of.percent ? (of.number * expected + 99) / 100 : of.number;
+  };
+  if (budget.max_unavailable) return std::max<std::int64_t>(0, expected - scaled(*budget.max_unavailable));
+  return budget.min_available ? scaled(*budget.min_available) : std::numeric_limits<std::int32_t>::max();
+}
 
 std::int32_t disruptions_allowed(const manifests& all, const disruption_budget_manifest& budget) {
   if (!detail::is_counted(budget)) return budget.disruptions_allowed.value_or(0);

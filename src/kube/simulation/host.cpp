@@ -1,7 +1,6 @@
 #include "gangsched/src/kube/simulation/host.hpp"
 
 #include <fmt/format.h>
-#include "gangsched/model/label_selector.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 
@@ -36,7 +35,7 @@ pod_outcome outcome_of(const pod_manifest& pod) {
 }  // namespace
 
 host::host(const scenario& of, watcher* watch)
-    : of_(of), watch_(watch), what_(of.what), groups_(of.what), volumes_(what_), maxima_(of.maxima) {}
+    : of_(of), watch_(watch), what_(of.what), groups_(of.what), budgets_(what_), volumes_(what_), maxima_(of.maxima) {}
 
 host::~host() {
   scheduler_.reset();  // first: the observer that it tells must be there until then
@@ -51,7 +50,9 @@ result<void> host::load() {
   for (std::size_t i = 0; i < what_.pods.size(); ++i) {
     const pod_manifest& pod = what_.pods[i];
     pod_outcome& to = out_.pods.emplace_back(outcome_of(pod));
-    present_.push_back(i);
+    tasks_[i].present = true;
+    budgets_.add(pod);
+    budgets_.note(i);
     to.node = pod.node;
     to.was_running = !pod.node.empty();
     if (to.was_running) to.is = fate::running;
@@ -65,14 +66,14 @@ result<void> host::load() {
     tasks_[i].runs = its.runs ? its.runs : run_time_of(pod);
     if (tasks_[i].runs) what_.pods[i].spec.expected_run_time = *tasks_[i].runs;
     if (its.arrives > instant{0} && !to.was_running) {
-      tasks_[i].in_cluster = false;
-      present_.pop_back();
+      tasks_[i].in_cluster = tasks_[i].present = false;
       to.arrived_at = its.arrives;
       events_.push({its.arrives, i, turn::arrives});
       continue;
     }
     applied.pods.push_back(pod);
   }
+  budgets_.begin([this](std::size_t pod) { return standing_of(pod); });
   const auto waiting = static_cast<std::size_t>(
       std::ranges::count_if(what_.pods, [](const pod_manifest& pod) { return pod.node.empty(); }));
   observer* const watching = watch_ == nullptr ? nullptr : watch_->begins(cluster_, waiting);
@@ -140,7 +141,6 @@ void host::run() {
       }
     }
     if (controllers_) carry_out(controllers_->due(now_));
-    budgets_stale_ = true;  // what was placed meanwhile counts too
   }
 }
 
@@ -219,7 +219,11 @@ void host::execute(const cycle& done) {
   std::size_t place = 0;
   for (const decision& one : done) {
     task& of = tasks_[one.pod_cookie];
-    if (!std::exchange(of.heard, true) && ++heard_ > 0 && watch_ != nullptr) watch_->heard(heard_);
+    if (!std::exchange(of.heard, true)) {
+      note_unplaced(one.pod_cookie);
+      ++heard_;
+      if (watch_ != nullptr) watch_->heard(heard_);
+    }
     if (one.kind == decision_kind::bind || one.kind == decision_kind::wait) {
       if (!of.placed_in) of.placed_in = {now_, cycles_, place}, ++out_.pods[one.pod_cookie].attempts;
     }
@@ -270,6 +274,7 @@ void host::execute(const decision& one, const std::string& for_whom, std::size_t
       break;
     case decision_kind::revoke:
       to.is = fate::unscheduled;
+      note_unplaced(pod);
       to.node.clear();
       to.devices.clear();
       to.score.reset();
@@ -299,9 +304,10 @@ void host::evict(std::size_t pod, std::string by) {
   pod_outcome& of = out_.pods[pod];
   of.evicted_by = std::move(by);
   of.evicted_at = now_;
-  if (std::exchange(of.is, fate::evicted) != fate::evicted) evicted_.push_back(pod);
+  of.is = fate::evicted;
   must(cluster_.set_terminating(tasks_[pod].id, true));
   what_.pods[pod].spec.terminating = true;
+  budgets_.note(pod);
   changed();
   const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
   if (grace == 0)
@@ -332,10 +338,14 @@ bool host::evict_over_maximum() {
 void host::carry_out(wanted_changes todo) {
   for (wanted_changes::made_pod& one : todo.make) {
     const std::optional<instant> runs = one.instead_of ? tasks_[*one.instead_of].runs : run_time_of(one.pod);
-    if (one.instead_of) groups_.is_replaced(*one.instead_of);
+    if (one.instead_of) {
+      groups_.is_replaced(*one.instead_of);
+      tasks_[*one.instead_of].replaced = true;
+      budgets_.note(*one.instead_of);
+    }
     make(std::move(one.pod), runs);
   }
-  for (const std::size_t pod : todo.end) what_.pods[pod].spec.terminating = true;
+  for (const std::size_t pod : todo.end) what_.pods[pod].spec.terminating = true, budgets_.note(pod);
   for (const std::size_t pod : todo.end) end(pod);
 }
 
@@ -347,7 +357,9 @@ void host::make(pod_manifest pod, std::optional<instant> runs) {
   out_.pods.push_back(outcome_of(pod));
   tasks_.emplace_back().runs = runs;
   what_.pods.push_back(std::move(pod));
-  present_.push_back(made);
+  tasks_[made].present = true;
+  budgets_.add(what_.pods[made]);
+  budgets_.note(made);
   volumes_.add(made);
   pod_outcome& to = out_.pods.back();
   if (now_ > instant{0}) to.arrived_at = now_;
@@ -373,7 +385,8 @@ void host::end(std::size_t pod) {
 /// The pod arrives, unless it was ended before.
 void host::arrive(std::size_t pod) {
   if (out_.pods[pod].ended_at) return;
-  present_.insert(std::ranges::lower_bound(present_, pod), pod);
+  tasks_[pod].present = true;
+  budgets_.note(pod);
   join(pod);
 }
 
@@ -390,6 +403,7 @@ void host::join(std::size_t pod) {
 void host::start(std::size_t pod) {
   out_.pods[pod].placed_at = now_;
   what_.pods[pod].node = out_.pods[pod].node;
+  budgets_.note(pod);
   groups_.started(pod, now_);
   if (const auto& deadline = what_.pods[pod].deadline_seconds) plan(std::chrono::seconds{*deadline}, pod, turn::over);
   if (tasks_[pod].runs) plan(*tasks_[pod].runs, pod, turn::over);
@@ -413,10 +427,10 @@ void host::leave(std::size_t pod, turn why) {
   pod_outcome& of = out_.pods[pod];
   if (of.gone_at || of.ended_at) return;
   if (tasks_[pod].in_cluster) must(cluster_.remove_pod(tasks_[pod].id));
-  if (const auto found = std::ranges::lower_bound(present_, pod); found != present_.end() && *found == pod)
-    present_.erase(found);
+  tasks_[pod].present = false;
   if (timeline_) timeline_->leaves_node(pod, now_);
   what_.pods[pod].spec.terminating = true;
+  budgets_.note(pod);
   if (why == turn::evicted || of.is == fate::evicted) {
     of.gone_at = now_;
   } else {
@@ -449,38 +463,47 @@ void host::is_done(bool composite, const std::string& ns, const std::string& nam
 void host::changed() {
   ++changes_;
   out_.end = now_;
-  budgets_stale_ = true;
 }
 
-/// How many of the budget's pods were evicted since the start.
-std::int32_t host::disrupted(const disruption_budget_manifest& budget) const {
-  if (!budget.selector) return 0;
-  return static_cast<std::int32_t>(std::ranges::count_if(evicted_, [&](std::size_t i) {
-    const pod_spec& pod = what_.pods[i].spec;
-    return pod.ns == budget.ns && matches(*budget.selector, pod.labels);
-  }));
+/// As the disruption controller counts the pod. What was evicted is missing until there is another pod instead, but one without a
+/// controller only until it is gone; what ends for another reason is not.
+budget_counts::standing host::standing_of(std::size_t pod) const {
+  const pod_manifest& what = what_.pods[pod];
+  const task& of = tasks_[pod];
+  const bool terminating = what.spec.terminating, evicted = out_.pods[pod].is == fate::evicted;
+  const bool expected = terminating ? evicted && !of.replaced && (of.present || !what.owner_kind.empty()) : of.present;
+  return {expected, of.present && !terminating && !what.node.empty()};
 }
 
 /// Updates disruption budgets, as the disruption controller does in a cluster.
 void host::update_budgets() {
-  if (!std::exchange(budgets_stale_, false) || what_.budgets.empty()) return;
-  const std::vector<std::int32_t> counted = disruptions_allowed(what_, present_);
-  for (std::size_t i = 0; i < counted.size(); ++i) {
-    const disruption_budget_manifest& one = what_.budgets[i];
-    // A number that the files say is used up by evictions; else the number is what the disruption controller counts.
-    std::int32_t allowed = counted[i];
-    if (one.disruptions_allowed) allowed = std::max(0, allowed - disrupted(one));
-    const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed, one.disrupted_pods};
-    must(cluster_.update_disruption_budget(cluster_.find_disruption_budget(one.ns, one.name).value(), spec));
-  }
+  if (what_.budgets.empty()) return;
+  budgets_.settle(
+      [this](std::size_t pod) { return standing_of(pod); },
+      [this](std::size_t budget, std::int32_t allowed) {
+        const disruption_budget_manifest& one = what_.budgets[budget];
+        const pod_disruption_budget_spec spec{one.name, one.ns, one.selector, allowed, one.disrupted_pods};
+        must(cluster_.update_disruption_budget(cluster_.find_disruption_budget(one.ns, one.name).value(), spec));
+      });
+}
+
+void host::note_unplaced(std::size_t pod) {
+  if (!std::exchange(tasks_[pod].listed, true)) unplaced_.push_back(pod);
 }
 
 /// Whether every pod was tried since the last change. Pods without any decision so far are gated: only a change helps them.
-bool host::everybody_was_tried() const {
-  for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    const fate is = out_.pods[i].is;
-    if (is == fate::waiting) return false;
-    if (is == fate::unscheduled && tasks_[i].heard && tasks_[i].tried_in != changes_) return false;
+bool host::all_were_tried() {
+  for (std::size_t i = 0; i < unplaced_.size();) {
+    task& of = tasks_[unplaced_[i]];
+    const fate is = out_.pods[unplaced_[i]].is;
+    if (is == fate::waiting || (is == fate::unscheduled && of.tried_in != changes_)) return false;
+    if (is == fate::unscheduled) {
+      ++i;
+      continue;
+    }
+    of.listed = false;
+    unplaced_[i] = unplaced_.back();
+    unplaced_.pop_back();
   }
   return true;
 }
@@ -488,7 +511,7 @@ bool host::everybody_was_tried() const {
 /// When to look again: at the next event, or at a deadline of the scheduler if another try could bring something new.
 std::optional<instant> host::next_time() {
   std::optional<instant> next = scheduler_->next_deadline();
-  if (next && (*next > later_by(out_.end, patience) || everybody_was_tried())) next.reset();
+  if (next && (*next > later_by(out_.end, patience) || all_were_tried())) next.reset();
   const auto add = [&](instant when) { next = next ? std::min(*next, when) : when; };
   if (!events_.empty()) add(events_.top().when);
   if (const auto acts = controllers_ ? controllers_->next() : std::nullopt) add(*acts);

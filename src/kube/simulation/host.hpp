@@ -10,6 +10,7 @@
 #include <vector>
 #include "gangsched/model/cluster.hpp"
 
+#include "gangsched/src/kube/simulation/budgets.hpp"
 #include "gangsched/src/kube/simulation/controllers.hpp"
 #include "gangsched/src/kube/simulation/ledger.hpp"
 #include "gangsched/src/kube/simulation/lowered_maxima.hpp"
@@ -48,6 +49,9 @@ class host {
   struct task {
     pod_id id = {};
     bool in_cluster = false;
+    bool present = false;        // it has come and is not gone
+    bool replaced = false;       // there is another pod instead
+    bool listed = false;         // in unplaced_
     bool heard = false;          // some decision was about it
     std::uint64_t tried_in = 0;  // how many changes there had been at its latest try
     std::optional<moment> placed_in;
@@ -85,16 +89,18 @@ class host {
   void is_done(bool composite, const std::string& ns, const std::string& name);
   void changed();
   void update_budgets();
-  [[nodiscard]] std::int32_t disrupted(const disruption_budget_manifest& budget) const;
+  [[nodiscard]] budget_counts::standing standing_of(std::size_t pod) const;
   [[nodiscard]] bool over() const { return stop_before_ && now_ >= stop_before_->at && cycles_ >= stop_before_->cycle; }
-  [[nodiscard]] bool everybody_was_tried() const;
+  void note_unplaced(std::size_t pod);
+  [[nodiscard]] bool all_were_tried();
   [[nodiscard]] std::optional<instant> next_time();
   void say_why();
 
   const scenario& of_;
   watcher* watch_;
-  manifests what_;  // kept up to date as far as budgets need it
+  manifests what_;  // kept up to date
   group_ledger groups_;
+  budget_counts budgets_;
   volume_news volumes_;
   cluster cluster_;
   std::optional<timeline> timeline_;
@@ -103,15 +109,13 @@ class host {
   std::optional<lowered_maxima> maxima_;                  // of queues that say when pods above a lowered maximum go
   std::map<std::string, const node_manifest*> evicting_;  // nodes with taints NoExecute, if controllers act
   std::vector<task> tasks_;
-  std::vector<std::size_t> present_;  // pods that have come and are not gone, in order
-  std::vector<std::size_t> evicted_;
+  std::vector<std::size_t> unplaced_;  // pods that were tried; some may have a node, or be gone
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   outcome out_;
   instant now_{};
   std::uint64_t changes_ = 0;
   std::uint64_t cycles_ = 0;
   std::uint64_t heard_ = 0;
-  bool budgets_stale_ = false;
   bool keeps_volumes_ = false;  // of pods that are taken back
   bool volumes_back_ = false;   // and waiting pods may have them
   std::optional<moment> stop_before_;
