@@ -494,6 +494,21 @@ TEST_CASE("pod sets that ask for topology in their own ways are gangs below a ga
                                           replicated("b", 1, 3, "", shared) + "]"));
   REQUIRE(together.groups.size() == 1);
   CHECK(group(together, "s").spec.topology.within == words{"rack"});
+  // What needs fewer members than it has, whichever they are, is a gang of the first.
+  const auto task = [&](const std::string& name, const std::string& meta) {
+    return "{name: " + name + ", replicas: 3, " + templated(meta) + "}";
+  };
+  const manifests some =
+      fine(volcano("minAvailable: 4, tasks: [" + task("a", "") + ", " + task("b", rack) + ", " + task("c", "") + "]"));
+  CHECK(gang_in(some, "j", true).min_count == 2);
+  CHECK(gang_in(some, "j-a").min_count == 3);
+  CHECK(gang_in(some, "j-b").min_count == 1);
+  CHECK(std::holds_alternative<basic>(group(some, "j-c").spec.policy));
+  REQUIRE(some.warnings.size() == 1);
+  CHECK(
+      some.warnings[0].message() ==
+      "a.yaml:1: Job default/j: spec: 4 of the members that it needs may be any: here they are the first, as its pods "
+      "ask for topology in their own ways");
 }
 
 TEST_CASE("a RayJob that is split by topology keeps its submitter out", "[kube][workloads]") {

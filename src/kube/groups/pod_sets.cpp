@@ -65,7 +65,7 @@ class topology_splitter {
  public:
   explicit topology_splitter(workload_plan& plan) : plan_(&plan) {}
 
-  std::optional<error> run(const manifests& all) {
+  std::optional<error> run(manifests& all) {
     if (plan_->groups.size() != 1 || plan_->sets.size() < 2) return std::nullopt;
     bool any = false;
     std::vector<std::size_t> unit_of;
@@ -84,7 +84,13 @@ class topology_splitter {
       const auto shared = pod.annotations.find("kueue.x-k8s.io/podset-group-name");
       unit_of.push_back(unit(shared == pod.annotations.end() ? "" : shared->second, plan_->sets[i].role));
     }
-    if (any && units_.size() > 1) split(unit_of);
+    if (!any || units_.size() < 2) return std::nullopt;
+    if (const std::int64_t any_will_do = need_enough(); any_will_do > 0)
+      all.warnings.push_back({where(all, plan_->from, plan_->kind, plan_->ns, plan_->name), "spec",
+                              fmt::format("{} of the members that it needs may be any: here they are the first, as its "
+                                          "pods ask for topology in their own ways",
+                                          any_will_do)});
+    split(unit_of);
     return std::nullopt;
   }
 
@@ -96,6 +102,21 @@ class topology_splitter {
     }
     units_.push_back(shared.empty() ? role : shared);
     return units_.size() - 1;
+  }
+
+  /// A gang that needs more members than its sets do needs the first ones of those that are left: groups of a tree have minimums of their
+  /// own. How many these are.
+  std::int64_t need_enough() {
+    const gang* const whole = std::get_if<gang>(&plan_->groups.front().made.spec.policy);
+    if (whole == nullptr) return 0;
+    std::int64_t missing = whole->min_count, added = 0;
+    for (const pod_set& set : plan_->sets) missing -= set.members ? set.least : 0;
+    for (pod_set& set : plan_->sets) {
+      if (!set.members || missing <= 0) continue;
+      const std::int64_t more = std::clamp<std::int64_t>(set.count - set.least, 0, missing);
+      set.least += more, missing -= more, added += more;
+    }
+    return added;
   }
 
   void split(const std::vector<std::size_t>& unit_of) {
