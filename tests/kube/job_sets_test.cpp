@@ -126,4 +126,56 @@ TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its worker
         "a.yaml:4: LeaderWorkerSet default/l: spec: needs a workerTemplate");
 }
 
+TEST_CASE("sub-groups of a LeaderWorkerSet have their own domains, also with a leader beside them",
+          "[kube][workloads]") {
+  const auto set = [](int size, const std::string& policy) {
+    return "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l, annotations: "
+           "{leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology: rack}}\nspec: {leaderWorkerTemplate: {size: " +
+           std::to_string(size) + ", subGroupPolicy: {subGroupSize: 2" + policy +
+           "}, workerTemplate: {spec: {containers: [{name: c}]}}}}\n---\n";
+  };
+  const auto parts = [](const manifests& of) {
+    std::string all;
+    for (const pod_manifest& one : of.pods) {
+      const auto found = one.spec.labels.find("leaderworkerset.sigs.k8s.io/subgroup-index");
+      all += found == one.spec.labels.end() ? "-" : found->second;
+    }
+    return all;
+  };
+  const manifests alike = fine(set(4, ""));
+  CHECK(parts(alike) == "0011");
+  CHECK(group(alike, "l-0").spec.topology.slices.at(0).size == 2);
+  CHECK(alike.pods[3].spec.affinity_to_pods.required.empty());
+  const manifests more = fine(set(5, ""));
+  CHECK(more.warnings.empty());
+  CHECK(parts(more) == "00011");
+  CHECK(group(more, "l-0").spec.topology.slices.empty());
+  const pod_spec& last = more.pods[4].spec;
+  const std::string key = last.labels.at("leaderworkerset.sigs.k8s.io/subgroup-key");
+  CHECK(more.pods[3].spec.labels.at("leaderworkerset.sigs.k8s.io/subgroup-key") == key);
+  CHECK(more.pods[0].spec.labels.at("leaderworkerset.sigs.k8s.io/subgroup-key") != key);
+  REQUIRE(last.affinity_to_pods.required.size() == 1);
+  CHECK(last.affinity_to_pods.required[0].topology_key == "rack");
+  CHECK(last.affinity_to_pods.required[0].selector->match_expressions.at(0).values == words{key});
+  REQUIRE(last.anti_affinity_to_pods.required.size() == 1);
+  CHECK(last.anti_affinity_to_pods.required[0].selector->match_expressions.at(1).op == selector_operator::not_in);
+  const manifests alone = fine(set(5, ", subGroupPolicyType: LeaderExcluded"));
+  CHECK(parts(alone) == "-0011");
+  CHECK(alone.pods[0].spec.affinity_to_pods.required.empty());
+  CHECK(alone.pods[1].spec.affinity_to_pods.required.size() == 1);
+  CHECK(reading_refusal(set(4, ", subGroupPolicyType: LeaderExcluded"))
+            .ends_with("spec: 4 pods of a group cannot be in sub-groups of 2"));
+}
+
+TEST_CASE("pods of a LeaderWorkerSet have claims of its templates", "[kube][workloads]") {
+  const manifests all = fine(
+      "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: l}\nspec: "
+      "{leaderWorkerTemplate: {size: 2, volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: "
+      "[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}], workerTemplate: {spec: {containers: [{name: "
+      "c}]}}}}\n");
+  words claims;
+  for (const volume_claim_manifest& one : all.volume_claims) claims.push_back(one.name);
+  CHECK(claims == words{"data-l-0", "data-l-0-1"});
+}
+
 }  // namespace gangsched::testing::job_sets_test

@@ -303,11 +303,7 @@ class pod_maker {
       pod_manifest& made = add(one, name);
       made.spec.labels["statefulset.kubernetes.io/pod-name"] = name;
       made.spec.labels["apps.kubernetes.io/pod-index"] = fmt::format("{}", ordinal);
-      // A template takes the place of the volume of its name.
-      std::erase_if(made.volumes, [&](const pod_volume& volume) {
-        return std::ranges::any_of(one.claim_templates, [&](const pod_volume& by) { return by.name == volume.name; });
-      });
-      made.volumes.insert(made.volumes.end(), one.claim_templates.begin(), one.claim_templates.end());
+      add_claim_templates(one.claim_templates, made);
       return true;
     });
   }

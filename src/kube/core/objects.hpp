@@ -151,6 +151,8 @@ std::vector<const std::string*> nodes_without_daemon(const pod_manifest& pod, co
 bool read_pod_volume(reader& read, const place& of, pod_manifest& out);
 /// volumeClaimTemplates of a StatefulSet: volumes of its pods.
 bool read_claim_templates(reader& read, const place& of, std::vector<pod_volume>& out);
+/// Adds them to a pod. A template takes the place of the volume of its name.
+void add_claim_templates(const std::vector<pod_volume>& templates, pod_manifest& to);
 bool read_claim_spec(reader& read, const place& of, volume_claim_spec& out);
 /// volumeMode
 bool read_volume_mode(reader& read, const place& of, bool& block);

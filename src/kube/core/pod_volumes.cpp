@@ -164,4 +164,11 @@ bool read_claim_templates(reader& read, const place& of, std::vector<pod_volume>
   });
 }
 
+void add_claim_templates(const std::vector<pod_volume>& templates, pod_manifest& to) {
+  std::erase_if(to.volumes, [&](const pod_volume& volume) {
+    return std::ranges::any_of(templates, [&](const pod_volume& by) { return by.name == volume.name; });
+  });
+  to.volumes.insert(to.volumes.end(), templates.begin(), templates.end());
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "gangsched/core/hash.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // JobSet (jobset.x-k8s.io/v1alpha2): jobs that start together, or one after the other; and LeaderWorkerSet
@@ -152,6 +153,45 @@ void plan_jobs(const std::vector<replicated_job>& jobs, const std::vector<std::s
   }
 }
 
+/// Sub-groups of a LeaderWorkerSet (getSubGroupIndex of its pod webhook): runs of `size` pods, or of workers if the leader is one too many,
+/// which is in the first then, or in none.
+struct leader_worker_parts {
+  std::int64_t size = 0;  ///< 0: there are none
+  bool without_leader = false;
+
+  [[nodiscard]] bool fit(std::int64_t pods) const {
+    return size == 0 || (pods - 1) % size == 0 || (pods % size == 0 && !without_leader);
+  }
+  /// Whether they are runs of one size, from the leader on.
+  [[nodiscard]] bool alike(std::int64_t pods) const { return size > 0 && pods % size == 0 && !without_leader; }
+  [[nodiscard]] std::optional<std::int64_t> of(std::int64_t index, std::int64_t pods) const {
+    if (size == 0 || (index == 0 && without_leader)) return std::nullopt;
+    if (index == 0 || alike(pods)) return index / size;
+    return (index - 1) / size;
+  }
+};
+
+constexpr const char* part_index = "leaderworkerset.sigs.k8s.io/subgroup-index";
+constexpr const char* part_key = "leaderworkerset.sigs.k8s.io/subgroup-key";
+
+/// Pods of a sub-group are in one domain, and those of others are not (SetExclusiveAffinities), by the labels that each pod has.
+void keep_parts_apart(const std::string& topology, pod_set& set) {
+  pod_spec& pod = set.pod.spec;
+  set.label_keys.push_back({.term = pod.affinity_to_pods.required.size(), .match = {part_key}});
+  pod.affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace();
+  set.label_keys.push_back({.anti = true, .term = pod.anti_affinity_to_pods.required.size(), .mismatch = {part_key}});
+  pod.anti_affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace().match_expressions = {
+      {part_index, selector_operator::exists, {}}};
+}
+
+/// The labels of a pod's sub-group.
+void add_part_labels(const std::string& ns, const std::string& leader, std::int64_t part, label_map& to) {
+  to[part_index] = fmt::format("{}", part);
+  std::uint64_t hash = 0;
+  for (const char c : fmt::format("{}/{}/{}", ns, leader, part)) hash = mix64(hash ^ static_cast<unsigned char>(c));
+  to[part_key] = safe_letters(hash, 10);
+}
+
 }  // namespace
 
 bool read_job_set(reader& read, const place& of, workload_plan& out, const read_options& how) {
@@ -244,7 +284,9 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
   out.kind = "LeaderWorkerSet";
   out.member_label = "leaderworkerset.sigs.k8s.io/name";
   out.group_label = "leaderworkerset.sigs.k8s.io/group-index";
-  std::int64_t replicas = 1, size = 1, part = 0;
+  std::int64_t replicas = 1, size = 1;
+  leader_worker_parts parts;
+  std::vector<pod_volume> claims;
   bool has_leader = false, has_worker = false;
   out.sets.resize(2);
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
@@ -264,19 +306,30 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
         if (word == "workerTemplate") return has_worker = true, read_pod_template(read, x, out.ns, out.sets[1], how);
         if (word == "subGroupPolicy") {
           return read.fields(x, [&](std::string_view inner, const place& y) {
-            if (inner == "subGroupSize") return read.integer(y, part, 1, most_count);
-            return read.ignore(inner, y, {"subGroupPolicyType"});
+            if (inner == "subGroupSize") return read.integer(y, parts.size, 1, most_count);
+            if (inner == "subGroupPolicyType")
+              return read.word(y, parts.without_leader, {{"LeaderWorker", false}, {"LeaderExcluded", true}});
+            return read.ignore(inner, y, {});
           });
         }
-        return read.ignore(
-            word, x, {"restartPolicy", "resizePolicy", "volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy"});
+        if (word == "volumeClaimTemplates") return read_claim_templates(read, x, claims);
+        return read.ignore(word, x, {"restartPolicy", "resizePolicy", "persistentVolumeClaimRetentionPolicy"});
       });
     });
     if (good && !has_worker) return read.fail(errc::malformed, v, "needs a workerTemplate");
+    if (good && !parts.fit(size))
+      return read.fail(errc::malformed, v,
+                       fmt::format("{} pods of a group cannot be in sub-groups of {}", size, parts.size));
     return good && affordable(read, v, replicas, out, how) && affordable(read, v, replicas * size, out, how);
   });
   if (!fine) return false;
   if (!has_leader) out.sets[0].pod = out.sets[1].pod, out.sets[0].label_keys = out.sets[1].label_keys;
+  const auto apart = out.annotations.find(std::string{exclusive_part});
+  for (std::size_t i = 0; i < out.sets.size(); ++i) {
+    add_claim_templates(claims, out.sets[i].pod);
+    const bool in_parts = parts.size > 0 && !parts.alike(size) && (i == 1 || !parts.without_leader);
+    if (in_parts && apart != out.annotations.end()) keep_parts_apart(apart->second, out.sets[i]);
+  }
   out.sets[0].role = "leader", out.sets[1].role = "worker";
   out.sets[0].count = out.sets[0].least = 1;
   out.sets[1].count = out.sets[1].least = size - 1;
@@ -286,7 +339,7 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
     made.made.spec.name = base;
     if (copy == 0) {
       own_domains(read, of, out.annotations, exclusive, size, true, made);
-      if (part > 0 && size % part == 0) own_domains(read, of, out.annotations, exclusive_part, part, false, made);
+      if (parts.alike(size)) own_domains(read, of, out.annotations, exclusive_part, parts.size, false, made);
     } else {
       made.asks = out.groups.front().asks;
     }
@@ -298,6 +351,7 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
       one.labels = {{"leaderworkerset.sigs.k8s.io/name", out.name},
                     {"leaderworkerset.sigs.k8s.io/group-index", fmt::format("{}", copy)},
                     {"leaderworkerset.sigs.k8s.io/worker-index", fmt::format("{}", index)}};
+      if (const auto part = parts.of(index, size)) add_part_labels(out.ns, base, *part, one.labels);
       one.rank = static_cast<std::int32_t>(index);
       one.group = static_cast<std::size_t>(copy);
     }
