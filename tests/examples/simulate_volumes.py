@@ -162,8 +162,25 @@ def check_capacity(program):
     assert report["summary"]["placed"] == 4, "a driver that says nothing has room everywhere"
 
 
+def check_later_pods(program):
+    """Pods that are made while time passes have claims of their own, of the templates of their ephemeral volumes."""
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "lvm"}, "provisioner": "lvm.io",
+               "volumeBindingMode": "WaitForFirstConsumer"}
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "lvm.io"}, "spec": {"storageCapacity": True}}
+    room = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity", "metadata": {"name": "n0", "namespace": "lvm"},
+            "nodeTopology": {"matchLabels": {"host": "n0"}}, "storageClassName": "lvm", "capacity": "10Gi"}
+    claim = {"spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "lvm", "resources": {"requests": {"storage": "4Gi"}}}}
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}],
+            "volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": claim}}]}
+    runs = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"},
+            "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": spec}}}}}
+    report, words = simulate(program, [*nodes(1, "9"), storage, driver, room, runs], "--controllers", "live", "--until", "4m")
+    assert words == "" and [pod["status"] for pod in report["pods"]] == 2 * ["placed"] + 2 * ["unscheduled"], (words, report)
+    assert "didn't find available persistent volumes to bind" in report["pods"][2]["reason"], report["pods"][2]
+
+
 def main(program):
-    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_arrivals, check_capacity):
+    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_arrivals, check_capacity, check_later_pods):
         check(program)
         print("ok:", check.__name__)
 

@@ -16,12 +16,15 @@ namespace gangsched::inline GANGSCHED_ABI::kube {
 /// for several threads.
 class GANGSCHED_API volume_binder {
  public:
-  /// @p of must outlive the binder and must not change. O(claims · volumes of their class).
+  /// @p of must outlive the binder, and what it has of nodes, volumes, claims and classes must not change. O(claims · volumes of their class).
   explicit volume_binder(const manifests& of);
   volume_binder(volume_binder&&) noexcept;
   volume_binder& operator=(volume_binder&&) noexcept;
   ~volume_binder();
 
+  /// A pod that has come since: it uses its claims, and those that templates of its volumes say are made if they are not there. O(claims ·
+  /// volumes of their class).
+  void add(const pod_manifest& pod);
   /// What the pod's volumes ask of nodes now. Claims that are alike are evaluated once for each `version`: O(volumes of their classes ·
   /// nodes that reach them), then O(nodes in the answer).
   [[nodiscard]] pod_volumes needs(const pod_manifest& pod) const;

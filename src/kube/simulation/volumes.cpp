@@ -17,13 +17,13 @@ bool ask_the_same(const pod_volumes& a, const pod_volumes& b) {
 volume_news::volume_news(manifests& of) : of_(&of) {
   for (std::size_t i = 0; i < of.pods.size(); ++i)
     if (!of.pods[i].volumes.empty()) claimants_.push_back(i);
-  if (!claimants_.empty()) binder_.emplace(of);
+  if (!claimants_.empty() || !of.cron_jobs.empty() || !of.autoscalers.empty()) binder_.emplace(of);
 }
 
 void volume_news::add(std::size_t pod) {
   if (of_->pods[pod].volumes.empty()) return;
   claimants_.push_back(pod);
-  if (!binder_) binder_.emplace(*of_);
+  binder_->add(of_->pods[pod]);
 }
 
 bool volume_news::reserve(std::size_t pod, std::string_view node) {

@@ -32,7 +32,7 @@ class volume_news {
 
  private:
   manifests* of_;
-  std::optional<volume_binder> binder_;  // absent: no pod claims a volume
+  std::optional<volume_binder> binder_;  // absent: no pod claims a volume, and none that comes will
   std::vector<std::size_t> claimants_;
   std::uint64_t told_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <set>
@@ -11,7 +12,6 @@
 #include "gangsched/core/is_among.hpp"
 #include "gangsched/kube/volume_binder.hpp"
 #include "gangsched/model/label_selector.hpp"
-#include "gangsched/model/name_rules.hpp"
 #include "gangsched/src/kube/core/storage_classes.hpp"
 #include "gangsched/src/kube/volumes/reach.hpp"
 #include "gangsched/src/kube/volumes/volumes.hpp"
@@ -44,26 +44,8 @@ bool has_modes(const volume_manifest& volume, const volume_claim_spec& claim) {
                              [&](const std::string& mode) { return is_among(mode, volume.access_modes); });
 }
 
-/// The values of a volume's zone label that a node can have ("a__b" is two).
-std::vector<std::string> zones_of(std::string_view label) {
-  std::vector<std::string> made;
-  for (;;) {
-    const std::size_t end = label.find("__");
-    const std::string_view one = label.substr(0, end);
-    if (gangsched::detail::is_label_value(one)) made.emplace_back(one);
-    if (end == std::string_view::npos) return made;
-    label.remove_prefix(end + 2);
-  }
-}
-
 }  // namespace
 }  // namespace detail
-
-std::string claim_name(const pod_manifest& pod, const pod_volume& volume) {
-  if (!volume.claim.empty()) return volume.claim;
-  if (volume.ephemeral) return pod.spec.name + "-" + volume.name;
-  return volume.made_of == nullptr ? std::string{} : volume.name + "-" + pod.spec.name;
-}
 
 class volume_binder::impl {
  public:
@@ -81,10 +63,7 @@ class volume_binder::impl {
     reach_.resize(volumes_.size());
     for (std::size_t i = 0; i < volumes_.size(); ++i)
       if (const auto& by = volumes_[i].claim) reserving_.emplace(std::pair{by->ns, by->name}, i);
-    for (const volume_claim_manifest& one : of.volume_claims) {
-      by_claim_.emplace(std::pair<std::string_view, std::string_view>{one.ns, one.name}, claims_.size());
-      claims_.push_back({.of = &one, .storage_class = class_of(one)});
-    }
+    for (const volume_claim_manifest& one : of.volume_claims) note(one);
     for (const pod_manifest& pod : of.pods)
       for (const pod_volume& volume : pod.volumes)
         if (claim* const used = find(pod, volume)) ++used->users;
@@ -95,6 +74,13 @@ class volume_binder::impl {
     // Pods that run have their volumes.
     for (const pod_manifest& pod : of.pods)
       if (!pod.node.empty() && !pod.volumes.empty()) static_cast<void>(reserve(pod, pod.node));
+  }
+
+  void add(const pod_manifest& pod) {
+    for (const pod_volume& volume : pod.volumes) {
+      if (find(pod, volume) == nullptr) make_claim(pod, volume);
+      if (claim* const used = find(pod, volume)) ++used->users;
+    }
   }
 
   [[nodiscard]] pod_volumes needs(const pod_manifest& pod) const {
@@ -225,6 +211,21 @@ class volume_binder::impl {
   [[nodiscard]] const storage_class_manifest* find_class(const claim& of) const {
     const auto found = classes_.find(of.storage_class);
     return found == classes_.end() ? nullptr : found->second;
+  }
+
+  void note(const volume_claim_manifest& one) {
+    by_claim_.emplace(std::pair<std::string_view, std::string_view>{one.ns, one.name}, claims_.size());
+    claims_.push_back({.of = &one, .storage_class = class_of(one)});
+  }
+  void make_claim(const pod_manifest& pod, const pod_volume& volume) {
+    auto made = detail::claim_made_of(pod, volume);
+    if (!made) return;
+    note(made_.emplace_back(*std::move(made)));
+    claim& one = claims_.back();
+    settle_named(one);
+    settle_reserved(one);
+    settle_immediate(one);
+    if (one.is == fate::bound) ++version_;  // it took a volume that others may have wanted
   }
 
   // --- what the controllers of volumes do before any pod is placed
@@ -566,6 +567,7 @@ class volume_binder::impl {
   mutable std::map<std::string, rooms_of_class> rooms_by_class_;
   std::set<std::string, std::less<>> bounded_;  // drivers
   std::vector<claim> claims_;
+  std::deque<volume_claim_manifest> made_;  // claims of pods that came later
   std::map<std::pair<std::string_view, std::string_view>, std::size_t, std::less<>> by_claim_;
   std::multimap<std::pair<std::string, std::string>, std::size_t> reserving_;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>>
@@ -583,6 +585,7 @@ volume_binder::volume_binder(volume_binder&&) noexcept = default;
 volume_binder& volume_binder::operator=(volume_binder&&) noexcept = default;
 volume_binder::~volume_binder() = default;
 
+void volume_binder::add(const pod_manifest& pod) { impl_->add(pod); }
 pod_volumes volume_binder::needs(const pod_manifest& pod) const { return impl_->needs(pod); }
 bool volume_binder::reserve(const pod_manifest& pod, std::string_view node) { return impl_->reserve(pod, node); }
 void volume_binder::unreserve(const pod_manifest& pod) { impl_->unreserve(pod); }

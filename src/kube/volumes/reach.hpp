@@ -11,6 +11,7 @@
 
 #include "gangsched/kube/manifests.hpp"
 #include "gangsched/model/label_selector.hpp"
+#include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/node_selector.hpp"
 #include "gangsched/src/kube/core/node_facts.hpp"
 
@@ -96,6 +97,18 @@ inline node_set both(const node_set& a, const node_set& b) {
   std::vector<std::uint32_t> made;
   std::ranges::set_intersection(*a, *b, std::back_inserter(made));
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(made));
+}
+
+/// The values of a volume's zone label that a node can have ("a__b" is two).
+inline std::vector<std::string> zones_of(std::string_view label) {
+  std::vector<std::string> made;
+  for (;;) {
+    const std::size_t end = label.find("__");
+    const std::string_view one = label.substr(0, end);
+    if (gangsched::detail::is_label_value(one)) made.emplace_back(one);
+    if (end == std::string_view::npos) return made;
+    label.remove_prefix(end + 2);
+  }
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -11,6 +11,16 @@
 #include "gangsched/src/kube/core/storage_classes.hpp"
 #include "gangsched/src/kube/volumes/volumes.hpp"
 
+namespace gangsched::inline GANGSCHED_ABI::kube {
+
+std::string claim_name(const pod_manifest& pod, const pod_volume& volume) {
+  if (!volume.claim.empty()) return volume.claim;
+  if (volume.ephemeral) return pod.spec.name + "-" + volume.name;
+  return volume.made_of == nullptr ? std::string{} : volume.name + "-" + pod.spec.name;
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube
+
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
@@ -132,6 +142,15 @@ class volume_settler {
 
 }  // namespace
 
+std::optional<volume_claim_manifest> claim_made_of(const pod_manifest& pod, const pod_volume& volume) {
+  const std::string name = claim_name(pod, volume);
+  if (volume.made_of == nullptr || !gangsched::detail::is_dns_subdomain(name)) return std::nullopt;
+  volume_claim_manifest made;
+  made.name = name, made.ns = pod.spec.ns, made.spec = *volume.made_of, made.from = pod.from;
+  if (volume.ephemeral) made.owner_pod = pod.spec.name;
+  return made;
+}
+
 void make_claims(manifests& into, const std::vector<controller_of_pods>& controllers) {
   using key = std::pair<std::string_view, std::string_view>;
   std::map<key, const std::vector<pod_volume>*> templates;
@@ -149,11 +168,10 @@ void make_claims(manifests& into, const std::vector<controller_of_pods>& control
         for (const pod_volume& one : *set->second)
           if (name == one.name + "-" + pod.spec.name) volume.made_of = one.made_of;
       }
-      if (volume.made_of == nullptr || !gangsched::detail::is_dns_subdomain(name)) continue;
+      auto made = claim_made_of(pod, volume);
+      if (!made) continue;
       known.emplace(pod.spec.ns, name);
-      volume_claim_manifest& made = into.volume_claims.emplace_back();
-      made.name = name, made.ns = pod.spec.ns, made.spec = *volume.made_of, made.from = pod.from;
-      if (volume.ephemeral) made.owner_pod = pod.spec.name;
+      into.volume_claims.push_back(*std::move(made));
     }
   }
 }

@@ -34,6 +34,8 @@ struct volume_objects {
 std::optional<bool> read_volume_family(reader& read, const place& of, std::string_view api_group, std::string_view kind,
                                        origin from, manifests& into, volume_objects& out);
 
+/// The claim that is made of a volume's template for the pod; nothing if it has none, or its name would be none.
+std::optional<volume_claim_manifest> claim_made_of(const pod_manifest& pod, const pod_volume& volume);
 /// Claims are made of the templates in the files. O(size).
 void make_claims(manifests& into, const std::vector<controller_of_pods>& controllers);
 
