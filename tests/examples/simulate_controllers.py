@@ -332,6 +332,77 @@ def budgets_count_only_what_changes(simulate):
     assert report["summary"]["ended"] == count and report["summary"]["end_seconds"] == count, report["summary"]
 
 
+TAINTED = node("n1", 8).replace("\nstatus", "\nspec: {taints: [{key: k, effect: NoExecute}]}\nstatus")
+
+
+def job(name, more, seconds=None, cpu=1, meta=""):
+    """@p seconds: how long its pods tolerate the taint of the node."""
+    tolerates = "" if seconds is None else f"tolerations: [{{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: {seconds}}}], "
+    return f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}{meta}}}\nspec: {{{more}template: {{spec: {{restartPolicy: Never, {tolerates}{CONTAINERS % cpu}}}}}}}\n---\n"
+
+
+def a_job_ends_with_its_deadline(simulate):
+    """It counts from the Job's start, and pods without a node end, too."""
+    of = lambda pods: sorted((came, gone) for _, _, came, gone in pods)
+    text = job("j", "activeDeadlineSeconds: 60, parallelism: 2, completions: 2, ")
+    assert of(stays_of(simulate, text, nodes=node("n1", 1))) == [(0, 60), (0, 90)]
+    assert [one["status"] for one in simulate(a=node("n1", 2), b=text).values()] == 2 * ["placed"], "no controller acts later"
+    started = "status: {startTime: '2026-12-01T08:00:00Z'}\n---\n"
+    stored = stays_of(simulate, text.replace("---\n", started), "--start", "2026-12-01T08:00:40Z", nodes=node("n1", 2))
+    assert of(stored) == [(0, 50), (0, 50)], stored
+    runs_of = cron("c", "* * * * *", run_time="10m").replace("jobTemplate: {spec: {", "jobTemplate: {spec: {activeDeadlineSeconds: 20, ")
+    pods = stays_of(simulate, runs_of, "--until", "3m")
+    assert of(pods) == [(0, 50), (60, 110), (120, 170)], pods
+    # What is made instead of an evicted pod ends with the Job.
+    pods = stays_of(simulate, job("j", "activeDeadlineSeconds: 25, ", 10), nodes=TAINTED)
+    assert of(pods) == [(0, 40), (10, 50), (20, 55)], pods
+
+
+def a_job_fails_with_too_many_pods(simulate):
+    """Evicted pods count as failed, unless a policy passes over disruptions; then it ends its other pods and makes none."""
+    def count(more, meta="", status=""):
+        text = job("j", more, 10, meta=meta).replace("---\n", status + "---\n")
+        pods = stays_of(simulate, text, nodes=TAINTED)
+        return len(names_of(pods, "evicted")), len(names_of(pods, "ended"))
+    assert count("") == (7, 0)
+    assert count("backoffLimit: 2, ") == (3, 0)
+    assert count("backoffLimit: 2, ", status="status: {failed: 1}\n") == (2, 0)
+    # The first of three that is one too many ends the others, which are about to go for the same reason.
+    assert count("backoffLimit: 0, parallelism: 3, completions: 3, ") == (1, 2)
+    assert count("backoffLimitPerIndex: 1, completionMode: Indexed, parallelism: 2, completions: 2, ") == (4, 0)
+    ignoring = "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]}, backoffLimit: 0, "
+    assert count(ignoring)[0] > 50
+
+
+def a_job_may_wait_until_the_old_pod_is_gone(simulate):
+    came = lambda more: sorted(came for _, _, came, _ in stays_of(simulate, job("j", "backoffLimit: 1, " + more, 10), nodes=TAINTED))
+    assert came("") == [0, 10] and came("podReplacementPolicy: Failed, ") == [0, 40], came("podReplacementPolicy: Failed, ")
+    assert came("podFailurePolicy: {rules: []}, ") == [0, 40]
+
+
+def pods_that_are_being_deleted_are_not_their_controllers(simulate):
+    def leaving(name, kind, more=""):
+        return owned(name, kind, "x", "n1").replace("metadata: {name", "metadata: {deletionTimestamp: '2026-12-01T08:00:00Z', name") \
+            .replace("labels: {a: web}", f"labels: {{a: x{more}}}")
+    made = lambda text: sorted(name.rsplit("-", 1)[0] for name in simulate(a=node("n1", 8), b=text) if name != "old")
+    assert made(workload("ReplicaSet", "x", 2) + leaving("old", "ReplicaSet")) == ["x", "x"]
+    assert made(job("x", "") + leaving("old", "Job")) == ["x"]
+    index = ", batch.kubernetes.io/job-completion-index: '0'"
+    indexed = "completionMode: Indexed, completions: 1, "
+    assert made(job("x", indexed) + leaving("old", "Job", index)) == ["x-0"]
+    for more, old in (("", leaving("old", "Job")), (indexed, leaving("old", "Job", index))):
+        assert made(job("x", more + "podReplacementPolicy: Failed, ") + old) == []
+
+
+def the_cost_of_a_deletion_counts(simulate):
+    """Of pods that are alike but for that the one that costs least goes, wherever it is and whenever it came."""
+    text = "".join(owned(f"p{i}", "ReplicaSet", "web", f"n{i}").replace("{name: p", f"{{annotations: {{controller.kubernetes.io/pod-deletion-cost: '{cost}'}}, name: p")
+                   for i, cost in enumerate((5, -1, 7)))
+    text += workload("ReplicaSet", "web", 3) + autoscaler("web", "{0s: 3, 1h: 2, 2h: 1}", "ReplicaSet")
+    pods = stays_of(simulate, text, nodes="---\n".join(node(f"n{i}", 8) for i in range(3)))
+    assert {name: gone for name, _, _, gone in pods} == {"p1": 3630, "p0": 7230, "p2": None}, pods
+
+
 def a_run_that_is_there_is_not_made_twice(simulate):
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: c-0, ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: c, controller: true}]}\n" \
           f"spec: {{template: {{spec: {{restartPolicy: Never, {CONTAINERS % 0}}}}}}}\n---\n"
@@ -409,7 +480,9 @@ def main(program):
     run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, names_of_runs_have_room, runs_may_overlap_or_not,
              controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are,
              without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
-             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, budgets_count_only_what_changes, a_run_that_is_there_is_not_made_twice,
+             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, budgets_count_only_what_changes, a_job_ends_with_its_deadline,
+             a_job_fails_with_too_many_pods, a_job_may_wait_until_the_old_pod_is_gone, pods_that_are_being_deleted_are_not_their_controllers,
+             the_cost_of_a_deletion_counts, a_run_that_is_there_is_not_made_twice,
              other_workloads_are_not_scaled, many_scale_ups_do_not_use_up_evictions, nodes_are_never_too_full, an_explanation_is_of_the_same_run)
 
 

@@ -224,6 +224,15 @@ struct cron_job_manifest {
   origin from = {};
 };
 
+/// What a Job of Kubernetes' does while time passes; of a CronJob the one of the run that is among the pods.
+struct job_manifest {
+  std::string ns, name;
+  std::optional<std::int64_t> deadline_seconds = {};  ///< when it ends its pods, from `read_options::now` on
+  std::int64_t failures_left = 6;  ///< so many of its pods may be evicted; with one more it fails, and ends all of them
+  bool by_index = false;           ///< that is of each index, which fails by itself
+  bool replaces_gone = false;      ///< it makes another pod when one is gone, not when it is being deleted
+};
+
 /// A HorizontalPodAutoscaler, and how many pods the load needs at which time (annotation gangsched.dev/replicas).
 struct autoscaler_manifest {
   struct load {
@@ -268,6 +277,7 @@ struct manifests {
   std::vector<pod_manifest> pods;
   std::vector<service_manifest> services;
   std::vector<controller_manifest> controllers;
+  std::vector<job_manifest> jobs;  ///< those that have not ended
   std::vector<cron_job_manifest> cron_jobs;
   std::vector<autoscaler_manifest> autoscalers;
   std::vector<disruption_budget_manifest> budgets;

@@ -16,7 +16,8 @@ namespace gangsched::inline GANGSCHED_ABI::kube {
 /// for several threads.
 class GANGSCHED_API volume_binder {
  public:
-  /// @p of must outlive the binder, and what it has of nodes, volumes, claims and classes must not change. O(claims · volumes of their class).
+  /// @p of must outlive the binder, and what it has of nodes, volumes, claims and classes must not change. O(claims · volumes of their
+  /// class).
   explicit volume_binder(const manifests& of);
   volume_binder(volume_binder&&) noexcept;
   volume_binder& operator=(volume_binder&&) noexcept;

@@ -120,8 +120,41 @@ static bool read_job_status(reader& read, const place& of, controller_of_pods& o
   };
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   return with("succeeded", [&](const place& v) { return read.integer(v, out.succeeded, 0, most); }) &&
+         with("failed", [&](const place& v) { return read.integer(v, out.lost, 0, most); }) &&
+         with("startTime", [&](const place& v) { return read.time(v, out.started.emplace()); }) &&
          with("completedIndexes", [&](const place& v) { return read.text(v, out.completed); }) &&
          with("failedIndexes", [&](const place& v) { return read.text(v, out.failed); });
+}
+
+/// Whether the podFailurePolicy passes over evictions: the first of its rules that is about them says so.
+static bool ignores_disruptions(const value& policy) {
+  const value* const rules = policy.find("rules");
+  if (rules == nullptr || rules->kind != value_kind::list) return false;
+  const auto is_about_them = [](const value& rule) {
+    const value* const conditions = rule.find("onPodConditions");
+    return conditions != nullptr && conditions->kind == value_kind::list &&
+           std::ranges::any_of(conditions->items, [](const value& one) {
+             return text_at(one, "type") == "DisruptionTarget" && text_at(one, "status") != "False";
+           });
+  };
+  const auto first = std::ranges::find_if(rules->items, is_about_them);
+  return first != rules->items.end() && text_at(*first, "action") == "Ignore";
+}
+
+/// What of a Job's spec says what it does later; nothing: it is another field.
+static std::optional<bool> read_job_rules(reader& read, std::string_view field, const place& of, job_manifest& out) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (field == "activeDeadlineSeconds") return read.integer(of, out.deadline_seconds.emplace(), 0, most);
+  if (field == "backoffLimit") {
+    std::int64_t limit = 0;
+    if (!read.integer(of, limit, 0, most)) return false;
+    if (!out.by_index) out.failures_left = std::min(limit, most);
+    return true;
+  }
+  if (field == "backoffLimitPerIndex") return out.by_index = true, read.integer(of, out.failures_left, 0, most);
+  if (field == "podReplacementPolicy")
+    return read.word(of, out.replaces_gone, {{"TerminatingOrFailed", false}, {"Failed", true}});
+  return std::nullopt;
 }
 
 /// Of an Indexed Job: from the first index to the last.
@@ -186,10 +219,14 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
         if (field == "completions") return read.integer(w, out.completions.emplace(), 0, most);
         if (field == "suspend") return read.boolean(w, out.suspended);
         if (field == "completionMode") return read.word(w, out.indexed, {{"NonIndexed", false}, {"Indexed", true}});
-        return read.ignore(field, w,
-                           {"activeDeadlineSeconds", "backoffLimit", "backoffLimitPerIndex", "managedBy",
-                            "manualSelector", "maxFailedIndexes", "podFailurePolicy", "podReplacementPolicy",
-                            "successPolicy", "ttlSecondsAfterFinished"});
+        if (field == "podFailurePolicy") {
+          out.job.replaces_gone = true;
+          out.bears_disruptions = ignores_disruptions(*w.at);
+          return true;
+        }
+        if (const auto known = read_job_rules(read, field, w, out.job)) return *known;
+        return read.ignore(
+            field, w, {"managedBy", "manualSelector", "maxFailedIndexes", "successPolicy", "ttlSecondsAfterFinished"});
       }
       if (field == "replicas") return read.integer(w, out.replicas, 0, most);
       if (field == "ordinals") {
@@ -216,8 +253,10 @@ class pod_maker {
       if (pod.owner_kind == "DaemonSet") daemons_[{pod.spec.ns, pod.owner_name}].push_back(i);
       if (!pod.spec.reservation) names_.emplace(pod.spec.ns, pod.spec.name);
       if (!pod.owner_name.empty()) ++owned_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
+      if (pod.spec.terminating) ++terminating_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
       const auto index = pod.spec.labels.find("batch.kubernetes.io/job-completion-index");
-      if (index != pod.spec.labels.end()) indices_.emplace(pod.spec.ns, pod.owner_name, index->second);
+      if (index != pod.spec.labels.end())
+        (pod.spec.terminating ? leaving_indices_ : indices_).emplace(pod.spec.ns, pod.owner_name, index->second);
     }
     for (const controller_of_pods& one : controllers) {
       if (one.meta.owner_name.empty()) continue;
@@ -344,11 +383,34 @@ class pod_maker {
     if (one.suspended && !is_queued_by_kueue(one.pod.spec.labels, one.pod.annotations)) return true;
     one.pod.spec.labels["batch.kubernetes.io/job-name"] = one.meta.name;
     one.pod.spec.labels["job-name"] = one.meta.name;
+    settle_rules(one);
     if (one.indexed) return make_indices(one);
     if (!one.completions && one.succeeded > 0) return true;  // the work is done, but for those that are at it
     const std::int64_t left =
         one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
     return make_unordered(one, std::min(one.replicas, left));
+  }
+
+  /// What the Job does later.
+  void settle_rules(const controller_of_pods& one) {
+    job_manifest& made = into_->jobs.emplace_back(one.job);
+    made.ns = one.meta.ns, made.name = one.meta.name;
+    if (one.bears_disruptions)
+      made.failures_left = std::numeric_limits<std::int64_t>::max();
+    else if (!made.by_index)
+      made.failures_left = std::max<std::int64_t>(0, made.failures_left - one.lost);
+    if (!made.deadline_seconds || !one.started) return;
+    const auto since = std::chrono::floor<std::chrono::seconds>(how_->now - *one.started).count();
+    made.deadline_seconds = std::clamp<std::int64_t>(*made.deadline_seconds - since, 0, *made.deadline_seconds);
+  }
+
+  /// The pods that a controller has: those that are being deleted are none of them, but for a Job that waits until they are gone.
+  [[nodiscard]] std::int64_t active(const controller_of_pods& one) const {
+    const auto count = [&](const auto& in) {
+      const auto found = in.find(key{one.kind, one.meta.ns, one.meta.name});
+      return found == in.end() ? std::int64_t{0} : found->second;
+    };
+    return count(owned_) - (one.job.replaces_gone ? 0 : count(terminating_));
   }
 
   /// An Indexed Job: as many as are to run beside those that do, of the first indices that neither succeeded nor failed nor have a pod
@@ -359,12 +421,15 @@ class pod_maker {
     std::int64_t wanted = completions;
     for (const index_interval& each : taken) wanted -= each.last - each.first + 1;
     wanted = std::min(one.replicas, wanted);
-    if (const auto active = owned_.find({one.kind, one.meta.ns, one.meta.name}); active != owned_.end())
-      wanted -= active->second;
+    wanted -= active(one);
     for (const index_interval& each : read_indices(one.failed, completions)) taken.push_back(each);
-    for (auto at = indices_.lower_bound({one.meta.ns, one.meta.name, {}});
-         at != indices_.end() && std::get<0>(*at) == one.meta.ns && std::get<1>(*at) == one.meta.name; ++at)
-      for (const index_interval& each : read_indices(std::get<2>(*at), completions)) taken.push_back(each);
+    const auto take = [&](const std::set<key>& of) {
+      for (auto at = of.lower_bound({one.meta.ns, one.meta.name, {}});
+           at != of.end() && std::get<0>(*at) == one.meta.ns && std::get<1>(*at) == one.meta.name; ++at)
+        for (const index_interval& each : read_indices(std::get<2>(*at), completions)) taken.push_back(each);
+    };
+    take(indices_);
+    if (one.job.replaces_gone) take(leaving_indices_);
     std::ranges::sort(taken, {}, &index_interval::first);
     taken.push_back({completions, completions});
     std::vector<index_interval> pending;
@@ -402,8 +467,7 @@ class pod_maker {
 
   /// Pods of which those that are there already count.
   bool make_unordered(const controller_of_pods& one, std::int64_t wanted) {
-    const auto found = owned_.find({one.kind, one.meta.ns, one.meta.name});
-    if (found != owned_.end()) wanted -= found->second;
+    wanted -= active(one);
     if (!budget_->take(wanted, one.weight)) return false;
     make_suffixed(one, wanted, {});
     return true;
@@ -445,8 +509,9 @@ class pod_maker {
   std::set<std::pair<std::string, std::string>> names_;
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>>
-      daemons_;            ///< pods by DaemonSet: namespace, name
-  std::set<key> indices_;  ///< namespace, job, index
+      daemons_;                              ///< pods by DaemonSet: namespace, name
+  std::map<key, std::int64_t> terminating_;  ///< of those pods
+  std::set<key> indices_, leaving_indices_;  ///< namespace, job, index; of pods that are being deleted
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> jobs_;  ///< by CronJob: namespace, name
   std::set<std::pair<std::string, std::string>> job_names_;  ///< of Jobs in the files: namespace, name
   std::map<key, autoscaler_manifest*> scaled_;               ///< by kind, namespace and name of the target

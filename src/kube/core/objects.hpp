@@ -76,12 +76,15 @@ struct controller_of_pods {
   cron_job_manifest cron = {};  ///< of a CronJob
   std::int64_t replicas = 1;    ///< of a job: the parallelism
   std::optional<std::int64_t> completions;
-  std::int64_t succeeded = 0;
+  job_manifest job = {};                 ///< of a Job, as its spec says
+  std::optional<instant> started = {};   ///< the Job
+  std::int64_t succeeded = 0, lost = 0;  ///< pods, by its status
   std::string completed,
       failed;  ///< of an Indexed Job: the indices that succeeded, and those that failed for good ("0-2,5")
   std::int64_t first_ordinal = 0;
   std::vector<pod_volume> claim_templates;  ///< of a StatefulSet
   bool indexed = false;
+  bool bears_disruptions = false;  ///< of a Job: evicted pods do not count as failed
   bool suspended = false;
   bool host_network = false;  ///< of its template
   bool ended = false;         ///< `has_ended`

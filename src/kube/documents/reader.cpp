@@ -172,6 +172,7 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "leaderworkerset.sigs.k8s.io/",
                                                "gangsched.dev/",
                                                "kubernetes.io/config.mirror",
+                                               "controller.kubernetes.io/pod-deletion-cost",
                                                "kai.scheduler/",
                                                "quota.scheduling.koordinator.sh/",
                                                "yunikorn.apache.org/",

@@ -55,6 +55,16 @@ bool keeps_names(const pod_manifest& pod) {
   return pod.owner_kind == "StatefulSet" || pod.owner_kind == "DaemonSet" || pod.owner_kind == "LeaderWorkerSet";
 }
 
+/// What says that others are to go first when a ReplicaSet has too many pods (pod-deletion-cost); as there, 0 if it is no number.
+std::int32_t deletion_cost(const pod_manifest& pod) {
+  const auto found = pod.annotations.find("controller.kubernetes.io/pod-deletion-cost");
+  if (found == pod.annotations.end()) return 0;
+  std::int32_t made = 0;
+  const char* const last = found->second.data() + found->second.size();
+  const auto [end, wrong] = std::from_chars(found->second.data(), last, made);
+  return wrong == std::errc{} && end == last ? made : 0;
+}
+
 /// What the Job of a run is called: there is one of a minute.
 std::string run_name(const cron_job_manifest& of, std::int64_t scheduled) {
   return fmt::format("{}-{}", of.name,
@@ -184,6 +194,7 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
       scaled_[scale->second].pods.push_back(i);
     }
   }
+  for (const job_manifest& one : what.jobs) job_rules_.emplace(one.ns + "/" + one.name, &one);
   for (const cron_job& one : of.cron_jobs)
     for (const std::string& job : one.what.jobs) jobs_.insert(one.what.ns + "/" + job);
 }
@@ -223,7 +234,7 @@ wanted_changes controllers::due(instant now) {
 
 wanted_changes controllers::evicted(std::size_t pod) {
   wanted_changes made;
-  if (!keeps_names(what_->pods[pod])) replace(pod, made);
+  if (!fails_job(pod, made) && !waits_for_old(what_->pods[pod])) replace(pod, made);
   return made;
 }
 
@@ -232,7 +243,7 @@ wanted_changes controllers::left(std::size_t pod, instant now) {
   const bool evicted = (*pods_)[pod].is == fate::evicted;
   if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod])) {
     if (evicted ? may_come_again(what_->pods[pod], pod) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
-  } else if (evicted && keeps_names(what_->pods[pod])) {
+  } else if (evicted && waits_for_old(what_->pods[pod]) && !failed_.contains(failing_with(pod))) {
     replace(pod, made);
   }
   const auto of = cron_of_.find(pod);
@@ -332,6 +343,46 @@ void controllers::replace(std::size_t pod, wanted_changes& to) {
     scale_of_[made] = of->second, scaled_[of->second].pods.push_back(made);
 }
 
+const job_manifest* controllers::job_of(const pod_manifest& pod) const {
+  const auto found = pod.owner_kind == "Job" ? job_rules_.find(pod.spec.ns + "/" + pod.owner_name) : job_rules_.end();
+  return found == job_rules_.end() ? nullptr : found->second;
+}
+
+std::optional<instant> controllers::deadline_of(const pod_manifest& pod) const {
+  const job_manifest* const job = job_of(pod);
+  if (job == nullptr || !job->deadline_seconds) return std::nullopt;
+  return std::chrono::seconds{*job->deadline_seconds};
+}
+
+/// Whether a new pod is made only when the old one is gone.
+bool controllers::waits_for_old(const pod_manifest& pod) const {
+  const job_manifest* const job = job_of(pod);
+  return keeps_names(pod) || (job != nullptr && job->replaces_gone);
+}
+
+/// What fails if the pod does too often: its Job, or its index there; empty without one.
+std::string controllers::failing_with(std::size_t pod) const {
+  const pod_manifest& of = what_->pods[pod];
+  const job_manifest* const job = job_of(of);
+  if (job == nullptr) return {};
+  std::string made = of.spec.ns + "/" + of.owner_name;
+  if (!job->by_index) return made;
+  const auto index = of.spec.labels.find("batch.kubernetes.io/job-completion-index");
+  return index == of.spec.labels.end() ? made : made + "/" + index->second;
+}
+
+/// Counts an evicted pod as failed. True if its Job, or its index, has failed with that: then no pod of it is made again, and others go.
+bool controllers::fails_job(std::size_t pod, wanted_changes& to) {
+  const std::string its = failing_with(pod);
+  if (its.empty()) return false;
+  if (failed_.contains(its)) return true;
+  if (++failures_[its] <= job_of(what_->pods[pod])->failures_left) return false;
+  failed_.insert(its);
+  for (std::size_t i = 0; i < pods_->size(); ++i)
+    if (i != pod && is_there(i) && failing_with(i) == its) to.end.push_back(i);
+  return true;
+}
+
 /// One run, unless the one before it has to end first.
 void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& to) {
   using policy = cron_job_manifest::policy;
@@ -345,6 +396,8 @@ void controllers::run(cron_state& job, std::int64_t scheduled, wanted_changes& t
   }
   if (is_full()) return;
   jobs_.insert(what.ns + "/" + name);
+  if (const auto like = job_rules_.find(what.ns + "/" + what.job); like != job_rules_.end())
+    job_rules_.emplace(what.ns + "/" + name, like->second);
   if (what.concurrency == policy::replace) to.end.insert(to.end.end(), job.pods.begin(), job.pods.end());
   for (const pod_manifest& like : job.of->pods) {
     pod_manifest pod = fresh(like);
@@ -399,8 +452,8 @@ void controllers::scale_by_number(scale_state& of, const auto& add, wanted_chang
     if (!has_name[i]) add(pods[i]);
 }
 
-/// As a ReplicaSet has it: those without a node, then those with the most others beside them, then the youngest. Before them those that
-/// have ended, which makes no difference to the others.
+/// As a ReplicaSet has it: those without a node, those whose deletion costs least, those with the most others beside them, then the
+/// youngest. Before them those that have ended, which makes no difference to the others.
 void controllers::scale_down(std::vector<std::size_t> counted, std::size_t wanted, wanted_changes& to) {
   std::map<std::string, std::int64_t> beside;
   for (const std::size_t pod : counted)
@@ -408,8 +461,13 @@ void controllers::scale_down(std::vector<std::size_t> counted, std::size_t wante
   const auto order = [&](std::size_t pod) {
     const pod_outcome& one = (*pods_)[pod];
     const bool runs = holds_node(one);
-    return std::tuple{one.is != fate::ended, runs, runs ? -beside[one.node] : 0,
-                      -one.placed_at.value_or(instant{0}).count(), -static_cast<std::int64_t>(pod)};
+    const std::int32_t cost = pod < what_->pods.size() ? deletion_cost(what_->pods[pod]) : 0;
+    return std::tuple{one.is != fate::ended,
+                      runs,
+                      cost,
+                      runs ? -beside[one.node] : 0,
+                      -one.placed_at.value_or(instant{0}).count(),
+                      -static_cast<std::int64_t>(pod)};
   };
   std::ranges::sort(counted, {}, order);
   counted.resize(counted.size() - wanted);

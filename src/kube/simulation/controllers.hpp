@@ -67,6 +67,8 @@ class controllers {
   /// When one of them does something by itself.
   [[nodiscard]] std::optional<instant> next() const;
   wanted_changes due(instant now);
+  /// So long after it was made, or after the start, the Job of the pod ends it; nothing if none does.
+  [[nodiscard]] std::optional<instant> deadline_of(const pod_manifest& pod) const;
   /// A pod was evicted, and terminates.
   wanted_changes evicted(std::size_t pod);
   /// A pod has gone.
@@ -95,6 +97,10 @@ class controllers {
   [[nodiscard]] std::string name_in_run(const std::string& job, const pod_manifest& like) const;
   std::size_t make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to);
   void replace(std::size_t pod, wanted_changes& to);
+  [[nodiscard]] const job_manifest* job_of(const pod_manifest& pod) const;
+  [[nodiscard]] bool waits_for_old(const pod_manifest& pod) const;
+  [[nodiscard]] std::string failing_with(std::size_t pod) const;
+  bool fails_job(std::size_t pod, wanted_changes& to);
   void run(cron_state& job, std::int64_t scheduled, wanted_changes& to);
   void scale(scale_state& of, wanted_changes& to);
   void scale_by_number(scale_state& of, const auto& add, wanted_changes& to);
@@ -110,6 +116,9 @@ class controllers {
   std::map<std::size_t, std::size_t> cron_of_, scale_of_;  // by pod
   std::map<std::size_t, std::size_t> first_;               // which pod a pod is instead of, in the end
   std::map<std::string, int> copies_, evictions_;          // by the name of what was copied
+  std::map<std::string, const job_manifest*> job_rules_;   // by namespace/name
+  std::map<std::string, std::int64_t> failures_;           // by Job, or index of one
+  std::set<std::string> failed_;                           // of those
   std::set<std::string> names_, jobs_;
   std::size_t made_ = 0;
   std::vector<warning> warnings_;

@@ -47,6 +47,7 @@ result<void> host::load() {
   manifests applied = what_;
   applied.pods.clear();
   tasks_.resize(what_.pods.size());
+  if (of_.live) controllers_.emplace(*of_.live, what_, out_.pods);
   for (std::size_t i = 0; i < what_.pods.size(); ++i) {
     const pod_manifest& pod = what_.pods[i];
     pod_outcome& to = out_.pods.emplace_back(outcome_of(pod));
@@ -65,6 +66,8 @@ result<void> host::load() {
     const lifetime its = of_.lifetimes.empty() ? lifetime{} : of_.lifetimes[i];
     tasks_[i].runs = its.runs ? its.runs : run_time_of(pod);
     if (tasks_[i].runs) what_.pods[i].spec.expected_run_time = *tasks_[i].runs;
+    if (const auto after = controllers_ ? controllers_->deadline_of(pod) : std::nullopt)
+      end_by(i, later_by(to.was_running ? instant{0} : its.arrives, *after));
     if (its.arrives > instant{0} && !to.was_running) {
       tasks_[i].in_cluster = tasks_[i].present = false;
       to.arrived_at = its.arrives;
@@ -84,7 +87,6 @@ result<void> host::load() {
   scheduler_options options = of_.options;
   options.count_reasons = of_.timeline;
   if (of_.timeline) timeline_.emplace(out_.pods, what_);
-  if (of_.live) controllers_.emplace(*of_.live, what_, out_.pods);
   scheduler_.emplace(cluster_, std::move(profiles), options);
   if (watching != nullptr) must(scheduler_->observe(watching));
   for (const node_manifest& one : what_.nodes)
@@ -135,6 +137,9 @@ void host::run() {
         case turn::node_tainted:
           if (holds_node(out_.pods[due.pod]) && !what_.pods[due.pod].spec.terminating)
             evict(due.pod, fmt::format("the taint {} of its node", tasks_[due.pod].node_taint));
+          break;
+        case turn::job_over:
+          if (!what_.pods[due.pod].spec.terminating) carry_out({.make = {}, .end = {due.pod}});
           break;
         case turn::evicted:
         case turn::over: leave(due.pod, due.what);
@@ -343,19 +348,31 @@ void host::carry_out(wanted_changes todo) {
       tasks_[*one.instead_of].replaced = true;
       budgets_.note(*one.instead_of);
     }
-    make(std::move(one.pod), runs);
+    std::optional<instant> ends_by;
+    if (one.instead_of)
+      ends_by = tasks_[*one.instead_of].ends_by;
+    else if (const auto after = controllers_->deadline_of(one.pod))
+      ends_by = later_by(now_, *after);
+    make(std::move(one.pod), runs, ends_by);
   }
   for (const std::size_t pod : todo.end) what_.pods[pod].spec.terminating = true, budgets_.note(pod);
   for (const std::size_t pod : todo.end) end(pod);
 }
 
-void host::make(pod_manifest pod, std::optional<instant> runs) {
+/// Plans when the pod's Job ends it, with a node or without.
+void host::end_by(std::size_t pod, std::optional<instant> when) {
+  tasks_[pod].ends_by = when;
+  if (when && *when != instant::max()) events_.push({std::max(now_, *when), pod, turn::job_over});
+}
+
+void host::make(pod_manifest pod, std::optional<instant> runs, std::optional<instant> ends_by) {
   const std::size_t made = what_.pods.size();
   pod.spec.cookie = made;
   if (runs) pod.spec.expected_run_time = *runs;
   groups_.add(pod);
   out_.pods.push_back(outcome_of(pod));
   tasks_.emplace_back().runs = runs;
+  end_by(made, ends_by);
   what_.pods.push_back(std::move(pod));
   tasks_[made].present = true;
   budgets_.add(what_.pods[made]);

@@ -56,10 +56,11 @@ class host {
     std::uint64_t tried_in = 0;  // how many changes there had been at its latest try
     std::optional<moment> placed_in;
     std::string failure;
-    std::optional<instant> runs;  // how long, if that is known
-    std::string node_taint;       // for which it has to go
+    std::optional<instant> runs;     // how long, if that is known
+    std::optional<instant> ends_by;  // when its Job ends it
+    std::string node_taint;          // for which it has to go
   };
-  enum class turn : std::uint8_t { evicted, over, arrives, tainted, node_tainted };
+  enum class turn : std::uint8_t { evicted, over, arrives, tainted, node_tainted, job_over };
   struct event {
     instant when;
     std::size_t pod;
@@ -79,7 +80,8 @@ class host {
   void plan(instant after, std::size_t pod, turn what);
   bool evict_over_maximum();
   void carry_out(wanted_changes todo);
-  void make(pod_manifest pod, std::optional<instant> runs);
+  void make(pod_manifest pod, std::optional<instant> runs, std::optional<instant> ends_by);
+  void end_by(std::size_t pod, std::optional<instant> when);
   void end(std::size_t pod);
   void arrive(std::size_t pod);
   void join(std::size_t pod);
