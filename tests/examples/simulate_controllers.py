@@ -173,8 +173,10 @@ def controllers_act_once_unless_they_are_live(simulate):
 
 def who_is_evicted_is_made_again(simulate):
     low, high = "priorityClassName: low, ", pod("big", 3, "  priorityClassName: high\n")
-    for kind in ("Deployment", "StatefulSet"):
+    for kind, parallel in (("Deployment", False), ("StatefulSet", True), ("StatefulSet", False)):
         text = CLASSES + workload(kind, "web", 2, 2, low)
+        if parallel:
+            text = text.replace("replicas:", "podManagementPolicy: Parallel, replicas:")
         for live in (False, True):
             done = simulate.raw("--output", "json", *(("--controllers", "live") if live else ()), "--arrivals", "t.csv", a=node("n1"), b=text + high)
             assert done.returncode == 2, done  # no table yet
@@ -187,7 +189,7 @@ def who_is_evicted_is_made_again(simulate):
             again = [one for one in pods if one["status"] == "placed"]
             assert len(again) == (2 if live else 0) and all(one["placed_seconds"] > 600 for one in again), again
             if live and kind == "StatefulSet":
-                assert sorted(one["name"] for one in again) == ["web-0", "web-1"] and all(one["arrived_seconds"] == 130 for one in again), again
+                assert {one["name"]: one["arrived_seconds"] for one in again} == {"web-0": 130, "web-1": 130 if parallel else 730}, again
             elif live:
                 assert sorted(one["name"] for one in again) == sorted(one["name"] + "-2" for one in evicted), again
                 assert all(one["arrived_seconds"] == 100 for one in again), again
@@ -319,6 +321,35 @@ def a_budget_recovers_with_the_pods_that_come_instead(simulate):
             (simulate.room / "t.csv").write_text(f"name,arrival_s,duration_s\nbig1,{second},1000\n")
             evicted = names_of(stays_of(simulate, text, "--arrivals", "t.csv", nodes=nodes), "evicted")
             assert len(evicted) == 2 and ("other" not in evicted) == spared, (status, second, evicted)
+
+
+def a_stateful_set_makes_one_pod_after_the_other(simulate):
+    """The next pod comes when all that are there run, unless the policy is Parallel or they are a gang."""
+    text = workload("StatefulSet", "web", 4, 2)
+    parallel = text.replace("replicas:", "podManagementPolicy: Parallel, replicas:")
+    waits = "waits for others of its StatefulSet, which makes one pod after the other"
+    for manifests, live, late in ((text, True, 1), (parallel, True, 0), (text, False, 0)):
+        pods = simulate(*(("--controllers", "live") if live else ()), code=1, a=node("n1", 4), b=manifests)
+        assert [one["status"] for one in pods.values()] == 2 * ["placed"] + 2 * ["unscheduled"], pods
+        assert sum(one["reason"] == waits for one in pods.values() if "reason" in one) == late, pods
+    # A smaller one that would fit does not overtake, and comes once there is room.
+    there = owned("web-1", "StatefulSet", "web", "n1")
+    pods = simulate("--controllers", "live", code=1, a=node("n1", 1), b=text + there)
+    assert [name for name, one in pods.items() if one.get("reason") == waits] == ["web-2", "web-3"], pods
+    blocker = pod("blocker", 2, "  activeDeadlineSeconds: 60\n  nodeName: n1\n")
+    pods = stays_of(simulate, text + blocker, nodes=node("n1", 8))
+    assert [(name, came) for name, _, came, _ in pods if name != "blocker"] == [("web-0", 0), ("web-1", 0), ("web-2", 0), ("web-3", 0)], pods
+    pods = stays_of(simulate, text + blocker, "--no-grace", nodes=node("n1", 4), code=1)
+    assert [(name, came) for name, _, came, _ in pods if name != "blocker"] == [("web-0", 0), ("web-1", 0), ("web-2", 60), ("web-3", 0)], pods
+
+
+def a_stateful_sets_pod_comes_again_when_it_is_gone(simulate):
+    """One that was being deleted as the files were written, if its number is still wanted."""
+    leaving = [owned(f"web-{i}", "StatefulSet", "web", "n1").replace("metadata: {name", "metadata: {deletionTimestamp: '2026-12-01T08:00:00Z', name")
+               for i in (0, 2)]
+    pods = stays_of(simulate, workload("StatefulSet", "web", 2) + "".join(leaving))
+    assert [(name, status, came) for name, status, came, _ in pods] == [
+        ("web-0", "ended", 0), ("web-2", "ended", 0), ("web-1", "placed", 30), ("web-0", "placed", 30)], pods
 
 
 def budgets_count_only_what_changes(simulate):
@@ -480,7 +511,8 @@ def main(program):
     run_each(program, schedules_are_read_as_plainly, shorthands_are_read, what_is_wrong_with_a_schedule_is_told, names_of_runs_have_room, runs_may_overlap_or_not,
              controllers_act_once_unless_they_are_live, who_is_evicted_is_made_again, the_load_says_how_many_there_are,
              without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
-             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, budgets_count_only_what_changes, a_job_ends_with_its_deadline,
+             who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, a_stateful_set_makes_one_pod_after_the_other,
+             a_stateful_sets_pod_comes_again_when_it_is_gone, budgets_count_only_what_changes, a_job_ends_with_its_deadline,
              a_job_fails_with_too_many_pods, a_job_may_wait_until_the_old_pod_is_gone, pods_that_are_being_deleted_are_not_their_controllers,
              the_cost_of_a_deletion_counts, a_run_that_is_there_is_not_made_twice,
              other_workloads_are_not_scaled, many_scale_ups_do_not_use_up_evictions, nodes_are_never_too_full, an_explanation_is_of_the_same_run)

@@ -200,6 +200,9 @@ struct controller_manifest {
   std::string kind, ns, name;
   std::optional<label_selector> selector = {};
   origin from = {};
+  bool one_by_one = false;  ///< a StatefulSet whose podManagementPolicy is OrderedReady
+  std::vector<std::string> made_again =
+      {};  ///< its pods that are being deleted and come again under their names, where controllers are expanded
 };
 
 /// What the model calls a kind of controller; none for the others.

@@ -234,11 +234,12 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
           return word == "start" ? read.integer(x, out.first_ordinal, 0, most) : read.ignore(word, x, {});
         });
       }
+      if (field == "podManagementPolicy")
+        return read.word(w, out.one_by_one, {{"OrderedReady", true}, {"Parallel", false}});
       if (field == "volumeClaimTemplates") return read_claim_templates(read, w, out.claim_templates);
-      return read.ignore(
-          field, w,
-          {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy", "serviceName",
-           "podManagementPolicy", "updateStrategy", "persistentVolumeClaimRetentionPolicy"});
+      return read.ignore(field, w,
+                         {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy",
+                          "serviceName", "updateStrategy", "persistentVolumeClaimRetentionPolicy"});
     });
   });
 }
@@ -253,7 +254,10 @@ class pod_maker {
       if (pod.owner_kind == "DaemonSet") daemons_[{pod.spec.ns, pod.owner_name}].push_back(i);
       if (!pod.spec.reservation) names_.emplace(pod.spec.ns, pod.spec.name);
       if (!pod.owner_name.empty()) ++owned_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
-      if (pod.spec.terminating) ++terminating_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
+      if (pod.spec.terminating) {
+        ++terminating_[{pod.owner_kind, pod.spec.ns, pod.owner_name}];
+        leaving_names_.emplace(pod.spec.ns, pod.spec.name);
+      }
       const auto index = pod.spec.labels.find("batch.kubernetes.io/job-completion-index");
       if (index != pod.spec.labels.end())
         (pod.spec.terminating ? leaving_indices_ : indices_).emplace(pod.spec.ns, pod.owner_name, index->second);
@@ -333,11 +337,14 @@ class pod_maker {
       into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
       return make_unordered(one, one.replicas);
     }
-    into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from});
+    into_->controllers.push_back({one.kind, ns, one.meta.name, one.selector, one.from, one.one_by_one});
     return numbered(one, one.replicas, [&](std::int64_t i, bool make_it) {
       const std::int64_t ordinal = one.first_ordinal + i;
       const std::string name = fmt::format("{}-{}", one.meta.name, ordinal);
-      if (names_.count({ns, name}) != 0) return false;
+      if (names_.count({ns, name}) != 0) {
+        if (!make_it && leaving_names_.contains({ns, name})) into_->controllers.back().made_again.push_back(name);
+        return false;
+      }
       if (!make_it) return true;
       pod_manifest& made = add(one, name);
       made.spec.labels["statefulset.kubernetes.io/pod-name"] = name;
@@ -509,7 +516,8 @@ class pod_maker {
   std::set<std::pair<std::string, std::string>> names_;
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>>
-      daemons_;                              ///< pods by DaemonSet: namespace, name
+      daemons_;  ///< pods by DaemonSet: namespace, name
+  std::set<std::pair<std::string, std::string>> leaving_names_;
   std::map<key, std::int64_t> terminating_;  ///< of those pods
   std::set<key> indices_, leaving_indices_;  ///< namespace, job, index; of pods that are being deleted
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> jobs_;  ///< by CronJob: namespace, name

@@ -83,6 +83,7 @@ struct controller_of_pods {
       failed;  ///< of an Indexed Job: the indices that succeeded, and those that failed for good ("0-2,5")
   std::int64_t first_ordinal = 0;
   std::vector<pod_volume> claim_templates;  ///< of a StatefulSet
+  bool one_by_one = true;                   ///< of a StatefulSet
   bool indexed = false;
   bool bears_disruptions = false;  ///< of a Job: evicted pods do not count as failed
   bool suspended = false;

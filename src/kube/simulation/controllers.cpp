@@ -13,6 +13,7 @@
 
 #include "gangsched/src/kube/simulation/bad_input.hpp"
 #include "gangsched/src/kube/simulation/node_taints.hpp"
+#include "gangsched/src/kube/simulation/ordered_sets.hpp"
 #include "gangsched/src/kube/simulation/times.hpp"
 #include "gangsched/src/kube/simulation/what_if.hpp"
 
@@ -69,15 +70,6 @@ std::int32_t deletion_cost(const pod_manifest& pod) {
 std::string run_name(const cron_job_manifest& of, std::int64_t scheduled) {
   return fmt::format("{}-{}", of.name,
                      std::chrono::floor<std::chrono::minutes>(std::chrono::seconds{scheduled}).count());
-}
-
-/// The number at the end of a name, as StatefulSets have it; of other names one above all.
-std::uint64_t ordinal_of(std::string_view name) {
-  constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
-  const std::string_view digits = name.substr(name.rfind('-') + 1);
-  std::uint64_t made = 0;
-  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), made);
-  return wrong == std::errc{} && end == digits.data() + digits.size() ? made : none;
 }
 
 using owner_key = std::tuple<std::string, std::string, std::string>;  // namespace, kind, name
@@ -194,6 +186,8 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
       scaled_[scale->second].pods.push_back(i);
     }
   }
+  for (const controller_manifest& one : what.controllers)
+    for (const std::string& pod : one.made_again) made_again_.insert(one.ns + "/" + pod);
   for (const job_manifest& one : what.jobs) job_rules_.emplace(one.ns + "/" + one.name, &one);
   for (const cron_job& one : of.cron_jobs)
     for (const std::string& job : one.what.jobs) jobs_.insert(one.what.ns + "/" + job);
@@ -243,6 +237,8 @@ wanted_changes controllers::left(std::size_t pod, instant now) {
   const bool evicted = (*pods_)[pod].is == fate::evicted;
   if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod])) {
     if (evicted ? may_come_again(what_->pods[pod], pod) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
+  } else if (!evicted && made_again_.erase(full_name(what_->pods[pod])) > 0 && !is_full()) {
+    make(fresh(what_->pods[pod]), pod, made);
   } else if (evicted && waits_for_old(what_->pods[pod]) && !failed_.contains(failing_with(pod))) {
     replace(pod, made);
   }

@@ -122,9 +122,10 @@ class controllers {
   std::set<std::string> names_, jobs_;
   std::size_t made_ = 0;
   std::vector<warning> warnings_;
-  std::set<std::string> told_;      // whose pods there is a warning of; "": of all
-  std::set<std::size_t> given_up_;  // pods that were evicted and are not made again
-  std::set<std::size_t> let_go_;    // pods that went, or are to go, for another reason than that they have ended
+  std::set<std::string> told_;        // whose pods there is a warning of; "": of all
+  std::set<std::string> made_again_;  // namespace/name of pods that are made again when they are gone
+  std::set<std::size_t> given_up_;    // pods that were evicted and are not made again
+  std::set<std::size_t> let_go_;      // pods that went, or are to go, for another reason than that they have ended
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

@@ -47,7 +47,10 @@ result<void> host::load() {
   manifests applied = what_;
   applied.pods.clear();
   tasks_.resize(what_.pods.size());
-  if (of_.live) controllers_.emplace(*of_.live, what_, out_.pods);
+  if (of_.live) {
+    controllers_.emplace(*of_.live, what_, out_.pods);
+    orders_.emplace(what_);
+  }
   for (std::size_t i = 0; i < what_.pods.size(); ++i) {
     const pod_manifest& pod = what_.pods[i];
     pod_outcome& to = out_.pods.emplace_back(outcome_of(pod));
@@ -72,6 +75,10 @@ result<void> host::load() {
       tasks_[i].in_cluster = tasks_[i].present = false;
       to.arrived_at = its.arrives;
       events_.push({its.arrives, i, turn::arrives});
+      continue;
+    }
+    if (orders_ && !to.was_running && orders_->hold(pod, i)) {
+      tasks_[i].in_cluster = tasks_[i].present = false;
       continue;
     }
     applied.pods.push_back(pod);
@@ -109,7 +116,10 @@ result<void> host::load() {
     if (const auto& taint = pod.evicted_for_taint)
       events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
     count_taints(i, pod.spec.start_time.value_or(instant::min()));
+    if (pod.spec.terminating && orders_) orders_->goes(pod, i);
   }
+  for (std::size_t i = 0; orders_ && i < tasks_.size(); ++i)
+    if (!tasks_[i].present) let_come(i);
   return {};
 }
 
@@ -313,6 +323,7 @@ void host::evict(std::size_t pod, std::string by) {
   must(cluster_.set_terminating(tasks_[pod].id, true));
   what_.pods[pod].spec.terminating = true;
   budgets_.note(pod);
+  if (orders_) orders_->goes(what_.pods[pod], pod);
   changed();
   const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
   if (grace == 0)
@@ -374,13 +385,13 @@ void host::make(pod_manifest pod, std::optional<instant> runs, std::optional<ins
   tasks_.emplace_back().runs = runs;
   end_by(made, ends_by);
   what_.pods.push_back(std::move(pod));
-  tasks_[made].present = true;
   budgets_.add(what_.pods[made]);
-  budgets_.note(made);
   volumes_.add(made);
+  if (of_.schedules(what_.pods[made].spec.scheduler_name)) return come(made);
+  tasks_[made].present = true;
+  budgets_.note(made);
   pod_outcome& to = out_.pods.back();
   if (now_ > instant{0}) to.arrived_at = now_;
-  if (of_.schedules(what_.pods[made].spec.scheduler_name)) return join(made);
   to.reason = fmt::format("left to the scheduler \"{}\"", what_.pods[made].spec.scheduler_name);
 }
 
@@ -389,6 +400,7 @@ void host::end(std::size_t pod) {
   const std::int64_t grace = of_.grace && holds_node(out_.pods[pod]) ? what_.pods[pod].grace_seconds : 0;
   if (tasks_[pod].in_cluster) {
     must(cluster_.set_terminating(tasks_[pod].id, true));
+    if (orders_) orders_->goes(what_.pods[pod], pod);
     changed();
   } else if (out_.pods[pod].arrived_at > now_) {
     out_.pods[pod].arrived_at.reset();  // it never will
@@ -402,14 +414,32 @@ void host::end(std::size_t pod) {
 /// The pod arrives, unless it was ended before.
 void host::arrive(std::size_t pod) {
   if (out_.pods[pod].ended_at) return;
-  tasks_[pod].present = true;
-  budgets_.note(pod);
+  come(pod);
+}
+
+/// The pod is there from now on, or waits until others of its StatefulSet run.
+void host::come(std::size_t pod) {
+  if (orders_ && orders_->hold(what_.pods[pod], pod)) return let_come(pod);
   join(pod);
+}
+
+/// Lets the next pod come of the StatefulSet of the pod @p like, if it makes one after the other.
+void host::let_come(std::size_t like) {
+  if (!orders_) return;
+  const auto waits = [&](std::size_t pod) {
+    const fate is = out_.pods[pod].is;
+    return is == fate::unscheduled || is == fate::waiting;
+  };
+  const auto gone = [&](std::size_t pod) { return out_.pods[pod].gone_at || out_.pods[pod].ended_at; };
+  if (const auto next = orders_->next(what_.pods[like], waits, gone)) join(*next);
 }
 
 /// Adds the pod to the cluster.
 void host::join(std::size_t pod) {
   task& of = tasks_[pod];
+  of.present = true;
+  budgets_.note(pod);
+  if (now_ > instant{0} && !out_.pods[pod].arrived_at) out_.pods[pod].arrived_at = now_;
   static_cast<void>(volumes_.refresh(pod));  // others may have taken some meanwhile
   of.id = must(cluster_.add_pod(must(spec_for(cluster_, what_.pods[pod]))));
   of.in_cluster = true;
@@ -427,6 +457,7 @@ void host::start(std::size_t pod) {
   if (of_.live) count_taints(pod, std::chrono::seconds{of_.live->start});
   ++changes_;
   out_.end = now_;
+  let_come(pod);
 }
 
 /// Plans when taints of its node evict the pod. @p came: when the pod came to the node, from 1970; not after the start of the run.
@@ -458,6 +489,7 @@ void host::leave(std::size_t pod, turn why) {
                [&](bool composite, const std::string& ns, const std::string& name) { is_done(composite, ns, name); });
   changed();
   if (controllers_) carry_out(controllers_->left(pod, now_));
+  let_come(pod);
 }
 
 /// Tells groups that wait until the one of that name is done.

@@ -14,6 +14,7 @@
 #include "gangsched/src/kube/simulation/controllers.hpp"
 #include "gangsched/src/kube/simulation/ledger.hpp"
 #include "gangsched/src/kube/simulation/lowered_maxima.hpp"
+#include "gangsched/src/kube/simulation/ordered_sets.hpp"
 #include "gangsched/src/kube/simulation/scenario.hpp"
 #include "gangsched/src/kube/simulation/timeline.hpp"
 #include "gangsched/src/kube/simulation/volumes.hpp"
@@ -84,6 +85,8 @@ class host {
   void end_by(std::size_t pod, std::optional<instant> when);
   void end(std::size_t pod);
   void arrive(std::size_t pod);
+  void come(std::size_t pod);
+  void let_come(std::size_t like);
   void join(std::size_t pod);
   void start(std::size_t pod);
   void count_taints(std::size_t pod, instant came);
@@ -104,6 +107,7 @@ class host {
   group_ledger groups_;
   budget_counts budgets_;
   volume_news volumes_;
+  std::optional<ordered_sets> orders_;  // absent: all of their pods are there from the start
   cluster cluster_;
   std::optional<timeline> timeline_;
   std::optional<scheduler> scheduler_;

@@ -70,6 +70,10 @@ void host::say_why() {
       of.reason = "is being deleted";
       continue;
     }
+    if (!tasks_[i].in_cluster) {
+      of.reason = "waits for others of its StatefulSet, which makes one pod after the other";
+      continue;
+    }
     if (!what_.pods[i].unresolved.empty()) {
       of.reason = fmt::format("waits for what it refers to: {}", fmt::join(what_.pods[i].unresolved, "; "));
       continue;

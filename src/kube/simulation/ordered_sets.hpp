@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include "gangsched/kube/manifests.hpp"
+
+namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
+
+/// The number at the end of a name, as StatefulSets have it; of other names one above all.
+[[nodiscard]] std::uint64_t ordinal_of(std::string_view name);
+
+/// StatefulSets that make one pod after the other (podManagementPolicy OrderedReady): the next one comes when all that are there run, and
+/// none is about to go. Pods are known by their place in a list.
+class ordered_sets {
+ public:
+  /// O(controllers).
+  explicit ordered_sets(const manifests& of);
+
+  /// The pod is to come, and waits for its turn. False if it waits for none: it is of no such set, or of a group, which starts together.
+  bool hold(const pod_manifest& pod, std::size_t index);
+  /// The pod was evicted, or deleted, and is about to go.
+  void goes(const pod_manifest& pod, std::size_t index);
+  /// The pod of the set of @p like that comes now, if it is some pod's turn. @p waits(pod): it is there without a node; @p gone(pod): it is
+  /// there no more, or never will be. O(pods that go · log pods).
+  template <class Waits, class Gone>
+  [[nodiscard]] std::optional<std::size_t> next(const pod_manifest& like, const Waits& waits, const Gone& gone) {
+    set* const of = find(like);
+    if (of == nullptr) return std::nullopt;
+    if (of->latest && waits(*of->latest)) return std::nullopt;
+    std::erase_if(of->going, gone);
+    std::erase_if(of->held, [&](const auto& one) { return gone(one.second); });
+    if (!of->going.empty() || of->held.empty()) return std::nullopt;
+    of->latest = of->held.begin()->second;
+    of->held.erase(of->held.begin());
+    return of->latest;
+  }
+
+ private:
+  struct set {
+    std::multimap<std::uint64_t, std::size_t> held = {};  // by number
+    std::optional<std::size_t> latest = {};               // that came
+    std::vector<std::size_t> going = {};
+  };
+  [[nodiscard]] set* find(const pod_manifest& pod);
+
+  std::map<std::pair<std::string, std::string>, set> sets_;  // by namespace, name
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation
