@@ -50,6 +50,17 @@ TEST_CASE("copies of templates are refused before the first is made", "[kube][li
         "a.yaml:5: JobSet default/x: spec.replicatedJobs[0]: there would be more than 1000000 pods");
 }
 
+TEST_CASE("pods of a DaemonSet are counted before they are made", "[kube][limits]") {
+  std::string nodes, labels;
+  for (int i = 0; i < 8'000; ++i) {
+    nodes += "---\n{apiVersion: v1, kind: Node, metadata: {name: n" + std::to_string(i) + "}}\n";
+    labels += "k" + std::to_string(i) + ": " + std::string(60, 'v') + ", ";
+  }
+  CHECK(reading_refusal(
+            nodes + controller("apps/v1", "DaemonSet", "template: {metadata: {labels: {" + labels + "}}, spec: {}}"))
+            .ends_with("DaemonSet default/x: spec: there would be more than 1000000 pods"));
+}
+
 TEST_CASE("a group has a bounded number of sub-groups", "[kube][limits]") {
   const auto job = [](int parts) {
     const std::string count = std::to_string(parts);

@@ -47,6 +47,9 @@ result<void> host::load() {
   manifests applied = what_;
   applied.pods.clear();
   tasks_.resize(what_.pods.size());
+  for (const group_manifest& one : what_.groups)
+    for (const group_dependency_manifest& first : one.start_after)
+      if (first.until == dependency_state::done) awaited_.emplace(first.composite, one.spec.ns, first.on);
   if (of_.live) {
     controllers_.emplace(*of_.live, what_, out_.pods);
     orders_.emplace(what_);
@@ -494,12 +497,7 @@ void host::leave(std::size_t pod, turn why) {
 
 /// Tells groups that wait until the one of that name is done.
 void host::is_done(bool composite, const std::string& ns, const std::string& name) {
-  const bool wanted = std::ranges::any_of(what_.groups, [&](const group_manifest& other) {
-    return other.spec.ns == ns && std::ranges::any_of(other.start_after, [&](const group_dependency_manifest& one) {
-             return one.on == name && one.composite == composite && one.until == dependency_state::done;
-           });
-  });
-  if (!wanted) return;
+  if (!awaited_.contains({composite, ns, name})) return;
   const std::optional<group_id> group = cluster_.find_group(ns, name, composite);
   const group_spec* const known = group ? cluster_.spec_of(*group) : nullptr;
   if (known == nullptr) return;

@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 #include "gangsched/model/cluster.hpp"
 
@@ -115,6 +117,7 @@ class host {
   std::optional<lowered_maxima> maxima_;                  // of queues that say when pods above a lowered maximum go
   std::map<std::string, const node_manifest*> evicting_;  // nodes with taints NoExecute, if controllers act
   std::vector<task> tasks_;
+  std::set<std::tuple<bool, std::string, std::string>> awaited_;  // groups that others wait for, until they are done
   std::vector<std::size_t> unplaced_;  // pods that were tried; some may have a node, or be gone
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   outcome out_;
