@@ -179,8 +179,35 @@ def check_later_pods(program):
     assert "didn't find available persistent volumes to bind" in report["pods"][2]["reason"], report["pods"][2]
 
 
+def check_ephemeral_claims_go_with_their_pod(program):
+    """What a drain moves leaves the volume of its node behind, and so does a pod of the same name that is made again."""
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "lvm"}, "provisioner": "lvm.io",
+               "volumeBindingMode": "WaitForFirstConsumer"}
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "lvm", "resources": {"requests": {"storage": "4Gi"}}}}
+    disk = volume("v", "n0")
+    disk["spec"] |= {"storageClassName": "lvm", "claimRef": {"namespace": "default", "name": "db-0-scratch", "uid": "u"}}
+    disk["status"] = {"phase": "Bound"}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+             "metadata": {"name": "db-0-scratch", "uid": "u", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "db-0", "controller": True}]},
+             "spec": {**template["spec"], "volumeName": "v"}, "status": {"phase": "Bound"}}
+    pod = {"apiVersion": "v1", "kind": "Pod",
+           "metadata": {"name": "db-0", "labels": {"app": "db"},
+                        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": True}]},
+           "spec": {"nodeName": "n0", "priority": 0, "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}],
+                    "volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]}, "status": {"phase": "Running"}}
+    cluster = [*nodes(2), storage, disk, claim, pod]
+    report, words = simulate(program, cluster, "--drain", "n0")
+    assert words == "" and [one["node"] for one in report["pods"]] == ["n1"], (words, report)
+    big = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "big"},
+           "spec": {"priority": 5, "nodeSelector": {"host": "n0"}, "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}]}}
+    report, words = simulate(program, [*cluster, big], "--controllers", "live")
+    assert {(one["name"], one["status"], one["node"]) for one in report["pods"]} == {
+        ("db-0", "evicted", "n0"), ("db-0", "placed", "n1"), ("big", "placed", "n0")}, (words, report)
+
+
 def main(program):
-    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_arrivals, check_capacity, check_later_pods):
+    for check in (check_sample, check_local_disks, check_many_disks, check_gang, check_presumed, check_once, check_arrivals, check_capacity, check_later_pods,
+                  check_ephemeral_claims_go_with_their_pod):
         check(program)
         print("ok:", check.__name__)
 

@@ -44,6 +44,9 @@ struct volume_claim_manifest {
   origin from = {};
 };
 
+/// The uid of a claim that is made anew for a pod in place of an earlier one of its name: what was bound to that one is not for it.
+inline constexpr const char* renewed_claim = "renewed";
+
 /// The claim that a volume is reserved for or bound to: claimRef.
 struct claim_reference {
   std::string ns, name;

@@ -19,6 +19,21 @@ std::string full_name(const cluster& on, pod_id pod) {
   return fmt::format("{}/{}", on.namespace_of(pod), on.name_of(pod));
 }
 
+/// Claims of ephemeral volumes go with their pod, and those of the pod that comes instead are made anew. O(claims) for each.
+void renew_claims(const pod_manifest& pod, std::vector<volume_claim_manifest>& claims) {
+  for (const pod_volume& volume : pod.volumes) {
+    if (!volume.ephemeral || volume.made_of == nullptr) continue;
+    const std::string name = claim_name(pod, volume);
+    std::erase_if(claims, [&](const volume_claim_manifest& one) { return one.ns == pod.spec.ns && one.name == name; });
+    claims.push_back({.name = name,
+                      .ns = pod.spec.ns,
+                      .spec = *volume.made_of,
+                      .uid = renewed_claim,
+                      .owner_pod = pod.spec.name,
+                      .from = pod.from});
+  }
+}
+
 /// Pods of the node look for another one. @p lost: those of DaemonSets and mirror pods are gone.
 void put_out(manifests& what, const std::string& node, bool lost, std::vector<warning>& warnings) {
   std::erase_if(what.pods, [&](pod_manifest& pod) {
@@ -35,6 +50,7 @@ void put_out(manifests& what, const std::string& node, bool lost, std::vector<wa
     pod.node.clear();
     pod.held_devices.clear();
     pod.spec.start_time.reset();
+    renew_claims(pod, what.volume_claims);
     return false;
   });
   for (resource_claim_manifest& claim : what.claims)

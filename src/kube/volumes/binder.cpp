@@ -78,7 +78,8 @@ class volume_binder::impl {
 
   void add(const pod_manifest& pod) {
     for (const pod_volume& volume : pod.volumes) {
-      if (find(pod, volume) == nullptr) make_claim(pod, volume);
+      // That of an earlier pod of its name went with that pod.
+      if (volume.ephemeral || find(pod, volume) == nullptr) make_claim(pod, volume);
       if (claim* const used = find(pod, volume)) ++used->users;
     }
   }
@@ -214,12 +215,13 @@ class volume_binder::impl {
   }
 
   void note(const volume_claim_manifest& one) {
-    by_claim_.emplace(std::pair<std::string_view, std::string_view>{one.ns, one.name}, claims_.size());
+    by_claim_.insert_or_assign(std::pair<std::string_view, std::string_view>{one.ns, one.name}, claims_.size());
     claims_.push_back({.of = &one, .storage_class = class_of(one)});
   }
   void make_claim(const pod_manifest& pod, const pod_volume& volume) {
     auto made = detail::claim_made_of(pod, volume);
     if (!made) return;
+    if (volume.ephemeral) made->uid = renewed_claim;  // no volume is bound to it yet
     note(made_.emplace_back(*std::move(made)));
     claim& one = claims_.back();
     settle_named(one);
