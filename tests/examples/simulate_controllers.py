@@ -289,6 +289,7 @@ def a_stateful_set_goes_by_numbers(simulate):
     # Numbers are made good that lack, though there are enough pods.
     pods = stays_of(simulate, text((5, 3), "{0s: 2}"))
     assert {name: gone for name, _, _, gone in pods} == {"web-5": 30, "web-3": 30, "web-0": None, "web-1": None}, pods
+    assert {came for _, _, came, _ in pods} == {0}, "what goes for good is not waited for"
 
 
 def budgets_count_who_is_there(simulate):

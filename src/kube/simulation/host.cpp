@@ -119,7 +119,7 @@ result<void> host::load() {
     if (const auto& taint = pod.evicted_for_taint)
       events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
     count_taints(i, pod.spec.start_time.value_or(instant::min()));
-    if (pod.spec.terminating && orders_) orders_->goes(pod, i);
+    if (orders_ && orders_->comes_again(pod)) orders_->goes(pod, i);
   }
   for (std::size_t i = 0; orders_ && i < tasks_.size(); ++i)
     if (!tasks_[i].present) let_come(i);
@@ -403,7 +403,6 @@ void host::end(std::size_t pod) {
   const std::int64_t grace = of_.grace && holds_node(out_.pods[pod]) ? what_.pods[pod].grace_seconds : 0;
   if (tasks_[pod].in_cluster) {
     must(cluster_.set_terminating(tasks_[pod].id, true));
-    if (orders_) orders_->goes(what_.pods[pod], pod);
     changed();
   } else if (out_.pods[pod].arrived_at > now_) {
     out_.pods[pod].arrived_at.reset();  // it never will

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 [[nodiscard]] std::uint64_t ordinal_of(std::string_view name);
 
 /// StatefulSets that make one pod after the other (podManagementPolicy OrderedReady): the next one comes when all that are there run, and
-/// none is about to go. Pods are known by their place in a list.
+/// none is about to go that comes again. Pods are known by their place in a list.
 class ordered_sets {
  public:
   /// O(controllers).
@@ -23,7 +24,11 @@ class ordered_sets {
 
   /// The pod is to come, and waits for its turn. False if it waits for none: it is of no such set, or of a group, which starts together.
   bool hold(const pod_manifest& pod, std::size_t index);
-  /// The pod was evicted, or deleted, and is about to go.
+  /// Whether it was being deleted as the files were written, and comes again.
+  [[nodiscard]] bool comes_again(const pod_manifest& pod) const {
+    return again_.contains(pod.spec.ns + "/" + pod.spec.name);
+  }
+  /// The pod is about to go, and another one of its name comes.
   void goes(const pod_manifest& pod, std::size_t index);
   /// The pod of the set of @p like that comes now, if it is some pod's turn. @p waits(pod): it is there without a node; @p gone(pod): it is
   /// there no more, or never will be. O(pods that go · log pods).
@@ -49,6 +54,7 @@ class ordered_sets {
   [[nodiscard]] set* find(const pod_manifest& pod);
 
   std::map<std::pair<std::string, std::string>, set> sets_;  // by namespace, name
+  std::set<std::string> again_;                              // namespace/name of pods
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation
