@@ -399,20 +399,10 @@ GANGSCHED_INLINE std::uint32_t best_gpus(const device_inventory& inventory, std:
   return !minds || demand.within_preferred ? best({}) : 0;
 }
 
-GANGSCHED_INLINE const device_demand& demand_for(const device_inventory& inventory, const device_want& want,
-                                                 std::uint32_t device) {
-  const device_demand* demand = want.what;
-  for (const device_demand& one : want.what->first_of) {
-    if (demand == want.what) demand = &one;
-    if (one.kind == device_demand::form::other && one.device_class == inventory.others[device].device_class) return one;
-  }
-  return *demand;
-}
-
-GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_want& want, std::uint32_t device,
-                                       std::int32_t mig_start) {
-  device_grant grant{.request = want.request, .device = static_cast<std::uint16_t>(device), .mig_start = mig_start};
-  detail::fill_grant(inventory, demand_for(inventory, want, device), grant);
+GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_demand& demand,
+                                       std::uint8_t request, std::uint32_t device, std::int32_t mig_start) {
+  device_grant grant{.request = request, .device = static_cast<std::uint16_t>(device), .mig_start = mig_start};
+  detail::fill_grant(inventory, demand, grant);
   return grant;
 }
 

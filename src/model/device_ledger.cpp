@@ -99,8 +99,8 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> held_capacities
   return made;
 }
 
-/// Has @p wants be about what is @p held: of alternatives for other devices the first that those named for the request can be, as many as
-/// are named if none is, and of a request for all devices any number.
+/// Changes @p wants so that they ask for what is @p held. Of alternatives for other devices that is the first one that the devices named
+/// for the request can be, or, if there is none, as many devices as are named. A request for all devices may hold any number.
 GANGSCHED_INLINE void want_what_is_held(const device_record& devices, std::span<const held_device> held,
                                         device_wants& wants) {
   const device_inventory& inventory = *devices.inventory;
@@ -371,7 +371,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
     if (want == wants.end()) continue;
     const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
     const auto hold_as = [&](const device_demand& demand) {
-      const device_grant grant = grant_of(*now.inventory, {&demand, want->count, want->request}, device, one.mig_start);
+      const device_grant grant = grant_of(*now.inventory, demand, want->request, device, one.mig_start);
       boost::container::small_vector<device_grant, 4> parts;
       if (!gpu) parts = detail::held_capacities(names_, *now.inventory, demand, grant, one);
       if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) ||

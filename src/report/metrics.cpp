@@ -63,14 +63,6 @@ struct pod_facts {
   instant entered{};              ///< the queue
   instant waits_since{};          ///< in the permit room
   std::string_view profile = {};  ///< one of `metrics::state::profiles`
-
-  void begin_attempt(const observed_step& step, std::string_view by) {
-    if (!known) entered = step.entered;
-    known = true;
-    attempts = step.attempts;
-    began = step.took.begin;
-    profile = by;
-  }
 };
 
 /// The plugins of one extension point in this call, together.
@@ -96,8 +88,12 @@ struct metrics::state {
     return found;
   }
   void begin_attempt(pod_facts& of, const observed_step& step) {
+    if (!of.known) of.entered = step.entered;
+    of.known = true;
+    of.attempts = step.attempts;
+    of.began = step.took.begin;
     const auto known = profiles.find(step.profile);
-    of.begin_attempt(step, known != profiles.end() ? *known : *profiles.emplace(step.profile).first);
+    of.profile = known != profiles.end() ? *known : *profiles.emplace(step.profile).first;
   }
   void count_attempt(std::string_view result, std::string_view profile, std::uint64_t length) {
     attempts.add({result, profile});

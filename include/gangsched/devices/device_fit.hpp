@@ -69,12 +69,9 @@ struct device_rules {
 /// Whether all of @p claim is free, on the node that it was made for. O(its grants + words of the node).
 [[nodiscard]] GANGSCHED_API bool still_free(const device_state& state, const device_claim& claim);
 
-/// What @p want requires of a device: of alternatives the first one of the device's class.
-[[nodiscard]] GANGSCHED_API const device_demand& demand_for(const device_inventory& inventory, const device_want& want,
-                                                            std::uint32_t device);
-/// The grant of a device for @p want, which may offer alternatives.
-[[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_want& want,
-                                                  std::uint32_t device, std::int32_t mig_start);
+/// The grant of a device for @p demand, which is one of the alternatives where a request offers some.
+[[nodiscard]] GANGSCHED_API device_grant grant_of(const device_inventory& inventory, const device_demand& demand,
+                                                  std::uint8_t request, std::uint32_t device, std::int32_t mig_start);
 
 /// Chooses devices for all of @p wants, or returns why there are none; @p out is empty then. Deterministic. O(GPUs) for a whole GPU or a
 /// share; several requests are served one after another, other devices by backtracking of at most 4,096 steps.
