@@ -1,9 +1,41 @@
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 
 #include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/pod_counting.hpp"
 
 // Keeps counters and classes right while pods, nodes and namespaces change.
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// Whether pods are in a scope, remembered for those that were asked about lately: equal pods share their details (`pod_templates`), so a
+/// walk over all pods compares few labels.
+class scope_matches {
+ public:
+  scope_matches(const model::pod_scope& scope, const model::named_objects& named) : scope_(scope), named_(named) {}
+  [[nodiscard]] bool has(const model::pod_record& pod) {
+    const model::pod_details* const its = pod.details.get();
+    known& one = all_[std::bit_cast<std::uintptr_t>(its) / alignof(std::max_align_t) % all_.size()];
+    if (one.of != its || one.ns != pod.ns)
+      one = {its, pod.ns, matches(scope_, pod.ns, its->labels, named_.labels_of(pod.ns))};
+    return one.matches;
+  }
+
+ private:
+  struct known {
+    const model::pod_details* of = nullptr;
+    symbol ns;
+    bool matches = false;
+  };
+  const model::pod_scope& scope_;
+  const model::named_objects& named_;
+  std::array<known, 256> all_{};
+};
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE void pod_counting::catch_up(row_t pod) {
@@ -70,15 +102,16 @@ GANGSCHED_INLINE void pod_counting::fill(counter_id id) {
     }
   }
   if (spec.what != counts::matching || spec.nobody) return;
-  const pod_scope& scope = counters_.scope(spec.scope);
-  for (row_t row = 0; row < nodes_.rows.count(); ++row) {
-    const domain_id domain = topologies_.domain(spec.topology, row);
-    if (domain == no_domain || !choices_.takes(spec.nodes, row)) continue;
-    for (row_t pod = nodes_.first_pod[row]; pod != no_row; pod = pods_.next_on_node[pod]) {
-      const pod_record& record = *pods_.record[pod];
-      if (spec.spread && pods_.terminating[pod]) continue;
-      if (matches(scope, record.ns, record.details->labels, named_.labels_of(record.ns))) counters_.add(id, domain, 1);
-    }
+  gangsched::detail::scope_matches scope{counters_.scope(spec.scope), named_};
+  // In the order in which they stand in memory, and not node by node.
+  constexpr row_t ahead = 16;
+  const row_t pods = pods_.rows.count();
+  for (row_t pod = 0; pod < pods; ++pod) {
+    if (pod + ahead < pods) gangsched::detail::prefetch(pods_.record[pod + ahead]);
+    const row_t node = pods_.alive(pod) ? pods_.node[pod] : no_row;
+    if (node == no_row || !scope.has(*pods_.record[pod]) || (spec.spread && pods_.terminating[pod])) continue;
+    const domain_id domain = topologies_.domain(spec.topology, node);
+    if (domain != no_domain && choices_.takes(spec.nodes, node)) counters_.add(id, domain, 1);
   }
 }
 
