@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "gangsched/core/lanes.hpp"
@@ -11,17 +12,13 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 namespace detail {
 
 inline constexpr std::size_t block_rows = amount_block::rows;
-/// Of so many groups it is kept which rows are in each.
-inline constexpr std::uint32_t few_groups = 32;
 
-/// What of a node pods do not change.
-inline constexpr reads steady =
-    reads::name | reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images;
+using gangsched::detail::steady_reads;
 
 /// Whether what the hook says is kept for other classes.
 template <class Kernel>
 [[nodiscard]] bool is_kept(const Kernel& of) noexcept {
-  return of.decided_by != pod_reads::everything && covers(steady, of.facets);
+  return of.decided_by != pod_reads::everything && covers(steady_reads, of.facets);
 }
 
 /// The bytes by which parts of pods are told apart.
@@ -79,17 +76,6 @@ struct find_top {
   }
 };
 
-/// The one of @p all that was used longest ago makes room, if there are as many as there may be and it is not in use since @p now.
-template <class One>
-One& add_one(std::vector<std::unique_ptr<One>>& all, std::size_t most, std::uint64_t now) {
-  if (all.size() >= most) {
-    const auto oldest =
-        std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a->used < b->used; });
-    if ((*oldest)->used < now) return **oldest;
-  }
-  return *all.emplace_back(std::make_unique<One>());
-}
-
 }  // namespace detail
 
 GANGSCHED_INLINE bool node_answers::at_once(const class_plan& plan) noexcept {
@@ -102,12 +88,18 @@ GANGSCHED_INLINE bool node_answers::at_once(const class_plan& plan) noexcept {
          });
 }
 
+GANGSCHED_INLINE void node_answers::forget_kept() noexcept {
+  kept_.clear();
+  groupings_.clear();
+  alike_.clear();
+  taint_lists_.clear();
+}
+
 GANGSCHED_INLINE void node_answers::start() {
   const model::node_table& nodes = state_->nodes;
   stale_.start(*state_);
   epoch_ = state_->topologies.plan_epoch();
-  kept_.clear();
-  groupings_.clear();
+  forget_kept();
   changes_.clear();
   order_.reset(nodes.rows.count());
   moved_ = nodes.rows.count(), rated_ = 0, next_stretch_ = 0;
@@ -118,7 +110,7 @@ GANGSCHED_INLINE void node_answers::start() {
 }
 
 GANGSCHED_INLINE void node_answers::sync() {
-  const auto wanted = [](reads facets) { return any(facets & (detail::steady | reads::usage)); };
+  const auto wanted = [](reads facets) { return any(facets & (detail::steady_reads | reads::usage)); };
   const bool known = epoch_ == state_->topologies.plan_epoch() && stale_.read(*state_, wanted);
   if (!known) {
     start();
@@ -127,9 +119,8 @@ GANGSCHED_INLINE void node_answers::sync() {
     nodes_.grow(order_.size());
     stale_.take([&](row_t row, reads facets) {
       if (any(facets & amounts) && row < order_.size()) amounts_.update(*state_, row, order_.place(row)), ++moved_;
-      if (any(facets & detail::steady)) remember_change(row, facets);
+      if (any(facets & detail::steady_reads)) remember_change(row, facets);
     });
-    reorder();
   }
   stale_.settle(state_->log);
 }
@@ -143,17 +134,16 @@ GANGSCHED_INLINE void node_answers::remember_change(row_t row, reads facets) {
   changes_.push_back({row, facets});
 }
 
-/// Lists the rows that changed since @p one was brought up to date; false if all have to be asked.
-template <class Kept>
-bool node_answers::changed_since(Kept& one, reads facets) {
-  const bool listed = one.position >= first_change_;
+/// Lists the rows that changed since that position in the list of changes, which becomes the present one; false if all have to be asked.
+GANGSCHED_INLINE bool node_answers::changed_since(std::uint64_t& position, reads facets) {
+  const bool listed = position >= first_change_;
   buffers_.rows.clear();
-  for (std::size_t i = listed ? one.position - first_change_ : changes_.size(); i < changes_.size(); ++i) {
+  for (std::size_t i = listed ? position - first_change_ : changes_.size(); i < changes_.size(); ++i) {
     // (An added or removed node matters even to hooks that read nothing.)
     const bool matters = any(changes_[i].facets & facets) || changes_[i].facets == reads::everything;
     if (matters && changes_[i].row < order_.size()) buffers_.rows.push_back(changes_[i].row);
   }
-  one.position = first_change_ + changes_.size();
+  position = first_change_ + changes_.size();
   return listed;
 }
 
@@ -179,54 +169,78 @@ GANGSCHED_INLINE bool node_answers::ask(const class_plan& plan, const planned& h
     else
       into.values[place] = value;
   }
-  if (!rows.empty() && what == part::score) into.find_most(0, into.most.size());
   return true;
 }
 
+/// What is kept under `buffers::key`, made if there is nothing yet. @p listed: `buffers::rows` has the rows that changed in @p facets since
+/// it was brought up to date; otherwise all have to be asked.
+GANGSCHED_INLINE node_answers::answer& node_answers::take_answer(bool& listed, reads facets) {
+  const std::string& key = buffers_.key;
+  const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const auto& one) { return one->of == key; });
+  const bool known = place != kept_.end();
+  answer& one = known ? **place : detail::add_one(kept_, most_, now_);
+  one.used = now_;
+  listed = known && changed_since(one.position, facets);
+  if (known) return one;
+  one.of = key;
+  one.serial = ++serial_;
+  one.position = first_change_ + changes_.size();
+  return one;
+}
+
 /// What is kept of the hook for pods like these, up to date; null if it is asked each time, or failed.
-GANGSCHED_INLINE const node_answers::answer* node_answers::find(const class_plan& plan, const planned& hook, part what,
-                                                                row_scores& out) {
+GANGSCHED_INLINE node_answers::answer* node_answers::find(const class_plan& plan, const planned& hook, part what,
+                                                          row_scores& out) {
   const bool judges = what == part::verdict || what == part::filter_key;
   if (!(judges ? detail::is_kept(hook.plugin->filter) : detail::is_kept(hook.plugin->score))) return nullptr;
   const pod_reads of = judges ? hook.plugin->filter.decided_by : hook.plugin->score.decided_by;
-  const reads facets = judges ? hook.plugin->filter.facets : hook.plugin->score.facets;
   std::string& key = buffers_.key;
   key.clear();
   canonical::append(key, std::bit_cast<std::uintptr_t>(hook.plugin));
   key += static_cast<char>(what);
   detail::put_part(key, state_->classes[plan.cls], of);
 
-  const auto place = std::find_if(kept_.begin(), kept_.end(), [&](const auto& one) { return one->of == key; });
-  const bool known = place != kept_.end();
-  answer& one = known ? **place : detail::add_one(kept_, most_, now_);
-  one.used = now_;
   bool listed = false;
-  if (known) {
-    listed = changed_since(one, facets);
-  } else {
-    one.of = key;
-    one.serial = ++serial_;
-    one.position = first_change_ + changes_.size();
-  }
+  answer& one = take_answer(listed, judges ? hook.plugin->filter.facets : hook.plugin->score.facets);
   if (what == part::verdict)
     one.rejects.grow(places());
   else if (what == part::score)
     one.ratings.resize(places(), 0.0), one.most.resize(nodes_.words(), 0.0);
   else
     one.values.resize(places(), 0);
-  if (!listed) {
+  bool fine = true;
+  if (listed) {
+    fine = ask(plan, hook, what, one, buffers_.rows);
+    listed = buffers_.rows.empty();  // nothing has changed
+  } else if (!ask_alike(plan, hook, what, one, fine)) {
     buffers_.rows.resize(state_->nodes.rows.count());
-    for (row_t row = 0; row < buffers_.rows.size(); ++row) buffers_.rows[row] = row;
+    std::iota(buffers_.rows.begin(), buffers_.rows.end(), row_t{0});
+    fine = ask(plan, hook, what, one, buffers_.rows);
   }
-  if (ask(plan, hook, what, one, buffers_.rows)) return &one;
+  if (!listed && what == part::score) one.find_most(0, one.most.size());
+  if (!listed && (what == part::filter_key || what == part::score_key)) share_values(one);
+  if (fine) return &one;
   one.of.clear();  // it is not found any more
   out.broken = "a filter failed with an error";
   out.broken_by = hook.plugin;
   return nullptr;
 }
 
+/// Gives a key whose values are new, or may have changed, a number: that of another one of the hook that has the same values, so that
+/// groups that are made of that are its groups, too.
+GANGSCHED_INLINE void node_answers::share_values(answer& one) {
+  constexpr std::size_t of_hook = sizeof(std::uintptr_t) + sizeof(part);
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const auto& other) {
+    return other.get() != &one && other->position == one.position &&
+           other->of.compare(0, of_hook, one.of, 0, of_hook) == 0 && other->values == one.values;
+  });
+  if (same != kept_.end())
+    one.serial = (*same)->serial, one.shared = (*same)->shared = true;
+  else if (one.shared)
+    one.serial = ++serial_, one.shared = false;
+}
+
 GANGSCHED_INLINE void node_answers::begin(const class_plan& plan, row_scores& out) {
-  sync();
   ++now_;
   out.broken = nullptr;
   if (buffers_.marks.size() < places()) buffers_.marks.resize(places(), passes), buffers_.added.resize(places(), 0);
@@ -315,83 +329,9 @@ GANGSCHED_INLINE void node_answers::score_block(std::size_t block, std::uint64_t
   }
 }
 
-GANGSCHED_INLINE void node_answers::regroup(grouping& of, std::span<const answer* const> keys, row_t row) {
-  const row_t place = order_.place(row);
-  std::vector<std::int64_t>& tuple = buffers_.tuple;
-  tuple.clear();
-  for (const answer* one : keys) tuple.push_back(one->values[place]);
-  const std::uint32_t before = of.group[place];
-  const std::uint32_t now = nodes_.has(place) ? of.groups.find_or_add(tuple) : key_groups::none;
-  of.group[place] = now;
-  if (of.groups.size() > detail::few_groups) of.places.clear();
-  if (before < of.places.size()) of.places[before].set(place, false);
-  if (of.groups.size() > detail::few_groups || now == key_groups::none) return;
-  if (of.places.size() < of.groups.size()) of.places.resize(of.groups.size());
-  of.places[now].grow(places());
-  of.places[now].set(place, true);
-}
-
-GANGSCHED_INLINE const key_groups& node_answers::group(const class_plan& plan, row_scores& out, key_groups& fresh) {
-  std::vector<const answer*>& keys = buffers_.keys;
-  keys.clear();
-  reads facets = reads::nothing;
-  for (const planned& hook : plan.cached.filter_keys) {
-    keys.push_back(find(plan, hook, part::filter_key, out));
-    facets |= hook.plugin->filter.facets;
-  }
-  for (const planned& hook : plan.cached.score_keys) {
-    keys.push_back(find(plan, hook, part::score_key, out));
-    facets |= hook.plugin->score.facets;
-  }
-  const std::size_t of_filters = plan.cached.filter_keys.size();
-  if (std::find(keys.begin(), keys.end(), nullptr) != keys.end()) {
-    fresh.reset(plan.key_count());
-    buffers_.group.resize(places(), key_groups::none);
-    passing_.each([&](row_t place) {
-      const row_t row = order_.row(place);
-      buffers_.tuple.clear();
-      for (std::size_t key = 0; key < keys.size(); ++key) {
-        const bool filters = key < of_filters;
-        buffers_.tuple.push_back(keys[key] != nullptr ? keys[key]->values[place]
-                                 : filters            ? row_scores::filter_key(*state_, plan, key, row)
-                                                      : row_scores::score_key(*state_, plan, key - of_filters, row));
-      }
-      buffers_.group[place] = fresh.find_or_add(buffers_.tuple);
-    });
-    grouping_ = nullptr;
-    group_ = buffers_.group.data();
-    return fresh;
-  }
-  const auto same = [&](const auto& one) {
-    return std::equal(one->of.begin(), one->of.end(), keys.begin(), keys.end(),
-                      [](std::uint64_t serial, const answer* key) { return serial == key->serial; });
-  };
-  const auto place = std::find_if(groupings_.begin(), groupings_.end(), same);
-  const bool known = place != groupings_.end();
-  grouping& one = known ? **place : detail::add_one(groupings_, most_, now_);
-  one.used = now_;
-  const bool listed = known && changed_since(one, facets) && !one.groups.outgrown(one.live);
-  one.group.resize(places(), key_groups::none);
-  if (listed) {
-    for (const row_t row : buffers_.rows) regroup(one, keys, row);
-  } else {
-    one.of.clear();
-    for (const answer* key : keys) one.of.push_back(key->serial);
-    one.position = first_change_ + changes_.size();
-    one.groups.reset(keys.size());
-    one.places.clear();
-    std::fill(one.group.begin(), one.group.end(), key_groups::none);
-    for (row_t row = 0; row < order_.size(); ++row) regroup(one, keys, row);
-    one.live = one.groups.size();
-  }
-  for (row_bits& each : one.places) each.grow(places());
-  one.groups.number_values();
-  grouping_ = &one;
-  group_ = one.group.data();
-  return one.groups;
-}
-
 GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts) {
+  sync();
+  reorder();  // (An index that is built looks at all nodes in any order.)
   begin(plan, out);
   passing_.clear(places());
   for (std::size_t block = 0; block < passing_.words(); ++block)
@@ -402,6 +342,7 @@ GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& ou
 
 GANGSCHED_INLINE void node_answers::rate(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts,
                                          progress& at, std::size_t most) {
+  sync();
   begin(plan, out);
   out.grow(static_cast<row_t>(places()));
   if (at.order_version != order_.version()) at = {0, order_.version()};

@@ -119,14 +119,18 @@ GANGSCHED_INLINE void node_answers::put_in_order(std::size_t first, std::size_t 
   for (const auto& one : kept_) {
     detail::permute(one->rejects, first, from);
     detail::permute(one->values, first, from);
+    detail::permute(one->asked, first, from);
     detail::permute(one->ratings, first, from);
     one->ratings.resize(one->ratings.empty() ? 0 : places(), 0.0);
     one->most.resize(one->ratings.size() / amount_block::rows, 0.0);
     one->find_most(first / amount_block::rows, (end - 1) / amount_block::rows + 1);
   }
-  for (const auto& one : groupings_) {
-    detail::permute(one->group, first, from, key_groups::none);
-    for (row_bits& each : one->places) detail::permute(each, first, from);
+  for (const auto* all : {&groupings_, &alike_}) {
+    for (const auto& one : *all) {
+      detail::permute(one->group, first, from, key_groups::none);
+      detail::permute(one->numbered, first, from);
+      for (row_bits& each : one->places) detail::permute(each, first, from);
+    }
   }
   amounts_.permute(first, from);
 }

@@ -207,6 +207,13 @@ GANGSCHED_INLINE bool counter_table::minds(symbol ns, const label_map& before, c
   });
 }
 
+GANGSCHED_INLINE bool counter_table::counts_nothing(counter_id id) const noexcept {
+  const counter& one = *all_[id];
+  std::int32_t some = 0;
+  for (domain_id domain = 0; domain < one.size; ++domain) some |= one.pods[domain];
+  return some == 0;
+}
+
 GANGSCHED_INLINE void counter_table::clear(counter_id id) {
   counter& one = *all_[id];
   const auto zero = [](auto& column, std::uint32_t size) {

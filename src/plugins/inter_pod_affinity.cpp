@@ -94,6 +94,27 @@ GANGSCHED_INLINE std::int64_t inter_pod_affinity::score_key(const pod_view& pod,
   return key_of(pod, sum, d.score_domains, node);
 }
 
+/// The counts of local keys. (Others are read by `finish`.)
+GANGSCHED_INLINE void inter_pod_affinity::add_key_reads(const std::vector<part>& parts, key_reads& out) {
+  for (const part& one : parts) {
+    if (one.place == is_local) out.counters.push_back(one.counter);
+  }
+}
+
+GANGSCHED_INLINE void inter_pod_affinity::filter_key_reads(const pod_view&, const data& d, key_reads& out) const {
+  for (const part& one : d.affinity) {
+    if (one.place == is_local) out.words.push_back(one.topology);
+  }
+  out.words.push_back(-1);  // no topology: here the others begin
+  out.words.insert(out.words.end(), d.filter_domains.begin(), d.filter_domains.end());
+  for (const auto* parts : {&d.affinity, &d.anti_affinity, &d.minded}) add_key_reads(*parts, out);
+}
+
+GANGSCHED_INLINE void inter_pod_affinity::score_key_reads(const pod_view&, const data& d, key_reads& out) const {
+  out.words.assign(d.score_domains.begin(), d.score_domains.end());
+  add_key_reads(d.scored, out);
+}
+
 GANGSCHED_INLINE status inter_pod_affinity::pre_filter(const pod_view& pod, data& d) const {
   const pod_counters& of = pod.spec().counters;
   d.filter_domains.clear(), d.affinity.clear(), d.anti_affinity.clear(), d.minded.clear();

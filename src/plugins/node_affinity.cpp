@@ -76,7 +76,27 @@ GANGSCHED_INLINE bool read_preferred(argument_reader& read, const argument& valu
   });
 }
 
+/// The labels that a term looks at; false if it looks at fields, too.
+inline bool put_label_keys(const node_term& term, std::vector<symbol>& keys) {
+  for (const node_requirement& one : term.expressions) keys.push_back(one.key);
+  return term.fields.empty();
+}
+
 }  // namespace detail
+
+GANGSCHED_INLINE bool node_affinity_plugin::filter_label_keys(const choosy& pod, std::vector<symbol>& keys) const {
+  if (added_.required) return false;
+  for (const label_symbols& pair : pod.node_selector()) keys.push_back(pair.key);
+  if (!pod.required_nodes()) return true;
+  return std::all_of(pod.required_nodes()->begin(), pod.required_nodes()->end(),
+                     [&](const node_term& term) { return detail::put_label_keys(term, keys); });
+}
+
+GANGSCHED_INLINE bool node_affinity_plugin::score_label_keys(const choosy& pod, std::vector<symbol>& keys) const {
+  if (!added_.preferred.empty()) return false;
+  return std::all_of(pod.preferred_nodes().begin(), pod.preferred_nodes().end(),
+                     [&](const weighted_node_term& one) { return detail::put_label_keys(one.term, keys); });
+}
 
 GANGSCHED_INLINE result<node_affinity_plugin> node_affinity_plugin::from(const argument& args) {
   node_affinity added;

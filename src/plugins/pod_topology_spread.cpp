@@ -88,6 +88,15 @@ GANGSCHED_INLINE std::int64_t pod_topology_spread::key_of(const pod_view& pod, c
   return pod.pack(made.all());
 }
 
+GANGSCHED_INLINE void pod_topology_spread::add_key_reads(const std::vector<part>& parts, key_reads& out) {
+  for (const part& one : parts) {
+    for (const std::uint32_t word :
+         {one.topology, one.rule.key.value, std::uint32_t{static_cast<std::uint8_t>(one.how)}})
+      out.words.push_back(word);
+    if (one.how == look::count) out.counters.push_back(one.rule.counter);
+  }
+}
+
 GANGSCHED_INLINE hint pod_topology_spread::requeue(const event& e, const pod_info& pod) const {
   const auto say = [](bool helps) { return helps ? hint::queue : hint::skip; };
   const bool own_rules = !pod.spec().spread.empty();
@@ -130,6 +139,10 @@ GANGSCHED_INLINE std::int64_t pod_topology_spread::filter_key(const pod_view& po
   return key_of(pod, d.hard, node);
 }
 
+GANGSCHED_INLINE void pod_topology_spread::filter_key_reads(const pod_view&, const data& d, key_reads& out) const {
+  add_key_reads(d.hard, out);
+}
+
 GANGSCHED_INLINE status pod_topology_spread::pre_score(const pod_view& pod, data& d) const {
   d.soft = parts(pod, when_unsatisfiable::schedule_anyway);
   d.require_all = !pod.spec().counters.spread.empty() || !defaults_.system;
@@ -138,6 +151,10 @@ GANGSCHED_INLINE status pod_topology_spread::pre_score(const pod_view& pod, data
 
 GANGSCHED_INLINE std::int64_t pod_topology_spread::score_key(const pod_view& pod, const data& d, words node) const {
   return key_of(pod, d.soft, node);
+}
+
+GANGSCHED_INLINE void pod_topology_spread::score_key_reads(const pod_view&, const data& d, key_reads& out) const {
+  add_key_reads(d.soft, out);
 }
 
 GANGSCHED_INLINE void pod_topology_spread::finish_filter(const pod_view& pod, const data& d,

@@ -6,6 +6,7 @@
 #include "gangsched/framework/amount_block.hpp"
 #include "gangsched/framework/pod_part.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "support/affinity_dice.hpp"
 #include "support/dice.hpp"
 #include "support/inside.hpp"
 
@@ -25,6 +26,50 @@ struct counted {
   [[nodiscard]] std::int64_t score(const pod_part<pod_reads::node_affinity>& pod, node_view<reads::name> node) const {
     ++*scored;
     return pod.node_selector().empty() ? static_cast<std::int64_t>(node.id().row % 7) : 50;
+  }
+};
+
+/// The same by the labels that it says it looks at.
+struct counted_by_label {
+  static constexpr std::string_view name = "CountedByLabel";
+  using points = implements<point::filter, point::score>;
+  std::shared_ptr<int> filtered = std::make_shared<int>(0), scored = std::make_shared<int>(0);
+  [[nodiscard]] status filter(const pod_part<pod_reads::tolerations>& pod, node_view<reads::labels> node) const {
+    ++*filtered;
+    return node.label("closed") && pod.tolerations().empty() ? status::unschedulable("closed") : status::success();
+  }
+  [[nodiscard]] bool filter_label_keys(const pod_view& pod, std::vector<symbol>& keys) const {
+    if (const auto key = pod.find("closed")) keys.push_back(*key);
+    return true;
+  }
+  [[nodiscard]] std::int64_t score(const pod_part<pod_reads::tolerations>& pod,
+                                   node_view<reads::taints | reads::labels> node) const {
+    ++*scored;
+    return node.label("closed") && pod.tolerations().empty() ? 1 : 2;
+  }
+  [[nodiscard]] bool score_label_keys(const pod_view& pod, std::vector<symbol>& keys) const {
+    return filter_label_keys(pod, keys);
+  }
+};
+
+/// Sorts nodes by rack; those with a pod that the pod's anti-affinity is about have a group of their own. Counts how often it is asked.
+struct counted_key {
+  static constexpr std::string_view name = "CountedKey";
+  using points = implements<point::filter>;
+  std::shared_ptr<int> asked = std::make_shared<int>(0);
+  [[nodiscard]] std::int64_t filter_key(
+      const pod_view& pod, node_view<reads::labels | reads::taints | reads::name | reads::pods> node) const {
+    ++*asked;
+    const auto rack = pod.find("rack");
+    std::int64_t found = rack ? 2 * std::int64_t{node.label(*rack).value_or(symbol{}).value} : 0;
+    for (const counter_id one : pod.spec().counters.anti_affinity) found |= node.count(one) > 0 ? 1 : 0;
+    return found;
+  }
+  void filter_key_reads(const pod_view& pod, key_reads& out) const { out.counters = pod.spec().counters.anti_affinity; }
+  void finish_filter(const pod_view&, std::span<filtered_group> groups) const {
+    for (filtered_group& one : groups) {
+      if ((one.key & 1) != 0) one.verdict = status::unschedulable("taken");
+    }
   }
 };
 
@@ -75,13 +120,36 @@ a_pod random_pod(dice& roll, const std::string& name) {
   return pod;
 }
 
+/// Nodes in zones and racks with a hostname each, and pods with terms and constraints about pods there.
+a_node random_node_of_a_rack(dice& roll, const std::string& name) {
+  affinity_dice its{roll.next()};
+  its.shared_hostnames = false;
+  a_node node{name};
+  node.spec = its.node(name);
+  return node.cpu(roll.between(1, 32));
+}
+a_pod random_pod_with_terms(dice& roll, const std::string& name) {
+  affinity_dice its{roll.next()};
+  a_pod pod{name};
+  pod.spec = its.pod(name, 40);
+  for (topology_spread& one : pod.spec.topology_spread_constraints)
+    if (!one.selector) one.match_label_keys.clear();  // which the cluster refuses
+  if (roll.percent(40))
+    pod.prefer(static_cast<std::int32_t>(roll.between(1, 9)), "rack", {"r" + std::to_string(roll.below(5))});
+  return pod.cpu_milli(roll.between(1, 3000));
+}
+
+using node_maker = a_node (*)(dice&, const std::string&);
+using pod_maker = a_pod (*)(dice&, const std::string&);
+
 /// The same random story in each world: nodes come, change and go, trials are taken back, pods come, are placed and go. @p kinds: of so
 /// many only, if not 0.
-words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t most_pods = 5, std::uint64_t kinds = 0) {
+words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t most_pods = 5, std::uint64_t kinds = 0,
+            node_maker make_node = random_node, pod_maker make_pod = random_pod) {
   dice roll{seed};
   words all;
   int made = 0;
-  const auto add_node = [&] { w.add(random_node(roll, "n" + std::to_string(made++))); };
+  const auto add_node = [&] { w.add(make_node(roll, "n" + std::to_string(made++))); };
   for (int i = 0; i < nodes_at_first; ++i) add_node();
   for (int step = 0; step < 120; ++step) {
     const std::vector<node_id> nodes = w.cluster.nodes();
@@ -90,17 +158,17 @@ words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t m
     if (what == 0) add_node();
     if (what == 1) w.must(w.cluster.remove_node(one));
     if (what == 2 || what == 3)
-      w.must(w.cluster.update_node(one, random_node(roll, std::string{w.cluster.name_of(one)})));
+      w.must(w.cluster.update_node(one, make_node(roll, std::string{w.cluster.name_of(one)})));
     if (what == 4) {
       transaction trial{w.cluster};
-      w.must(w.cluster.update_node(one, random_node(roll, std::string{w.cluster.name_of(one)})));
-      w.add(random_node(roll, "trial"));
+      w.must(w.cluster.update_node(one, make_node(roll, std::string{w.cluster.name_of(one)})));
+      w.add(make_node(roll, "trial"));
       if (roll.percent(50)) CHECK(w.scheduler.verify());
     }
     for (std::size_t pods = roll.below(most_pods); pods > 0; --pods) {
       const std::string name = "p" + std::to_string(made++);
       dice kind{kinds == 0 ? 0 : roll.below(kinds)};
-      w.add(random_pod(kinds == 0 ? roll : kind, name));
+      w.add(make_pod(kinds == 0 ? roll : kind, name));
     }
     for (const std::string& word : w.run(true)) all.push_back(word);
     const std::vector<pod_id> pods = w.cluster.pods();
@@ -128,6 +196,26 @@ TEST_CASE("pods that all differ are placed as by an index for each", "[engine][i
     CHECK(w.scheduler.statistics().index_builds < indexed.scheduler.statistics().index_builds);
   }
   CHECK(without > 500);
+}
+
+TEST_CASE("pods with terms and constraints that all differ are placed as by an index for each", "[engine][index]") {
+  std::uint64_t without = 0;
+  for (std::uint64_t seed = 300; seed < 312; ++seed) {
+    INFO(seed);
+    scheduler_options options{.seed = seed, .ties = seed % 2 == 0 ? tie_rule::uniform : tie_rule::lowest_row};
+    const std::uint64_t kinds = seed % 3 == 0 ? 12 : 0;
+    if (kinds != 0) options.indexed_at_once = 1 + seed % 4 * 64;
+    const int nodes = seed % 4 == 0 ? 60 : 150;
+    const auto told = [&](world& w) {
+      return story(w, seed, nodes, 6, kinds, random_node_of_a_rack, random_pod_with_terms);
+    };
+    world w{profiles::kube_default(), options};
+    options.check_hooks = true;  // an index each, compared with one from nothing
+    world indexed{profiles::kube_default(), options};
+    CHECK(told(w) == told(indexed));
+    without += w.scheduler.statistics().scans;
+  }
+  CHECK(without > 1000);
 }
 
 TEST_CASE("blocks that cannot come up to the best are left out, and nobody gets another node for it",
@@ -288,6 +376,60 @@ TEST_CASE("a hook that reads a part of the pod is asked once for all that are al
   w.add(a_pod{"q"}.cpu_milli(777));
   CHECK(w.run(true).size() == 1);
   CHECK(*plugin.filtered == 201);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a hook that says which labels it looks at is asked once for all nodes that are alike in them",
+          "[engine][index]") {
+  const counted_by_label plugin;
+  world w{profile{priority_sort{}, node_resources_fit{}, counted_by_label{plugin}}};
+  const auto node_of = [](int i, bool closed) {
+    a_node node{"n" + std::to_string(i)};
+    node.cpu(64).label("own", std::to_string(i));
+    if (closed) node.label("closed", "yes");
+    return node;
+  };
+  for (int i = 0; i < 100; ++i) w.add(node_of(i, i % 2 == 0));
+  for (int i = 0; i < 40; ++i) {
+    a_pod pod{"p" + std::to_string(i)};
+    pod.cpu_milli(i + 1);
+    if (i % 2 == 0) pod.tolerate("x");
+    w.add(pod);
+  }
+  w.run(true);
+  CHECK(w.scheduler.statistics().index_builds == 0);
+  CHECK(*plugin.filtered == 4);  // nodes that are closed and others, for each of two lists of tolerations
+  CHECK(*plugin.scored == 4);
+  w.must(w.cluster.update_node(w.node("n1"), node_of(1, true)));
+  w.add(a_pod{"q"}.cpu_milli(777));
+  CHECK(w.run(true).size() == 1);
+  CHECK(*plugin.filtered == 5);
+  w.add(a_pod{"r"}.cpu_milli(778).tolerate("y"));
+  CHECK(w.run(true).size() == 1);
+  CHECK(*plugin.filtered == 7);
+  CHECK(w.scheduler.verify());
+}
+
+TEST_CASE("a key that says what it is computed from is asked once for all classes that are alike in that",
+          "[engine][index]") {
+  const counted_key plugin;
+  world w{profile{priority_sort{}, node_resources_fit{}, counted_key{plugin}}};
+  for (int i = 0; i < 100; ++i)
+    w.add(a_node{"n" + std::to_string(i)}
+              .cpu(64)
+              .label("rack", "r" + std::to_string(i % 4))
+              .label("kubernetes.io/hostname", "n" + std::to_string(i)));
+  for (int i = 0; i < 20; ++i) w.add(a_pod{"p" + std::to_string(i)}.cpu_milli(i + 1).avoid("app", std::to_string(i)));
+  w.run(true);
+  CHECK(*plugin.asked == 100);
+  // Where a pod is that the anti-affinity is about the key is another one, and is asked for.
+  w.add(a_pod{"web"}.cpu_milli(500).label("app", "web").on(w.node("n7")));
+  w.add(a_pod{"q"}.cpu(63).avoid("app", "web"));
+  const words done = w.run(true);
+  CHECK(done.size() == 1);
+  CHECK(done != words{"bind q n7"});
+  CHECK(*plugin.asked == 101);
+  CHECK(w.scheduler.statistics().index_builds == 0);
   CHECK(w.scheduler.verify());
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,20 @@
 #include "gangsched/engine/stale_rows.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+namespace detail {
+
+/// The one of @p all that was used longest ago makes room, if there are as many as there may be and it is not in use since @p now.
+template <class One>
+One& add_one(std::vector<std::unique_ptr<One>>& all, std::size_t most, std::uint64_t now) {
+  if (all.size() >= most) {
+    const auto oldest =
+        std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a->used < b->used; });
+    if ((*oldest)->used < now) return **oldest;
+  }
+  return *all.emplace_back(std::make_unique<One>());
+}
+
+}  // namespace detail
 
 /// Evaluates the cached hooks of a class for all nodes. A hook that reads of nodes only what pods do not change, and of the class only a
 /// part (`pod_part`), is called once for all classes with an equal part. A hook that reads only amounts, and supports it, judges 64 nodes
@@ -63,21 +78,22 @@ class GANGSCHED_API node_answers {
   }
   void forget() noexcept {
     stale_.forget();
-    kept_.clear();
-    groupings_.clear();
+    forget_kept();
   }
 
  private:
   /// What a hook said of each node to pods that are alike, by place.
   struct answer {
-    std::string of;  // which hook, and the part of the pod
-    std::uint64_t serial = 0;
+    std::string of;            // which hook, and the part of the pod; or what of a node (`find_trait`)
+    std::uint64_t serial = 0;  // equal numbers, equal values
+    bool shared = false;       // another answer has the same number
     std::uint64_t used = 0;
     std::uint64_t position = 0;        // in the list of changes
     row_bits rejects;                  // by a filter
     std::vector<std::int64_t> values;  // of a key
-    std::vector<double> ratings;       // of a score
-    std::vector<double> most;          // of the ratings, by block
+    row_bits asked;               // of a key that is asked when it is needed (`key_reads`): places whose value is known
+    std::vector<double> ratings;  // of a score
+    std::vector<double> most;     // of the ratings, by block
     /// From one block to before another.
     void find_most(std::size_t from, std::size_t to);
   };
@@ -89,7 +105,15 @@ class GANGSCHED_API node_answers {
     std::uint32_t live = 0;  // groups when it was made
     key_groups groups;
     std::vector<std::uint32_t> group;  // by place
+    row_bits numbered;                 // places that have one
     std::vector<row_bits> places;      // by group, if there are few; else empty
+  };
+  /// A key of the class.
+  struct keyed_by {
+    const planned* hook;
+    bool filters;
+    answer* kept;  // null: it is asked each time
+    bool lazily;   // `answer::asked`
   };
   struct changed_row {
     row_t row;
@@ -102,6 +126,7 @@ class GANGSCHED_API node_answers {
     hook_context context;
   };
   enum class part : char { verdict, filter_key, score, score_key };
+  void forget_kept() noexcept;
 
   /// Places that there are, as columns have them.
   [[nodiscard]] std::size_t places() const noexcept { return nodes_.words() * row_bits::rows_in_word; }
@@ -112,11 +137,16 @@ class GANGSCHED_API node_answers {
   void order_many();
   void put_in_order(std::size_t first, std::size_t end);
   void remember_change(row_t row, reads facets);
-  [[nodiscard]] const answer* find(const class_plan& plan, const planned& hook, part what, row_scores& out);
+  [[nodiscard]] answer* find(const class_plan& plan, const planned& hook, part what, row_scores& out);
+  [[nodiscard]] answer* find_lazy_key(const class_plan& plan, const planned& hook, part what);
+  [[nodiscard]] answer& take_answer(bool& listed, reads facets);
+  void share_values(answer& one);
+  [[nodiscard]] bool ask_alike(const class_plan& plan, const planned& hook, part what, answer& into, bool& fine);
+  [[nodiscard]] answer& find_trait(char what, reads facets, symbol label);
+  [[nodiscard]] const grouping& alike_nodes(reads facets);
   [[nodiscard]] bool ask(const class_plan& plan, const planned& hook, part what, answer& into,
                          std::span<const row_t> rows);
-  template <class Kept>
-  [[nodiscard]] bool changed_since(Kept& one, reads facets);
+  [[nodiscard]] bool changed_since(std::uint64_t& position, reads facets);
   void begin(const class_plan& plan, row_scores& out);
   void list_rows(std::size_t block, std::uint64_t about);
   /// The filters in order, each for those rows of the block that are @p open and that none before it has rejected: calls rejected(places,
@@ -129,10 +159,18 @@ class GANGSCHED_API node_answers {
   void score_block(std::size_t block, std::uint64_t about, double* sum, row_scores& out);
   /// Of a score that is called node by node. False if it is not one.
   [[nodiscard]] bool add_by_row(const source& one, std::size_t block, std::uint64_t about, double* sum);
-  /// The groups of all nodes, if every key is kept; else of those that pass, numbered from nothing in @p fresh. Returns the groups that
-  /// `group_` then numbers.
+  /// The groups of the nodes that pass: kept ones if every key is, or else numbered in @p fresh. Returns the groups that `group_` then
+  /// numbers.
   [[nodiscard]] const key_groups& group(const class_plan& plan, row_scores& out, key_groups& fresh);
-  void regroup(grouping& of, std::span<const answer* const> keys, row_t row);
+  void list_keys(const class_plan& plan, row_scores& out);
+  void find_counted_nodes();
+  template <class Tuple>
+  [[nodiscard]] grouping& kept_groups(std::vector<std::unique_ptr<grouping>>& among, std::span<answer* const> keys,
+                                      reads facets, const row_bits& wanted, const Tuple& list);
+  [[nodiscard]] std::int64_t ask_key(const class_plan& plan, const keyed_by& key, row_t row) const;
+  void list_tuple(const class_plan& plan, row_t place, bool counted);
+  template <class Tuple>
+  void number(grouping& of, row_t place, const Tuple& list);
   [[nodiscard]] double bound_of(std::size_t block) const;
   [[nodiscard]] std::uint64_t open_places(std::size_t block, std::span<const std::uint8_t> open,
                                           std::span<const std::int64_t> offset, std::int64_t& largest) const;
@@ -155,6 +193,8 @@ class GANGSCHED_API node_answers {
   std::uint64_t serial_ = 0;  // of answers
   std::vector<std::unique_ptr<answer>> kept_;
   std::vector<std::unique_ptr<grouping>> groupings_;
+  std::vector<std::unique_ptr<grouping>> alike_;  // nodes by taints and labels: hooks are asked once for each group
+  std::unordered_map<std::string, std::int64_t> taint_lists_;  // numbers of lists of taints
 
   // Of one pick.
   std::vector<source> filters_, scores_;
@@ -169,7 +209,15 @@ class GANGSCHED_API node_answers {
     std::vector<std::uint32_t> group;  // by place
     std::vector<std::uint8_t> marks;   // by row: what a filter says
     std::vector<std::int64_t> added;   // by row: what a score adds
-    std::vector<const answer*> keys;
+    std::vector<keyed_by> keys;
+    std::vector<answer*> kept;  // of these
+    std::vector<answer*> traits;
+    std::vector<symbol> labels;
+    key_reads reads;
+    std::vector<counter_id> counters;  // that keys read which are asked lazily
+    row_bits counted, others;          // places of nodes where some of these count a pod, and where none does
+    std::vector<row_t> first;          // by group of nodes that are alike: the place of one
+    std::vector<double> ratings;       // likewise: what a score says
     std::vector<std::int64_t> tuple;
     std::vector<row_t> rows;
     key_groups groups;
@@ -182,5 +230,6 @@ class GANGSCHED_API node_answers {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/node_answers.cpp"
+#include "gangsched/src/engine/node_answers_groups.cpp"
 #include "gangsched/src/engine/node_answers_order.cpp"
 #endif

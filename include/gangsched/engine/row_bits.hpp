@@ -26,6 +26,22 @@ class row_bits {
     std::uint64_t& there = words_[row / rows_in_word];
     there = in ? there | bit : there & ~bit;
   }
+  /// Puts in what is in @p other, which has no more words. O(words).
+  void add(const row_bits& other) noexcept {
+    for (std::size_t which = 0; which < other.words_.size(); ++which) words_[which] |= other.words_[which];
+  }
+  /// The first row that is in both, or no_row; @p other has as many words at least. O(words).
+  [[nodiscard]] row_t first_common(const row_bits& other) const noexcept {
+    for (std::size_t which = 0; which < words_.size(); ++which) {
+      if (const std::uint64_t both = words_[which] & other.words_[which]; both != 0)
+        return static_cast<row_t>(which * rows_in_word + static_cast<std::size_t>(std::countr_zero(both)));
+    }
+    return no_row;
+  }
+  /// Takes out what is in @p other, which has as many words at least. O(words).
+  void remove(const row_bits& other) noexcept {
+    for (std::size_t which = 0; which < words_.size(); ++which) words_[which] &= ~other.words_[which];
+  }
   [[nodiscard]] bool has(row_t row) const noexcept {
     return row / rows_in_word < words_.size() && (words_[row / rows_in_word] >> row % rows_in_word & 1u) != 0;
   }

@@ -30,6 +30,7 @@ struct decision;
 struct event;
 struct filtered_group;
 struct group_progress;
+struct key_reads;
 struct permit_verdict;
 struct placement;
 struct placement_demand;

@@ -80,6 +80,12 @@ struct filtered_group {
   status verdict = {};  ///< out
 };
 
+/// What the key of a node is computed from, beside what pods do not change of the node.
+struct key_reads {
+  std::vector<std::int64_t> words;   ///< of the pod: where none of `counters` counts a pod, equal words give equal keys
+  std::vector<counter_id> counters;  ///< whose counts on the node are read
+};
+
 // --- pre-filter
 
 /// Lets a pre_filter hook restrict the pod to some nodes. The sets of several plugins are intersected.

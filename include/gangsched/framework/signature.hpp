@@ -2,6 +2,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "gangsched/framework/fwd.hpp"
 #include "gangsched/framework/pod_reads.hpp"
 #include "gangsched/framework/point.hpp"
 #include "gangsched/framework/views.hpp"
@@ -120,6 +121,32 @@ struct node_hook<P, Hook, R> {
   static constexpr bool opaque = is_opaque();
   static constexpr bool takes_data = pods::data;
 };
+
+/// Of a node what pods do not change.
+inline constexpr reads steady_reads =
+    reads::name | reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images;
+
+/// Whether @p Tell is a hook that says what a key of the class is computed from, and @p Key a key of which that can be said.
+template <class P, class Key, class Tell>
+consteval bool tells_key_reads() {
+  using key = node_hook<P, Key, std::int64_t>;
+  if constexpr (!signature<Tell>::is_hook || !key::ok)
+    return false;
+  else
+    return signature<Tell>::is_const && std::is_void_v<typename signature<Tell>::result> && !key::opaque &&
+           covers(steady_reads | reads::pods, key::facets) &&
+           pod_parameters<P, typename signature<Tell>::args, key_reads&>::ok;
+}
+
+/// Whether @p Tell is a hook that says which labels another depends on.
+template <class P, class Tell>
+consteval bool tells_label_keys() {
+  if constexpr (!signature<Tell>::is_hook)
+    return false;
+  else
+    return signature<Tell>::is_const && std::is_same_v<typename signature<Tell>::result, bool> &&
+           pod_parameters<P, typename signature<Tell>::args, std::vector<symbol>&>::ok;
+}
 
 /// The parts of a pod's class that a hook with these parameters reads.
 template <class... A>

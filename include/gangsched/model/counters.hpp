@@ -65,6 +65,8 @@ class GANGSCHED_API counter_table {
     const counter& one = *all_[id];
     return domain < one.size ? one.pods[domain] : 0;
   }
+  /// Whether the count of every domain is 0. O(domains).
+  [[nodiscard]] bool counts_nothing(counter_id id) const noexcept;
   /// Pods in all domains.
   [[nodiscard]] std::int64_t total(counter_id id) const noexcept { return all_[id]->facts[sum]; }
   /// Of a spread counter: how many domains have a node that counts, and the least count of these (0 if there is none). O(1).

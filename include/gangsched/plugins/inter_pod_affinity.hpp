@@ -47,6 +47,7 @@ class inter_pod_affinity {
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
+  GANGSCHED_API void filter_key_reads(const pod_view& pod, const data& d, key_reads& out) const;
   /// Upstream skips a pod without required terms while no pod's anti-affinity matches it, also for the rest of a cycle in which nominated
   /// pods are assumed on nodes.
   [[nodiscard]] GANGSCHED_API bool filter_idle(const pod_view& pod, const data& d, const cluster_view& cluster) const;
@@ -55,6 +56,7 @@ class inter_pod_affinity {
 
   [[nodiscard]] GANGSCHED_API status pre_score(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t score_key(const pod_view& pod, const data& d, words node) const;
+  GANGSCHED_API void score_key_reads(const pod_view& pod, const data& d, key_reads& out) const;
   /// skip if no pod or term is relevant: the score is then absent, as upstream.
   [[nodiscard]] GANGSCHED_API status finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
                                                   std::span<scored_group> groups) const;
@@ -67,6 +69,7 @@ class inter_pod_affinity {
                                     std::vector<topology_id>& domains);
   [[nodiscard]] static std::int64_t key_of(const pod_view& pod, std::int64_t local,
                                            const std::vector<topology_id>& domains, const words& node);
+  static void add_key_reads(const std::vector<part>& parts, key_reads& out);
 
   options options_;
 };

@@ -57,6 +57,8 @@ class node_affinity_plugin {
     return status::success();
   }
 
+  [[nodiscard]] GANGSCHED_API bool filter_label_keys(const choosy& pod, std::vector<symbol>& keys) const;
+
   [[nodiscard]] status pre_score(const pod_view& pod) const {
     const auto& preferred = pod.spec().preferred_nodes;
     for (const weighted_node_term& one : preferred) {
@@ -72,6 +74,7 @@ class node_affinity_plugin {
     for (const preferred_node_term& one : added_.preferred) sum += matches(one.term, node) ? one.weight : 0;
     return sum;
   }
+  [[nodiscard]] GANGSCHED_API bool score_label_keys(const choosy& pod, std::vector<symbol>& keys) const;
   void normalize_score(const pod_view&, std::span<scored_group> groups) const { normalize(groups, better::higher); }
 
  private:

@@ -56,11 +56,13 @@ class pod_topology_spread {
   [[nodiscard]] GANGSCHED_API hint requeue(const event& e, const pod_info& pod) const;
   [[nodiscard]] GANGSCHED_API status pre_filter(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t filter_key(const pod_view& pod, const data& d, words node) const;
+  GANGSCHED_API void filter_key_reads(const pod_view& pod, const data& d, key_reads& out) const;
   GANGSCHED_API void finish_filter(const pod_view& pod, const data& d, const cluster_view& cluster,
                                    std::span<filtered_group> groups) const;
 
   [[nodiscard]] GANGSCHED_API status pre_score(const pod_view& pod, data& d) const;
   [[nodiscard]] GANGSCHED_API std::int64_t score_key(const pod_view& pod, const data& d, words node) const;
+  GANGSCHED_API void score_key_reads(const pod_view& pod, const data& d, key_reads& out) const;
   GANGSCHED_API void finish_score(const pod_view& pod, const data& d, const cluster_view& cluster,
                                   std::span<scored_group> groups) const;
 
@@ -70,6 +72,7 @@ class pod_topology_spread {
 
   [[nodiscard]] std::vector<part> parts(const pod_view& pod, when_unsatisfiable action) const;
   [[nodiscard]] static std::int64_t key_of(const pod_view& pod, const std::vector<part>& parts, const words& node);
+  static void add_key_reads(const std::vector<part>& parts, key_reads& out);
 
   spread_defaults defaults_;
   std::uint32_t set_ = no_set;

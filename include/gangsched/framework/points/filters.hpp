@@ -138,6 +138,10 @@ struct filter_kernel {
   /// All reasons of a rejection. Null: the status has the only one.
   void (*reasons)(const void* self, const hook_context&, row_t row, std::vector<status>& out) = nullptr;
   std::int64_t (*key)(const void* self, const hook_context&, row_t row) = nullptr;
+  /// The labels of a node that the verdict depends on; false: on others, too, or on its name. Null: that is not known.
+  bool (*label_keys)(const void* self, const hook_context&, std::vector<symbol>& out) = nullptr;
+  /// What the key is computed from. Null: it is asked for each class.
+  void (*key_reads)(const void* self, const hook_context&, gangsched::key_reads& out) = nullptr;
   void (*finish)(const void* self, const hook_context&, std::span<filtered_group> groups) = nullptr;
   bool (*idle)(const void* self, const hook_context&) = nullptr;
   /// Of a personal filter: whether other pods of this pod's class get the same verdicts nevertheless.
@@ -151,6 +155,8 @@ struct filter_kernel {
 namespace detail {
 GANGSCHED_PROBE(filter)
 GANGSCHED_PROBE(filter_key)
+GANGSCHED_PROBE(filter_key_reads)
+GANGSCHED_PROBE(filter_label_keys)
 GANGSCHED_PROBE(finish_filter)
 GANGSCHED_PROBE(filter_reasons)
 GANGSCHED_PROBE(filter_block)
@@ -210,6 +216,8 @@ consteval bool personal() {
 /// filter whose pre-filter would skip only for now. `std::int64_t capacity(pod, [data,] node_view<…>) const` is for a verdict that changes
 /// as pods of the class are added: an upper bound of how many the node takes, by what the filter reads. Without it any number counts as
 /// possible, and groups are tried in more places.
+/// Where classes come seldom, `bool filter_label_keys(pod_part, std::vector<symbol>&) const` lets nodes with the same values of some labels
+/// share a verdict, and `void filter_key_reads(pod_view, [const data&,] key_reads&) const` lets classes share keys.
 /// A filter that reads only allocatable and usage of a node can judge 64 nodes at a time: `bool filter_block(pod_view, [const data&,]
 /// filtered_block&) const` computes the same verdicts by plain loops, or returns false; then `filter` is called for each node.
 /// `block_verdict filter_bound(pod_view, [const data&,] const amount_block&) const` tells by their ranges if none, or all, are rejected.
@@ -241,6 +249,20 @@ consteval bool filter_block_ok() {
              pod_parameters<P, typename s::args, filtered_block&>::ok &&
              covers(reads::allocatable | reads::usage, node_hook<P, decltype(&P::filter), status>::facets);
   }
+  return true;
+}
+
+template <class P>
+consteval bool filter_key_reads_ok() {
+  if constexpr (calls_filter_key_reads<P>)
+    return keyed_filter_ok<P>() && tells_key_reads<P, decltype(&P::filter_key), decltype(&P::filter_key_reads)>();
+  return true;
+}
+
+template <class P>
+consteval bool filter_label_keys_ok() {
+  if constexpr (calls_filter_label_keys<P>)
+    return filter_ok<P>() && tells_label_keys<P, decltype(&P::filter_label_keys)>();
   return true;
 }
 
@@ -300,6 +322,12 @@ struct filter_kernels {
   static std::int64_t filter_key(const void* self, const hook_context& c, row_t row) {
     return call(self_of<P>(self), &P::filter_key, c, row);
   }
+  static bool filter_label_keys(const void* self, const hook_context& c, std::vector<symbol>& out) {
+    return call_with(self_of<P>(self), &P::filter_label_keys, c, out);
+  }
+  static void filter_key_reads(const void* self, const hook_context& c, key_reads& out) {
+    call_with(self_of<P>(self), &P::filter_key_reads, c, out);
+  }
   static void finish_filter(const void* self, const hook_context& c, std::span<filtered_group> groups) {
     call_with(self_of<P>(self), &P::finish_filter, c, groups);
   }
@@ -353,6 +381,13 @@ struct extension_point<point::filter> {
                     "gangsched: block_verdict filter_bound(const pod_view&, [const data&,] const amount_block&) const "
                     "goes with filter_block");
     }
+    if constexpr (P::points::set.has(point::filter)) {
+      static_assert(filter_label_keys_ok<P>(),
+                    "gangsched: bool filter_label_keys(pod, std::vector<symbol>&) const goes with a filter");
+      static_assert(filter_key_reads_ok<P>(),
+                    "gangsched: void filter_key_reads(const pod_view&, [const data&,] key_reads&) const goes with a "
+                    "filter_key that takes a pod_view, and reads of the node what pods do not change, and reads::pods");
+    }
     static_assert(!calls_least_free<P> || names_filter<P>, "gangsched: least_free goes with a filter");
     static_assert(least_free_ok<P>(),
                   "gangsched: std::vector<amount> least_free(const pod_view&, [const data&]) const");
@@ -383,6 +418,10 @@ struct extension_point<point::filter> {
       GANGSCHED_SLIP(filter_idle, filter_skip);
       GANGSCHED_SLIP(filter_idle, skip_filter);
     }
+    if constexpr (P::points::set.has(point::filter) && !calls_filter_label_keys<P>)
+      GANGSCHED_SLIP(filter_label_keys, filter_labels);
+    if constexpr (P::points::set.has(point::filter) && !calls_filter_key_reads<P>)
+      GANGSCHED_SLIP(filter_key_reads, filter_reads);
     if constexpr (P::points::set.has(point::filter) && !calls_filter_by_class<P>) {
       GANGSCHED_SLIP(filter_by_class, filterByClass);
       GANGSCHED_SLIP(filter_by_class, filters_by_class);
@@ -427,6 +466,7 @@ struct extension_point<point::filter> {
       to.decided_by = decided_by<P, decltype(&P::filter), status>();
       to.opaque = hook::opaque;
       to.rows = from::filter_rows;
+      if constexpr (calls_filter_label_keys<P>) to.label_keys = from::filter_label_keys;
       if constexpr (calls_filter_block<P>) to.block = from::filter_block;
       if constexpr (calls_filter_bound<P>) to.bound = from::filter_bound;
       to.one = from::filter_one;
@@ -439,6 +479,7 @@ struct extension_point<point::filter> {
       to.opaque = hook::opaque;
       to.personal = personal<P>();
       to.key = from::filter_key;
+      if constexpr (calls_filter_key_reads<P>) to.key_reads = from::filter_key_reads;
       to.finish = from::finish_filter;
     }
   }

@@ -71,6 +71,10 @@ struct score_kernel {
   double (*bound)(const void* self, const hook_context&, const amount_block& nodes) = nullptr;
   /// The raw score, or the key.
   std::int64_t (*one)(const void* self, const hook_context&, row_t row) = nullptr;
+  /// The labels of a node that the raw score depends on; false: on others, too, or on its name. Null: that is not known.
+  bool (*label_keys)(const void* self, const hook_context&, std::vector<symbol>& out) = nullptr;
+  /// What the key is computed from. Null: it is asked for each class.
+  void (*key_reads)(const void* self, const hook_context&, gangsched::key_reads& out) = nullptr;
   /// Normalises the raw scores, or turns keys into scores. skip: there is no score this time.
   status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
   /// What `finish` reads of any node, beside the groups and the pod's class. No value: it may read anything.
@@ -82,6 +86,8 @@ GANGSCHED_PROBE(score)
 GANGSCHED_PROBE(score_block)
 GANGSCHED_PROBE(score_bound)
 GANGSCHED_PROBE(score_key)
+GANGSCHED_PROBE(score_key_reads)
+GANGSCHED_PROBE(score_label_keys)
 GANGSCHED_PROBE(finish_score)
 GANGSCHED_PROBE(normalize_score)
 
@@ -133,7 +139,7 @@ consteval bool keyed_score_ok() {
 /// that the plugin has no score for the class this time (absent, as with pre_score). A score without `normalize_score` that reads only
 /// allocatable and usage of a node can score 64 nodes at a time, as filters can: `bool score_block(pod, [const data&,] scored_block&)
 /// const`. Optional beside it: `double score_bound(pod, [const data&,] const amount_block&) const`, an upper bound of their scores, from
-/// the ranges.
+/// the ranges. `score_label_keys` and `score_key_reads` are as those of filters.
 template <class P>
 concept score_plugin =
     lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
@@ -164,6 +170,20 @@ consteval std::optional<reads> finish_reads(Hook) {
     return of_class ? std::optional{P::finish_reads} : std::nullopt;
   }
   return of_class && by_groups::ok ? std::optional{reads::nothing} : std::nullopt;
+}
+
+template <class P>
+consteval bool score_key_reads_ok() {
+  if constexpr (calls_score_key_reads<P>)
+    return keyed_score_ok<P>() && tells_key_reads<P, decltype(&P::score_key), decltype(&P::score_key_reads)>();
+  return true;
+}
+
+template <class P>
+consteval bool score_label_keys_ok() {
+  if constexpr (calls_score_label_keys<P>)
+    return score_ok<P>() && tells_label_keys<P, decltype(&P::score_label_keys)>();
+  return true;
 }
 
 template <class P>
@@ -204,6 +224,12 @@ struct score_kernels {
     else
       return call(self_of<P>(self), &P::score, c, row);
   }
+  static bool score_label_keys(const void* self, const hook_context& c, std::vector<symbol>& out) {
+    return call_with(self_of<P>(self), &P::score_label_keys, c, out);
+  }
+  static void score_key_reads(const void* self, const hook_context& c, key_reads& out) {
+    call_with(self_of<P>(self), &P::score_key_reads, c, out);
+  }
   static status finish_score(const void* self, const hook_context& c, std::span<scored_group> groups) {
     if constexpr (!keyed_score_ok<P>())
       call_with(self_of<P>(self), &P::normalize_score, c, groups);
@@ -239,6 +265,17 @@ struct extension_point<point::score> {
           "gangsched: double score_bound(const pod_view&, [const data&,] const amount_block&) const goes with "
           "score_block");
     }
+    if constexpr (P::points::set.has(point::score)) {
+      static_assert(score_label_keys_ok<P>(),
+                    "gangsched: bool score_label_keys(pod, std::vector<symbol>&) const goes with a score");
+      static_assert(score_key_reads_ok<P>(),
+                    "gangsched: void score_key_reads(const pod_view&, [const data&,] key_reads&) const goes with a "
+                    "score_key that takes a pod_view, and reads of the node what pods do not change, and reads::pods");
+    }
+    if constexpr (P::points::set.has(point::score) && !calls_score_label_keys<P>)
+      GANGSCHED_SLIP(score_label_keys, score_labels);
+    if constexpr (P::points::set.has(point::score) && !calls_score_key_reads<P>)
+      GANGSCHED_SLIP(score_key_reads, score_reads);
     if constexpr (P::points::set.has(point::score) && !calls_normalize_score<P>) {
       GANGSCHED_SLIP(normalize_score, normalise_score);
       GANGSCHED_SLIP(normalize_score, normalize_scores);
@@ -266,6 +303,7 @@ struct extension_point<point::score> {
       using hook = node_hook<P, decltype(&P::score_key), std::int64_t>;
       to.shape = shape::keyed;
       to.raw_is_key = true;
+      if constexpr (calls_score_key_reads<P>) to.key_reads = from::score_key_reads;
       to.facets = hook::facets;
       to.decided_by = decided_by<P, decltype(&P::score_key), std::int64_t>();
       to.opaque = hook::opaque;
@@ -276,6 +314,7 @@ struct extension_point<point::score> {
       to.facets = hook::facets;
       to.decided_by = decided_by<P, decltype(&P::score), std::int64_t>();
       to.opaque = hook::opaque;
+      if constexpr (calls_score_label_keys<P>) to.label_keys = from::score_label_keys;
       if constexpr (calls_normalize_score<P>) {
         to.shape = shape::keyed;
         to.finish = from::finish_score;
