@@ -432,8 +432,7 @@ void host::let_come(std::size_t like) {
     const fate is = out_.pods[pod].is;
     return is == fate::unscheduled || is == fate::waiting;
   };
-  const auto gone = [&](std::size_t pod) { return out_.pods[pod].gone_at || out_.pods[pod].ended_at; };
-  if (const auto next = orders_->next(what_.pods[like], waits, gone)) join(*next);
+  if (const auto next = orders_->next(what_.pods[like], waits)) join(*next);
 }
 
 /// Adds the pod to the cluster.
@@ -491,6 +490,7 @@ void host::leave(std::size_t pod, turn why) {
                [&](bool composite, const std::string& ns, const std::string& name) { is_done(composite, ns, name); });
   changed();
   if (controllers_) carry_out(controllers_->left(pod, now_));
+  if (orders_) orders_->left(what_.pods[pod], pod);
   let_come(pod);
 }
 

@@ -34,7 +34,14 @@ bool ordered_sets::hold(const pod_manifest& pod, std::size_t index) {
 }
 
 void ordered_sets::goes(const pod_manifest& pod, std::size_t index) {
-  if (set* const of = find(pod)) of->going.push_back(index);
+  if (set* const of = find(pod)) of->going.insert(index);
+}
+
+void ordered_sets::left(const pod_manifest& pod, std::size_t index) {
+  set* const of = find(pod);
+  if (of == nullptr) return;
+  of->going.erase(index);
+  of->held.erase({ordinal_of(pod.spec.name), index});
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 #include "gangsched/kube/manifests.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
@@ -30,15 +29,13 @@ class ordered_sets {
   }
   /// The pod is about to go, and another one of its name comes.
   void goes(const pod_manifest& pod, std::size_t index);
-  /// The pod of the set of @p like that comes now, if it is some pod's turn. @p waits(pod): it is there without a node; @p gone(pod): it is
-  /// there no more, or never will be. O(pods that go · log pods).
-  template <class Waits, class Gone>
-  [[nodiscard]] std::optional<std::size_t> next(const pod_manifest& like, const Waits& waits, const Gone& gone) {
+  /// The pod is there no more, or never will be.
+  void left(const pod_manifest& pod, std::size_t index);
+  /// The pod of the set of @p like that comes now, if it is some pod's turn. @p waits(pod): it is there without a node. O(log pods).
+  template <class Waits>
+  [[nodiscard]] std::optional<std::size_t> next(const pod_manifest& like, const Waits& waits) {
     set* const of = find(like);
-    if (of == nullptr) return std::nullopt;
-    if (of->latest && waits(*of->latest)) return std::nullopt;
-    std::erase_if(of->going, gone);
-    std::erase_if(of->held, [&](const auto& one) { return gone(one.second); });
+    if (of == nullptr || (of->latest && waits(*of->latest))) return std::nullopt;
     if (!of->going.empty() || of->held.empty()) return std::nullopt;
     of->latest = of->held.begin()->second;
     of->held.erase(of->held.begin());
@@ -47,9 +44,9 @@ class ordered_sets {
 
  private:
   struct set {
-    std::multimap<std::uint64_t, std::size_t> held = {};  // by number
-    std::optional<std::size_t> latest = {};               // that came
-    std::vector<std::size_t> going = {};
+    std::set<std::pair<std::uint64_t, std::size_t>> held = {};  // number, pod
+    std::optional<std::size_t> latest = {};                     // that came
+    std::set<std::size_t> going = {};
   };
   [[nodiscard]] set* find(const pod_manifest& pod);
 
