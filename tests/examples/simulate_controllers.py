@@ -388,6 +388,23 @@ def a_job_ends_with_its_deadline(simulate):
     # What is made instead of an evicted pod ends with the Job.
     pods = stays_of(simulate, job("j", "activeDeadlineSeconds: 25, ", 10), nodes=TAINTED)
     assert of(pods) == [(0, 40), (10, 50), (20, 55)], pods
+    # Nothing is made instead of one that is gone only after that.
+    pods = stays_of(simulate, job("j", "activeDeadlineSeconds: 25, podReplacementPolicy: Failed, ", 10), nodes=TAINTED)
+    assert of(pods) == [(0, 40)], pods
+
+
+def what_waits_for_a_job_does_not_start_after_its_deadline(simulate):
+    """Its JobSet waits until it is complete; as it is not, the job that depends on it never starts."""
+    spec = "{spec: {%stemplate: {spec: {restartPolicy: Never, " + CONTAINERS % 1 + "}}}}"
+    jobs = f"{{name: a, template: {spec % ''}}}, {{name: b, dependsOn: [{{name: a, status: Complete}}], template: {spec % ''}}}"
+    text = f"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {{name: js}}\nspec: {{replicatedJobs: [{jobs}]}}\n---\n"
+    owner = ", ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: js, controller: true}]"
+    text += job("js-a-0", "activeDeadlineSeconds: 60, ", meta=owner)
+    for seconds, started in ((50, True), (70, False)):
+        meta = f"labels: {{jobset.sigs.k8s.io/jobset-name: js, jobset.sigs.k8s.io/replicatedjob-name: a}}, annotations: {{gangsched.dev/run-time: {seconds}s}}"
+        ends = text.replace("template: {spec: {restartPolicy", f"template: {{metadata: {{{meta}}}, spec: {{restartPolicy")
+        pods = stays_of(simulate, ends, "--no-grace", code=0 if started else 1)
+        assert [status for _, status, _, _ in pods] == ["ended", "ended" if started else "unscheduled"], pods
 
 
 def a_job_fails_with_too_many_pods(simulate):
@@ -410,6 +427,19 @@ def a_job_may_wait_until_the_old_pod_is_gone(simulate):
     came = lambda more: sorted(came for _, _, came, _ in stays_of(simulate, job("j", "backoffLimit: 1, " + more, 10), nodes=TAINTED))
     assert came("") == [0, 10] and came("podReplacementPolicy: Failed, ") == [0, 40], came("podReplacementPolicy: Failed, ")
     assert came("podFailurePolicy: {rules: []}, ") == [0, 40]
+    # One that is gone at once has failed by then.
+    text = job("j", "backoffLimit: 0, podReplacementPolicy: Failed, ", 10)
+    pods = stays_of(simulate, text.replace("restartPolicy", "terminationGracePeriodSeconds: 0, restartPolicy"), nodes=TAINTED)
+    assert [(status, came, gone) for _, status, came, gone in pods] == [("evicted", 0, 10)], pods
+
+
+def many_jobs_fail_in_a_short_time(simulate):
+    """Took minutes: for each of them all pods were looked at."""
+    count = 30000
+    text = "".join(job(f"j{i}", "backoffLimit: 0, ", 10, "1m") for i in range(count))
+    nodes = "---\n".join(TAINTED.replace("n1", f"n{i}").replace("16Gi", "1Ti") for i in range(count // 100))
+    report = json.loads(simulate.raw("--controllers", "live", "--output", "json", a=nodes, b=text).stdout)
+    assert report["summary"]["evicted"] == count, report["summary"]
 
 
 def pods_that_are_being_deleted_are_not_their_controllers(simulate):
@@ -514,8 +544,9 @@ def main(program):
              without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
              who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, a_stateful_set_makes_one_pod_after_the_other,
              a_stateful_sets_pod_comes_again_when_it_is_gone, budgets_count_only_what_changes, a_job_ends_with_its_deadline,
+             what_waits_for_a_job_does_not_start_after_its_deadline,
              a_job_fails_with_too_many_pods, a_job_may_wait_until_the_old_pod_is_gone, pods_that_are_being_deleted_are_not_their_controllers,
-             the_cost_of_a_deletion_counts, a_run_that_is_there_is_not_made_twice,
+             many_jobs_fail_in_a_short_time, the_cost_of_a_deletion_counts, a_run_that_is_there_is_not_made_twice,
              other_workloads_are_not_scaled, many_scale_ups_do_not_use_up_evictions, nodes_are_never_too_full, an_explanation_is_of_the_same_run)
 
 

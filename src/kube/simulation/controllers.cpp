@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -168,6 +169,7 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
   for (std::size_t c = 0; c < cron_jobs_.size(); ++c)
     for (const std::string& job : cron_jobs_[c].of->what.jobs)
       cron_by_job.emplace(std::pair{std::string_view{cron_jobs_[c].of->what.ns}, std::string_view{job}}, c);
+  for (const job_manifest& one : what.jobs) job_rules_.emplace(one.ns + "/" + one.name, &one);
   std::map<owner_key, std::size_t> scale_by_target;
   for (std::size_t s = 0; s < scaled_.size(); ++s) scale_by_target.emplace(target_of(scaled_[s].of->what), s);
   for (std::size_t i = 0; i < what.pods.size(); ++i) {
@@ -175,6 +177,7 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
     names_.insert(full_name(pod));
     if (pod.owner_kind == "Job") jobs_.insert(pod.spec.ns + "/" + pod.owner_name);
     if (pod.spec.terminating) let_go_.insert(i);
+    if (job_state* const job = state_of_job(pod)) job->pods.push_back(i);
     const auto cron = pod.owner_kind == "Job" ? cron_by_job.find({pod.spec.ns, pod.owner_name}) : cron_by_job.end();
     if (cron != cron_by_job.end()) {
       cron_of_[i] = cron->second;
@@ -188,7 +191,6 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
   }
   for (const controller_manifest& one : what.controllers)
     for (const std::string& pod : one.made_again) made_again_.insert(one.ns + "/" + pod);
-  for (const job_manifest& one : what.jobs) job_rules_.emplace(one.ns + "/" + one.name, &one);
   for (const cron_job& one : of.cron_jobs)
     for (const std::string& job : one.what.jobs) jobs_.insert(one.what.ns + "/" + job);
 }
@@ -239,8 +241,9 @@ wanted_changes controllers::left(std::size_t pod, instant now) {
     if (evicted ? may_come_again(what_->pods[pod], pod) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
   } else if (!evicted && made_again_.erase(full_name(what_->pods[pod])) > 0 && !is_full()) {
     make(fresh(what_->pods[pod]), pod, made);
-  } else if (evicted && waits_for_old(what_->pods[pod]) && !failed_.contains(failing_with(pod))) {
-    replace(pod, made);
+  } else if (evicted && waits_for_old(what_->pods[pod]) && !given_up_.contains(pod)) {
+    const job_state* const job = state_of_job(what_->pods[pod]);
+    if (job == nullptr || !job->failed) replace(pod, made);
   }
   const auto of = cron_of_.find(pod);
   if (of == cron_of_.end()) return made;
@@ -314,8 +317,10 @@ std::string controllers::name_in_run(const std::string& job, const pod_manifest&
 std::size_t controllers::make(pod_manifest pod, std::optional<std::size_t> instead_of, wanted_changes& to) {
   ++made_;
   names_.insert(full_name(pod));
+  const std::size_t made = pods_->size() + to.make.size();
+  if (job_state* const job = state_of_job(pod)) job->pods.push_back(made);
   to.make.push_back({std::move(pod), instead_of});
-  return pods_->size() + to.make.size() - 1;
+  return made;
 }
 
 /// Makes a pod again that has a controller or a group.
@@ -350,6 +355,13 @@ std::optional<instant> controllers::deadline_of(const pod_manifest& pod) const {
   return std::chrono::seconds{*job->deadline_seconds};
 }
 
+wanted_changes controllers::past_deadline(std::size_t pod) {
+  wanted_changes made;
+  given_up_.insert(pod);
+  if (!what_->pods[pod].spec.terminating) made.end.push_back(pod);
+  return made;
+}
+
 /// Whether a new pod is made only when the old one is gone.
 bool controllers::waits_for_old(const pod_manifest& pod) const {
   const job_manifest* const job = job_of(pod);
@@ -357,25 +369,30 @@ bool controllers::waits_for_old(const pod_manifest& pod) const {
 }
 
 /// What fails if the pod does too often: its Job, or its index there; empty without one.
-std::string controllers::failing_with(std::size_t pod) const {
-  const pod_manifest& of = what_->pods[pod];
-  const job_manifest* const job = job_of(of);
+std::string controllers::failing_with(const pod_manifest& pod) const {
+  const job_manifest* const job = job_of(pod);
   if (job == nullptr) return {};
-  std::string made = of.spec.ns + "/" + of.owner_name;
+  std::string made = pod.spec.ns + "/" + pod.owner_name;
   if (!job->by_index) return made;
-  const auto index = of.spec.labels.find("batch.kubernetes.io/job-completion-index");
-  return index == of.spec.labels.end() ? made : made + "/" + index->second;
+  const auto index = pod.spec.labels.find("batch.kubernetes.io/job-completion-index");
+  return index == pod.spec.labels.end() ? made : made + "/" + index->second;
+}
+
+/// Null: the pod is of no Job that can fail.
+controllers::job_state* controllers::state_of_job(const pod_manifest& pod) {
+  const std::string its = failing_with(pod);
+  return its.empty() ? nullptr : &job_states_[its];
 }
 
 /// Counts an evicted pod as failed. True if its Job, or its index, has failed with that: then no pod of it is made again, and others go.
 bool controllers::fails_job(std::size_t pod, wanted_changes& to) {
-  const std::string its = failing_with(pod);
-  if (its.empty()) return false;
-  if (failed_.contains(its)) return true;
-  if (++failures_[its] <= job_of(what_->pods[pod])->failures_left) return false;
-  failed_.insert(its);
-  for (std::size_t i = 0; i < pods_->size(); ++i)
-    if (i != pod && is_there(i) && failing_with(i) == its) to.end.push_back(i);
+  job_state* const job = state_of_job(what_->pods[pod]);
+  if (job == nullptr) return false;
+  if (job->failed) return true;
+  if (++job->failures <= job_of(what_->pods[pod])->failures_left) return false;
+  job->failed = true;
+  std::ranges::copy_if(job->pods, std::back_inserter(to.end),
+                       [&](std::size_t other) { return other != pod && is_there(other); });
   return true;
 }
 

@@ -69,6 +69,8 @@ class controllers {
   wanted_changes due(instant now);
   /// So long after it was made, or after the start, the Job of the pod ends it; nothing if none does.
   [[nodiscard]] std::optional<instant> deadline_of(const pod_manifest& pod) const;
+  /// That time has come: the pod ends, or is not made again if it is about to go already.
+  wanted_changes past_deadline(std::size_t pod);
   /// A pod was evicted, and terminates.
   wanted_changes evicted(std::size_t pod);
   /// A pod has gone.
@@ -81,6 +83,11 @@ class controllers {
     const cron_job* of;
     std::optional<std::int64_t> next, missed = {};  // seconds since 1970
     std::vector<std::size_t> pods = {};             // of runs that may go on
+  };
+  struct job_state {  // of a Job, or of an index that fails by itself
+    std::int64_t failures = 0;
+    bool failed = false;
+    std::vector<std::size_t> pods = {};
   };
   struct scale_state {
     const scaled_workload* of;
@@ -99,7 +106,8 @@ class controllers {
   void replace(std::size_t pod, wanted_changes& to);
   [[nodiscard]] const job_manifest* job_of(const pod_manifest& pod) const;
   [[nodiscard]] bool waits_for_old(const pod_manifest& pod) const;
-  [[nodiscard]] std::string failing_with(std::size_t pod) const;
+  [[nodiscard]] std::string failing_with(const pod_manifest& pod) const;
+  [[nodiscard]] job_state* state_of_job(const pod_manifest& pod);
   bool fails_job(std::size_t pod, wanted_changes& to);
   void run(cron_state& job, std::int64_t scheduled, wanted_changes& to);
   void scale(scale_state& of, wanted_changes& to);
@@ -117,14 +125,13 @@ class controllers {
   std::map<std::size_t, std::size_t> first_;               // which pod a pod is instead of, in the end
   std::map<std::string, int> copies_, evictions_;          // by the name of what was copied
   std::map<std::string, const job_manifest*> job_rules_;   // by namespace/name
-  std::map<std::string, std::int64_t> failures_;           // by Job, or index of one
-  std::set<std::string> failed_;                           // of those
+  std::map<std::string, job_state> job_states_;            // by `failing_with`
   std::set<std::string> names_, jobs_;
   std::size_t made_ = 0;
   std::vector<warning> warnings_;
   std::set<std::string> told_;        // whose pods there is a warning of; "": of all
   std::set<std::string> made_again_;  // namespace/name of pods that are made again when they are gone
-  std::set<std::size_t> given_up_;    // pods that were evicted and are not made again
+  std::set<std::size_t> given_up_;    // pods that are not made again, also if they were evicted
   std::set<std::size_t> let_go_;      // pods that went, or are to go, for another reason than that they have ended
 };
 

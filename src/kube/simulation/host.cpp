@@ -152,7 +152,8 @@ void host::run() {
             evict(due.pod, fmt::format("the taint {} of its node", tasks_[due.pod].node_taint));
           break;
         case turn::job_over:
-          if (!what_.pods[due.pod].spec.terminating) carry_out({.make = {}, .end = {due.pod}});
+          tasks_[due.pod].cut_off = true;
+          carry_out(controllers_->past_deadline(due.pod));
           break;
         case turn::evicted:
         case turn::over: leave(due.pod, due.what);
@@ -328,12 +329,12 @@ void host::evict(std::size_t pod, std::string by) {
   budgets_.note(pod);
   if (orders_) orders_->goes(what_.pods[pod], pod);
   changed();
+  if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
   const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
   if (grace == 0)
     leave(pod, turn::evicted);
   else
     plan(std::chrono::seconds{grace}, pod, turn::evicted);
-  if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
 }
 
 /// Plans an event of the pod. An event at the end of time never happens.
@@ -486,11 +487,11 @@ void host::leave(std::size_t pod, turn why) {
     of.ended_at = now_;
     of.is = fate::ended;
   }
-  groups_.left(pod, of.is == fate::ended,
+  groups_.left(pod, of.is == fate::ended && !tasks_[pod].cut_off,
                [&](bool composite, const std::string& ns, const std::string& name) { is_done(composite, ns, name); });
   changed();
-  if (controllers_) carry_out(controllers_->left(pod, now_));
   if (orders_) orders_->left(what_.pods[pod], pod);
+  if (controllers_) carry_out(controllers_->left(pod, now_));
   let_come(pod);
 }
 
