@@ -393,10 +393,10 @@ def a_job_ends_with_its_deadline(simulate):
     assert of(pods) == [(0, 40)], pods
 
 
-def what_waits_for_a_job_does_not_start_after_its_deadline(simulate):
-    """Its JobSet waits until it is complete; as it is not, the job that depends on it never starts."""
-    spec = "{spec: {%stemplate: {spec: {restartPolicy: Never, " + CONTAINERS % 1 + "}}}}"
-    jobs = f"{{name: a, template: {spec % ''}}}, {{name: b, dependsOn: [{{name: a, status: Complete}}], template: {spec % ''}}}"
+def what_waits_for_a_job_starts_only_when_it_is_complete(simulate):
+    """It is not when its deadline ends it, nor while it makes a pod again."""
+    spec = "{spec: {template: {spec: {restartPolicy: Never, " + CONTAINERS % 1 + "}}}}"
+    jobs = f"{{name: a, template: {spec}}}, {{name: b, dependsOn: [{{name: a, status: Complete}}], template: {spec}}}"
     text = f"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {{name: js}}\nspec: {{replicatedJobs: [{jobs}]}}\n---\n"
     owner = ", ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: js, controller: true}]"
     text += job("js-a-0", "activeDeadlineSeconds: 60, ", meta=owner)
@@ -405,6 +405,11 @@ def what_waits_for_a_job_does_not_start_after_its_deadline(simulate):
         ends = text.replace("template: {spec: {restartPolicy", f"template: {{metadata: {{{meta}}}, spec: {{restartPolicy")
         pods = stays_of(simulate, ends, "--no-grace", code=0 if started else 1)
         assert [status for _, status, _, _ in pods] == ["ended", "ended" if started else "unscheduled"], pods
+    # A pod that is deleted, and made again, has not done its work.
+    old = owned("old", "Job", "js-a-0", "n1").replace("metadata: {name", "metadata: {deletionTimestamp: '2026-12-01T08:00:00Z', name") \
+        .replace("labels: {a: web}", "labels: {jobset.sigs.k8s.io/jobset-name: js, jobset.sigs.k8s.io/replicatedjob-name: a}")
+    pods = stays_of(simulate, text.replace("activeDeadlineSeconds: 60", "podReplacementPolicy: Failed") + old, code=1)
+    assert [(status, came) for _, status, came, _ in pods] == [("ended", 0), ("unscheduled", 0), ("placed", 30)], pods
 
 
 def a_job_fails_with_too_many_pods(simulate):
@@ -453,7 +458,12 @@ def pods_that_are_being_deleted_are_not_their_controllers(simulate):
     indexed = "completionMode: Indexed, completions: 1, "
     assert made(job("x", indexed) + leaving("old", "Job", index)) == ["x-0"]
     for more, old in (("", leaving("old", "Job")), (indexed, leaving("old", "Job", index))):
-        assert made(job("x", more + "podReplacementPolicy: Failed, ") + old) == []
+        text = job("x", more + "podReplacementPolicy: Failed, ")
+        assert made(text + old) == []
+        # It comes when the old one is gone, unless that is one too many that has failed.
+        came = lambda text: sorted((came, gone) for _, _, came, gone in stays_of(simulate, text, nodes=node("n1", 8)))
+        assert came(text + old) == [(0, 30), (30, None)] == came(text + old + old.replace("name: old", "name: older"))[1:]
+        assert came(text.replace("podReplacement", "backoffLimit: 0, podReplacement") + old) == [(0, 30)]
 
 
 def the_cost_of_a_deletion_counts(simulate):
@@ -544,7 +554,7 @@ def main(program):
              without_a_load_there_are_as_many_as_the_workload_says, who_ends_is_not_made_again, who_ends_before_it_comes_does_not_come,
              who_is_there_keeps_its_name, a_stateful_set_goes_by_numbers, budgets_count_who_is_there, a_budget_recovers_with_the_pods_that_come_instead, a_stateful_set_makes_one_pod_after_the_other,
              a_stateful_sets_pod_comes_again_when_it_is_gone, budgets_count_only_what_changes, a_job_ends_with_its_deadline,
-             what_waits_for_a_job_does_not_start_after_its_deadline,
+             what_waits_for_a_job_starts_only_when_it_is_complete,
              a_job_fails_with_too_many_pods, a_job_may_wait_until_the_old_pod_is_gone, pods_that_are_being_deleted_are_not_their_controllers,
              many_jobs_fail_in_a_short_time, the_cost_of_a_deletion_counts, a_run_that_is_there_is_not_made_twice,
              other_workloads_are_not_scaled, many_scale_ups_do_not_use_up_evictions, nodes_are_never_too_full, an_explanation_is_of_the_same_run)

@@ -234,6 +234,7 @@ struct job_manifest {
   std::int64_t failures_left = 6;  ///< so many of its pods may be evicted; with one more it fails, and ends all of them
   bool by_index = false;           ///< that is of each index, which fails by itself
   bool replaces_gone = false;      ///< it makes another pod when one is gone, not when it is being deleted
+  std::int64_t made_again = 0;     ///< so many of its pods that are being deleted it makes again when they are gone
 };
 
 /// A HorizontalPodAutoscaler, and how many pods the load needs at which time (annotation gangsched.dev/replicas).

@@ -148,7 +148,7 @@ static std::optional<bool> read_job_rules(reader& read, std::string_view field, 
   if (field == "backoffLimit") {
     std::int64_t limit = 0;
     if (!read.integer(of, limit, 0, most)) return false;
-    if (!out.by_index) out.failures_left = std::min(limit, most);
+    if (!out.by_index) out.failures_left = limit;
     return true;
   }
   if (field == "backoffLimitPerIndex") return out.by_index = true, read.integer(of, out.failures_left, 0, most);
@@ -395,7 +395,9 @@ class pod_maker {
     if (!one.completions && one.succeeded > 0) return true;  // the work is done, but for those that are at it
     const std::int64_t left =
         one.completions ? std::max<std::int64_t>(0, *one.completions - one.succeeded) : one.replicas;
-    return make_unordered(one, std::min(one.replicas, left));
+    const std::int64_t wanted = std::min(one.replicas, left);
+    into_->jobs.back().made_again = made_again(one, wanted);
+    return make_unordered(one, wanted);
   }
 
   /// What the Job does later.
@@ -413,11 +415,19 @@ class pod_maker {
 
   /// The pods that a controller has: those that are being deleted are none of them, but for a Job that waits until they are gone.
   [[nodiscard]] std::int64_t active(const controller_of_pods& one) const {
-    const auto count = [&](const auto& in) {
-      const auto found = in.find(key{one.kind, one.meta.ns, one.meta.name});
-      return found == in.end() ? std::int64_t{0} : found->second;
-    };
-    return count(owned_) - (one.job.replaces_gone ? 0 : count(terminating_));
+    return count_of(one, owned_) - (one.job.replaces_gone ? 0 : count_of(one, terminating_));
+  }
+
+  /// How many of its pods that are being deleted a Job makes again when they are gone, if it wants that many pods.
+  [[nodiscard]] std::int64_t made_again(const controller_of_pods& one, std::int64_t wanted) const {
+    if (!one.job.replaces_gone) return 0;
+    const std::int64_t terminating = count_of(one, terminating_);
+    return std::clamp<std::int64_t>(wanted - (active(one) - terminating), 0, terminating);
+  }
+
+  [[nodiscard]] static std::int64_t count_of(const controller_of_pods& one, const std::map<key, std::int64_t>& in) {
+    const auto found = in.find({one.kind, one.meta.ns, one.meta.name});
+    return found == in.end() ? 0 : found->second;
   }
 
   /// An Indexed Job: as many as are to run beside those that do, of the first indices that neither succeeded nor failed nor have a pod
@@ -428,6 +438,7 @@ class pod_maker {
     std::int64_t wanted = completions;
     for (const index_interval& each : taken) wanted -= each.last - each.first + 1;
     wanted = std::min(one.replicas, wanted);
+    into_->jobs.back().made_again = made_again(one, wanted);
     wanted -= active(one);
     for (const index_interval& each : read_indices(one.failed, completions)) taken.push_back(each);
     const auto take = [&](const std::set<key>& of) {

@@ -170,6 +170,7 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
     for (const std::string& job : cron_jobs_[c].of->what.jobs)
       cron_by_job.emplace(std::pair{std::string_view{cron_jobs_[c].of->what.ns}, std::string_view{job}}, c);
   for (const job_manifest& one : what.jobs) job_rules_.emplace(one.ns + "/" + one.name, &one);
+  std::map<const job_manifest*, std::int64_t> again;  // how many of its pods are being deleted
   std::map<owner_key, std::size_t> scale_by_target;
   for (std::size_t s = 0; s < scaled_.size(); ++s) scale_by_target.emplace(target_of(scaled_[s].of->what), s);
   for (std::size_t i = 0; i < what.pods.size(); ++i) {
@@ -177,6 +178,8 @@ controllers::controllers(const live_controllers& of, const manifests& what, cons
     names_.insert(full_name(pod));
     if (pod.owner_kind == "Job") jobs_.insert(pod.spec.ns + "/" + pod.owner_name);
     if (pod.spec.terminating) let_go_.insert(i);
+    if (const job_manifest* const job = pod.spec.terminating ? job_of(pod) : nullptr)
+      if (again[job]++ < job->made_again) made_again_.insert(full_name(pod));
     if (job_state* const job = state_of_job(pod)) job->pods.push_back(i);
     const auto cron = pod.owner_kind == "Job" ? cron_by_job.find({pod.spec.ns, pod.owner_name}) : cron_by_job.end();
     if (cron != cron_by_job.end()) {
@@ -239,11 +242,11 @@ wanted_changes controllers::left(std::size_t pod, instant now) {
   const bool evicted = (*pods_)[pod].is == fate::evicted;
   if (const auto scaled = scale_of_.find(pod); scaled != scale_of_.end() && keeps_names(what_->pods[pod])) {
     if (evicted ? may_come_again(what_->pods[pod], pod) : let_go_.contains(pod)) scale(scaled_[scaled->second], made);
-  } else if (!evicted && made_again_.erase(full_name(what_->pods[pod])) > 0 && !is_full()) {
-    make(fresh(what_->pods[pod]), pod, made);
-  } else if (evicted && waits_for_old(what_->pods[pod]) && !given_up_.contains(pod)) {
-    const job_state* const job = state_of_job(what_->pods[pod]);
-    if (job == nullptr || !job->failed) replace(pod, made);
+  } else if (!given_up_.contains(pod)) {
+    const pod_manifest& was = what_->pods[pod];
+    const bool again = evicted ? waits_for_old(was) && !has_failed(was)
+                               : made_again_.erase(full_name(was)) > 0 && !fails_job(pod, made);
+    if (again) replace(pod, made);
   }
   const auto of = cron_of_.find(pod);
   if (of == cron_of_.end()) return made;
@@ -384,7 +387,13 @@ controllers::job_state* controllers::state_of_job(const pod_manifest& pod) {
   return its.empty() ? nullptr : &job_states_[its];
 }
 
-/// Counts an evicted pod as failed. True if its Job, or its index, has failed with that: then no pod of it is made again, and others go.
+bool controllers::has_failed(const pod_manifest& pod) {
+  const job_state* const job = state_of_job(pod);
+  return job != nullptr && job->failed;
+}
+
+/// Counts an evicted or deleted pod as failed. True if its Job, or its index, has failed with that: then no pod of it is made again, and
+/// others go.
 bool controllers::fails_job(std::size_t pod, wanted_changes& to) {
   job_state* const job = state_of_job(what_->pods[pod]);
   if (job == nullptr) return false;

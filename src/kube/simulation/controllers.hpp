@@ -71,6 +71,8 @@ class controllers {
   [[nodiscard]] std::optional<instant> deadline_of(const pod_manifest& pod) const;
   /// That time has come: the pod ends, or is not made again if it is about to go already.
   wanted_changes past_deadline(std::size_t pod);
+  /// Whether the pod was being deleted as the files were written, and another one is made when it is gone.
+  [[nodiscard]] bool comes_again(const pod_manifest& pod) const { return made_again_.contains(full_name(pod)); }
   /// A pod was evicted, and terminates.
   wanted_changes evicted(std::size_t pod);
   /// A pod has gone.
@@ -108,6 +110,7 @@ class controllers {
   [[nodiscard]] bool waits_for_old(const pod_manifest& pod) const;
   [[nodiscard]] std::string failing_with(const pod_manifest& pod) const;
   [[nodiscard]] job_state* state_of_job(const pod_manifest& pod);
+  [[nodiscard]] bool has_failed(const pod_manifest& pod);
   bool fails_job(std::size_t pod, wanted_changes& to);
   void run(cron_state& job, std::int64_t scheduled, wanted_changes& to);
   void scale(scale_state& of, wanted_changes& to);

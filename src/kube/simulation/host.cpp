@@ -119,7 +119,9 @@ result<void> host::load() {
     if (const auto& taint = pod.evicted_for_taint)
       events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
     count_taints(i, pod.spec.start_time.value_or(instant::min()));
-    if (orders_ && orders_->comes_again(pod)) orders_->goes(pod, i);
+    if (!controllers_ || !controllers_->comes_again(pod)) continue;
+    tasks_[i].cut_off = true;
+    orders_->goes(pod, i);
   }
   for (std::size_t i = 0; orders_ && i < tasks_.size(); ++i)
     if (!tasks_[i].present) let_come(i);

@@ -56,7 +56,7 @@ class host {
     bool replaced = false;       // there is another pod instead
     bool listed = false;         // in unplaced_
     bool heard = false;          // some decision was about it
-    bool cut_off = false;        // the deadline of its Job has come: its work is not done
+    bool cut_off = false;        // its work is not done: its Job ends it, or makes another pod when it is gone
     std::uint64_t tried_in = 0;  // how many changes there had been at its latest try
     std::optional<moment> placed_in;
     std::string failure;

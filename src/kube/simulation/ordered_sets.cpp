@@ -15,10 +15,8 @@ std::uint64_t ordinal_of(std::string_view name) {
 }
 
 ordered_sets::ordered_sets(const manifests& of) {
-  for (const controller_manifest& one : of.controllers) {
+  for (const controller_manifest& one : of.controllers)
     if (one.one_by_one) sets_.try_emplace({one.ns, one.name});
-    for (const std::string& pod : one.made_again) again_.insert(one.ns + "/" + pod);
-  }
 }
 
 ordered_sets::set* ordered_sets::find(const pod_manifest& pod) {

@@ -23,10 +23,6 @@ class ordered_sets {
 
   /// The pod is to come, and waits for its turn. False if it waits for none: it is of no such set, or of a group, which starts together.
   bool hold(const pod_manifest& pod, std::size_t index);
-  /// Whether it was being deleted as the files were written, and comes again.
-  [[nodiscard]] bool comes_again(const pod_manifest& pod) const {
-    return again_.contains(pod.spec.ns + "/" + pod.spec.name);
-  }
   /// The pod is about to go, and another one of its name comes.
   void goes(const pod_manifest& pod, std::size_t index);
   /// The pod is there no more, or never will be.
@@ -51,7 +47,6 @@ class ordered_sets {
   [[nodiscard]] set* find(const pod_manifest& pod);
 
   std::map<std::pair<std::string, std::string>, set> sets_;  // by namespace, name
-  std::set<std::string> again_;                              // namespace/name of pods
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation
