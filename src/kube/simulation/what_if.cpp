@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "gangsched/src/kube/simulation/bad_input.hpp"
@@ -19,23 +22,31 @@ std::string full_name(const cluster& on, pod_id pod) {
   return fmt::format("{}/{}", on.namespace_of(pod), on.name_of(pod));
 }
 
-/// Claims of ephemeral volumes go with their pod, and those of the pod that comes instead are made anew. O(claims) for each.
-void renew_claims(const pod_manifest& pod, std::vector<volume_claim_manifest>& claims) {
+/// Adds the claims of the pod's ephemeral volumes, which go with it, as they are made anew for the pod that comes instead.
+void add_renewed_claims(const pod_manifest& pod, std::vector<volume_claim_manifest>& to) {
   for (const pod_volume& volume : pod.volumes) {
     if (!volume.ephemeral || volume.made_of == nullptr) continue;
-    const std::string name = claim_name(pod, volume);
-    std::erase_if(claims, [&](const volume_claim_manifest& one) { return one.ns == pod.spec.ns && one.name == name; });
-    claims.push_back({.name = name,
-                      .ns = pod.spec.ns,
-                      .spec = *volume.made_of,
-                      .uid = renewed_claim,
-                      .owner_pod = pod.spec.name,
-                      .from = pod.from});
+    to.push_back({.name = claim_name(pod, volume),
+                  .ns = pod.spec.ns,
+                  .spec = *volume.made_of,
+                  .uid = renewed_claim,
+                  .owner_pod = pod.spec.name,
+                  .from = pod.from});
   }
+}
+
+/// Puts @p renewed in the place of claims of their names. O(claims · log renewed).
+void replace_claims(std::vector<volume_claim_manifest>& claims, std::vector<volume_claim_manifest> renewed) {
+  if (renewed.empty()) return;
+  std::set<std::pair<std::string_view, std::string_view>> names;
+  for (const volume_claim_manifest& one : renewed) names.emplace(one.ns, one.name);
+  std::erase_if(claims, [&](const volume_claim_manifest& one) { return names.contains({one.ns, one.name}); });
+  std::ranges::move(renewed, std::back_inserter(claims));
 }
 
 /// Pods of the node look for another one. @p lost: those of DaemonSets and mirror pods are gone.
 void put_out(manifests& what, const std::string& node, bool lost, std::vector<warning>& warnings) {
+  std::vector<volume_claim_manifest> renewed;
   std::erase_if(what.pods, [&](pod_manifest& pod) {
     if (pod.nominated_node == node) pod.nominated_node.clear();
     if (pod.node != node) return false;
@@ -50,9 +61,10 @@ void put_out(manifests& what, const std::string& node, bool lost, std::vector<wa
     pod.node.clear();
     pod.held_devices.clear();
     pod.spec.start_time.reset();
-    renew_claims(pod, what.volume_claims);
+    add_renewed_claims(pod, renewed);
     return false;
   });
+  replace_claims(what.volume_claims, std::move(renewed));
   for (resource_claim_manifest& claim : what.claims)
     if (claim.node == node) claim.node.clear();
 }
