@@ -57,14 +57,21 @@ func (m *Mirror) LeftOver(p *Pod) *resourcev1.ResourceClaim {
 			continue
 		}
 		others := slices.ContainsFunc(c.object.Status.ReservedFor, func(one resourcev1.ResourceClaimConsumerReference) bool { return one.UID != p.Object.UID })
-		for _, each := range m.byID { // what is reserved for a pod of ours may not be written yet
-			others = others || !each.Waits() && each.Name.Namespace == p.Name.Namespace && claims(each.Object, name)
-		}
-		if !others {
+		if !others && !m.isUsed(c) { // what is reserved for a pod of ours may not be written yet
 			return c.object
 		}
 	}
 	return nil
+}
+
+// isUsed says whether a pod has a node, as far as we know, and names a claim. O(pods).
+func (m *Mirror) isUsed(c *claim) bool {
+	for _, p := range m.byID {
+		if !p.Waits() && p.Name.Namespace == c.object.Namespace && claims(p.Object, c.object.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // chosenRequest is a request of a claim, or the one of its alternatives that devices were chosen for.

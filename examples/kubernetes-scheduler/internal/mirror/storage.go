@@ -38,6 +38,8 @@ type Storage struct {
 	capacities map[types.NamespacedName]capacity
 	// promised volumes were chosen for a claim, and nothing on the API server says so yet.
 	promised map[string]types.NamespacedName
+	// bound claims got their volume since pods that run with them were told of.
+	bound map[types.NamespacedName]struct{}
 }
 
 type volume struct {
@@ -81,24 +83,18 @@ func newStorage() Storage {
 		classes: map[string]*storagev1.StorageClass{},
 		drivers: map[string]*storagev1.CSINode{},
 		limited: map[string]bool{}, capacities: map[types.NamespacedName]capacity{},
-		promised: map[string]types.NamespacedName{},
+		promised: map[string]types.NamespacedName{}, bound: map[types.NamespacedName]struct{}{},
 	}
 }
 
 // SetClaimOfVolume, and those below, say that an object came or changed, or with gone that it is no more.
 func (m *Mirror) SetClaimOfVolume(object *corev1.PersistentVolumeClaim, gone bool) {
-	before := m.storage.claims[nameOf(object)]
-	keep(m.storage.claims, nameOf(object), object, gone)
+	name := nameOf(object)
+	if before := m.storage.claims[name]; before != nil && before.Spec.VolumeName != object.Spec.VolumeName {
+		m.storage.bound[name] = struct{}{}
+	}
+	keep(m.storage.claims, name, object, gone)
 	m.changed = true
-	if before == nil || before.Spec.VolumeName == object.Spec.VolumeName || gone {
-		return
-	}
-	for _, p := range m.byID { // those that run with it were told of it without its volume
-		if p.Object.Spec.NodeName != "" && slices.ContainsFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool { return kube.ClaimOf(p.Object, &v) == object.Name }) &&
-			p.Name.Namespace == object.Namespace {
-			m.tell(p)
-		}
-	}
 }
 
 func (m *Mirror) SetVolume(object *corev1.PersistentVolume, gone bool) {
@@ -225,10 +221,20 @@ func (s *Storage) limits(node string) []gangsched.Amount {
 	return made
 }
 
-// settleVolumes tells pods that wait and have volumes anew: where those can be may have changed.
+// settleVolumes tells pods anew that wait and have volumes, as where those can be may have changed, and pods that run with a claim which has got its volume.
 func (m *Mirror) settleVolumes() {
+	bound := m.storage.bound
+	m.storage.bound = map[types.NamespacedName]struct{}{}
 	for _, p := range m.byID {
-		if p.Waits() && slices.ContainsFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool { return kube.ClaimOf(p.Object, &v) != "" }) {
+		waits := p.Waits()
+		if !waits && (len(bound) == 0 || p.Object.Spec.NodeName == "") {
+			continue
+		}
+		if slices.ContainsFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool {
+			claim := kube.ClaimOf(p.Object, &v)
+			_, its := bound[types.NamespacedName{Namespace: p.Name.Namespace, Name: claim}]
+			return claim != "" && (waits || its)
+		}) {
 			m.tell(p)
 		}
 	}
