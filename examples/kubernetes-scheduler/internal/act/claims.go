@@ -95,9 +95,9 @@ func Waits(what *resourcev1.AllocationResult) bool {
 }
 
 // AwaitDevices returns when the drivers of a claim's devices say that all their binding conditions hold, or an error when one says that a device has
-// failed, when the claim is not allocated any more, or when that takes longer than most.
-func (w *Writer) AwaitDevices(ctx context.Context, claim *resourcev1.ResourceClaim, most time.Duration) error {
-	for until := time.Now().Add(most); ; sleep(ctx, devicePause) {
+// failed, when the claim is not allocated any more, or when they do not hold until that time. It asks the API server less and less often.
+func (w *Writer) AwaitDevices(ctx context.Context, claim *resourcev1.ResourceClaim, until time.Time) error {
+	for pause := w.pause; ; pause = min(2*pause, longestPause) {
 		ready, err := w.hasDevices(ctx, claim)
 		switch {
 		case ready || err != nil:
@@ -107,10 +107,9 @@ func (w *Writer) AwaitDevices(ctx context.Context, claim *resourcev1.ResourceCla
 		case time.Now().After(until):
 			return fmt.Errorf("device binding timeout: claim=%s", claim.Name)
 		}
+		sleep(ctx, pause)
 	}
 }
-
-const devicePause = 500 * time.Millisecond
 
 // hasDevices is what kube-scheduler's isClaimReadyForBinding says. An API server that does not answer says nothing.
 func (w *Writer) hasDevices(ctx context.Context, claim *resourcev1.ResourceClaim) (ready bool, err error) {

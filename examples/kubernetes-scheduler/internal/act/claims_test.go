@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 func allocationOn(node string, devices ...string) *resourcev1.AllocationResult {
@@ -192,7 +195,7 @@ func TestDevicesAreWaitedFor(t *testing.T) {
 			if now.freed {
 				claim.Status.Allocation = nil
 			}
-			err := NewWriter(fake.NewClientset(claim), 8, time.Second).AwaitDevices(t.Context(), known, -1)
+			err := NewWriter(fake.NewClientset(claim), 8, time.Second).AwaitDevices(t.Context(), known, time.Now().Add(-1))
 			wanted := now.wrong
 			if !now.ready && wanted == "" {
 				wanted = "device binding timeout: claim=c"
@@ -201,6 +204,26 @@ func TestDevicesAreWaitedFor(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// An API server is not asked all the time for devices that take minutes.
+func TestDevicesThatTakeLongAreAskedForLessOften(t *testing.T) {
+	claim := claimOf(allocationOn("n", "a"), "one")
+	claim.Status.Allocation.Devices.Results[0].BindingConditions = []string{"attached"}
+	client := fake.NewClientset(claim)
+	var asked atomic.Int32
+	client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+		asked.Add(1)
+		return false, nil, nil
+	})
+	w := NewWriter(client, 8, time.Second)
+	w.pause = time.Millisecond
+	if err := w.AwaitDevices(t.Context(), claim, time.Now().Add(300*time.Millisecond)); err == nil {
+		t.Error("it is ready")
+	}
+	if made := asked.Load(); made < 2 || made > 11 {
+		t.Errorf("%d requests", made)
 	}
 }
 

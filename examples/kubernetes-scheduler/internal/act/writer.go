@@ -22,7 +22,7 @@ type Writer struct {
 	refusals *latest[refusal]
 	evicted  *crew
 	events   *crew
-	pause    time.Duration // after an eviction that failed for the first time
+	pause    time.Duration // the first one, after an eviction that failed or while devices are not ready
 
 	mu       sync.Mutex
 	claiming map[types.UID]chan struct{}    // pods that claims are written for; closed when those are undone, or the pod is bound

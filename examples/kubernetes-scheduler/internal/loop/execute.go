@@ -177,7 +177,7 @@ func (l *Loop) doubt(decisions []gangsched.Decision) {
 	}
 }
 
-// longestBinding is how long the drivers of a claim's devices may take until the pod can be bound: kube-scheduler's default.
+// longestBinding is how long the drivers of the devices of a pod's claims may take until it can be bound: kube-scheduler's default.
 const longestBinding = 10 * time.Minute
 
 // prepare has what the pod claims written before it is bound, and taken back if it is not.
@@ -218,9 +218,10 @@ func (l *Loop) prepare(b *act.Bind, node string, choices []mirror.VolumeChoice, 
 				return err
 			}
 		}
+		until := time.Now().Add(longestBinding)
 		for _, one := range allocations {
 			if act.Waits(one.Allocation) {
-				if err := l.writer.AwaitDevices(ctx, one.Claim, longestBinding); err != nil {
+				if err := l.writer.AwaitDevices(ctx, one.Claim, until); err != nil {
 					return err
 				}
 			}
