@@ -342,6 +342,12 @@ def a_stateful_set_makes_one_pod_after_the_other(simulate):
     assert [(name, came) for name, _, came, _ in pods if name != "blocker"] == [("web-0", 0), ("web-1", 0), ("web-2", 0), ("web-3", 0)], pods
     pods = stays_of(simulate, text + blocker, "--no-grace", nodes=node("n1", 4), code=1)
     assert [(name, came) for name, _, came, _ in pods if name != "blocker"] == [("web-0", 0), ("web-1", 0), ("web-2", 60), ("web-3", 0)], pods
+    # One with a lower number comes again, whatever a later one waits for.
+    text = CLASSES + workload("StatefulSet", "web", 3, 2) + pod("big", 1, "  priorityClassName: high\n  nodeSelector: {kind: b}\n")
+    nodes = node("n1", 2, kind="a") + "---\n" + node("n2", 2, kind="b")
+    (simulate.room / "t.csv").write_text("name,arrival_s,duration_s\nbig,100,600\n")
+    pods = stays_of(simulate, text, "--arrivals", "t.csv", nodes=nodes, code=1)
+    assert [came for name, _, came, _ in pods if name == "web-1"] == [0, 130], pods
 
 
 def a_stateful_sets_pod_comes_again_when_it_is_gone(simulate):

@@ -121,7 +121,7 @@ result<void> host::load() {
     count_taints(i, pod.spec.start_time.value_or(instant::min()));
     if (!controllers_ || !controllers_->comes_again(pod)) continue;
     tasks_[i].cut_off = true;
-    orders_->goes(pod, i);
+    orders_->is_unready(pod, i);
   }
   for (std::size_t i = 0; orders_ && i < tasks_.size(); ++i)
     if (!tasks_[i].present) let_come(i);
@@ -329,7 +329,7 @@ void host::evict(std::size_t pod, std::string by) {
   must(cluster_.set_terminating(tasks_[pod].id, true));
   what_.pods[pod].spec.terminating = true;
   budgets_.note(pod);
-  if (orders_) orders_->goes(what_.pods[pod], pod);
+  if (orders_) orders_->is_unready(what_.pods[pod], pod);
   changed();
   if (controllers_ && !goes_anyway) carry_out(controllers_->evicted(pod));
   const std::int64_t grace = of_.grace ? what_.pods[pod].grace_seconds : 0;
@@ -430,12 +430,7 @@ void host::come(std::size_t pod) {
 
 /// Lets the next pod come of the StatefulSet of the pod @p like, if it makes one after the other.
 void host::let_come(std::size_t like) {
-  if (!orders_) return;
-  const auto waits = [&](std::size_t pod) {
-    const fate is = out_.pods[pod].is;
-    return is == fate::unscheduled || is == fate::waiting;
-  };
-  if (const auto next = orders_->next(what_.pods[like], waits)) join(*next);
+  if (const auto next = orders_ ? orders_->next(what_.pods[like]) : std::nullopt) join(*next);
 }
 
 /// Adds the pod to the cluster.
@@ -443,6 +438,7 @@ void host::join(std::size_t pod) {
   task& of = tasks_[pod];
   of.present = true;
   budgets_.note(pod);
+  if (orders_) orders_->is_unready(what_.pods[pod], pod);
   if (now_ > instant{0} && !out_.pods[pod].arrived_at) out_.pods[pod].arrived_at = now_;
   static_cast<void>(volumes_.refresh(pod));  // others may have taken some meanwhile
   of.id = must(cluster_.add_pod(must(spec_for(cluster_, what_.pods[pod]))));
@@ -461,6 +457,7 @@ void host::start(std::size_t pod) {
   if (of_.live) count_taints(pod, std::chrono::seconds{of_.live->start});
   ++changes_;
   out_.end = now_;
+  if (orders_) orders_->runs(what_.pods[pod], pod);
   let_come(pod);
 }
 

@@ -31,15 +31,26 @@ bool ordered_sets::hold(const pod_manifest& pod, std::size_t index) {
   return of != nullptr;
 }
 
-void ordered_sets::goes(const pod_manifest& pod, std::size_t index) {
-  if (set* const of = find(pod)) of->going.insert(index);
+void ordered_sets::is_unready(const pod_manifest& pod, std::size_t index) {
+  if (set* const of = find(pod)) of->unready.emplace(ordinal_of(pod.spec.name), index);
+}
+
+void ordered_sets::runs(const pod_manifest& pod, std::size_t index) {
+  if (set* const of = find(pod)) of->unready.erase({ordinal_of(pod.spec.name), index});
 }
 
 void ordered_sets::left(const pod_manifest& pod, std::size_t index) {
-  set* const of = find(pod);
-  if (of == nullptr) return;
-  of->going.erase(index);
-  of->held.erase({ordinal_of(pod.spec.name), index});
+  runs(pod, index);
+  if (set* const of = find(pod)) of->held.erase({ordinal_of(pod.spec.name), index});
+}
+
+std::optional<std::size_t> ordered_sets::next(const pod_manifest& like) {
+  set* const of = find(like);
+  if (of == nullptr || of->held.empty()) return std::nullopt;
+  const auto [number, pod] = *of->held.begin();
+  if (!of->unready.empty() && of->unready.begin()->first < number) return std::nullopt;
+  of->held.erase(of->held.begin());
+  return pod;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::simulation

@@ -14,8 +14,8 @@ namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 /// The number at the end of a name, as StatefulSets have it; of other names one above all.
 [[nodiscard]] std::uint64_t ordinal_of(std::string_view name);
 
-/// StatefulSets that make one pod after the other (podManagementPolicy OrderedReady): the next one comes when all that are there run, and
-/// none is about to go that comes again. Pods are known by their place in a list.
+/// StatefulSets that make one pod after the other (podManagementPolicy OrderedReady): a pod is made when all of lower numbers run and none
+/// of them is about to go. Pods are known by their place in a list. Each call is O(log pods).
 class ordered_sets {
  public:
   /// O(controllers).
@@ -23,26 +23,19 @@ class ordered_sets {
 
   /// The pod is to come, and waits for its turn. False if it waits for none: it is of no such set, or of a group, which starts together.
   bool hold(const pod_manifest& pod, std::size_t index);
-  /// The pod is about to go, and another one of its name comes.
-  void goes(const pod_manifest& pod, std::size_t index);
+  /// The pod is there and has no node, or is about to go.
+  void is_unready(const pod_manifest& pod, std::size_t index);
+  /// The pod has a node.
+  void runs(const pod_manifest& pod, std::size_t index);
   /// The pod is there no more, or never will be.
   void left(const pod_manifest& pod, std::size_t index);
-  /// The pod of the set of @p like that comes now, if it is some pod's turn. @p waits(pod): it is there without a node. O(log pods).
-  template <class Waits>
-  [[nodiscard]] std::optional<std::size_t> next(const pod_manifest& like, const Waits& waits) {
-    set* const of = find(like);
-    if (of == nullptr || (of->latest && waits(*of->latest))) return std::nullopt;
-    if (!of->going.empty() || of->held.empty()) return std::nullopt;
-    of->latest = of->held.begin()->second;
-    of->held.erase(of->held.begin());
-    return of->latest;
-  }
+  /// The pod of the set of @p like that comes now, if it is some pod's turn.
+  [[nodiscard]] std::optional<std::size_t> next(const pod_manifest& like);
 
  private:
+  using numbered_pods = std::set<std::pair<std::uint64_t, std::size_t>>;  // number, pod
   struct set {
-    std::set<std::pair<std::uint64_t, std::size_t>> held = {};  // number, pod
-    std::optional<std::size_t> latest = {};                     // that came
-    std::set<std::size_t> going = {};
+    numbered_pods held = {}, unready = {};
   };
   [[nodiscard]] set* find(const pod_manifest& pod);
 
