@@ -388,6 +388,8 @@ def a_job_ends_with_its_deadline(simulate):
     started = "status: {startTime: '2026-12-01T08:00:00Z'}\n---\n"
     stored = stays_of(simulate, text.replace("---\n", started), "--start", "2026-12-01T08:00:40Z", nodes=node("n1", 2))
     assert of(stored) == [(0, 50), (0, 50)], stored
+    late = [text.replace("---\n", started) + owned("old", "Job", "j", "n1"), "--start", "2026-12-01T08:02:00Z"]
+    assert stays_of(simulate, *late) == [("old", "ended", 0, 30)], "no other one comes, and takes room, after the deadline"
     runs_of = cron("c", "* * * * *", run_time="10m").replace("jobTemplate: {spec: {", "jobTemplate: {spec: {activeDeadlineSeconds: 20, ")
     pods = stays_of(simulate, runs_of, "--until", "3m")
     assert of(pods) == [(0, 50), (60, 110), (120, 170)], pods

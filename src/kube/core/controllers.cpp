@@ -391,6 +391,7 @@ class pod_maker {
     one.pod.spec.labels["batch.kubernetes.io/job-name"] = one.meta.name;
     one.pod.spec.labels["job-name"] = one.meta.name;
     settle_rules(one);
+    if (how_->over_time && into_->jobs.back().deadline_seconds == 0) return true;  // it only ends those that it has
     if (one.indexed) return make_indices(one);
     if (!one.completions && one.succeeded > 0) return true;  // the work is done, but for those that are at it
     const std::int64_t left =
