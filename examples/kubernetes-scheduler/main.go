@@ -193,7 +193,7 @@ func answer(ctx context.Context, address string, handler http.Handler) error {
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			klog.ErrorS(err, "nobody answers any more", "address", address)
+			klog.ErrorS(err, "the HTTP server has ended", "address", address)
 		}
 	}()
 	return nil

@@ -172,7 +172,7 @@ func claims(pod *corev1.Pod) bool {
 }
 
 // bind carries the resource version at which the pod was seen without a node. So a request that was lost on the way cannot bind the pod later:
-// whoever changes the pod first makes the other's request fail. See fence.
+// the first change of the pod makes the other request fail. See fence.
 func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.UID, ResourceVersion: b.ResourceVersion},
@@ -190,7 +190,7 @@ func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 		case apierrors.IsNotFound(err):
 			return Outcome{Gone: true, Reason: err.Error()}
 		case apierrors.IsConflict(err):
-			// The pod changed: somebody has bound it, or only its status is another one.
+			// The pod changed: it is bound by now, or only its status is another one.
 			pod, known := w.look(ctx, b)
 			if known.decided {
 				return known.outcome

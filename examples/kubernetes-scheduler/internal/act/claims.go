@@ -71,7 +71,7 @@ func resultsOf(of *resourcev1.AllocationResult) (made []string) {
 	return made
 }
 
-// Unreserve takes that back, unless the claim is allocated otherwise by now, by somebody else; what no pod is to use any more is free.
+// Unreserve takes that back, unless another scheduler has allocated the claim otherwise by now; what no pod is to use any more is free.
 func (w *Writer) Unreserve(ctx context.Context, claim *resourcev1.ResourceClaim, what *resourcev1.AllocationResult, uid types.UID) error {
 	return w.changeClaim(ctx, claim, func(now *resourcev1.ResourceClaim) (bool, error) {
 		if has := now.Status.Allocation; has != nil && !sameAllocation(has, what) {

@@ -61,7 +61,7 @@ func (w *Writer) writeStatus(ctx context.Context, pod types.NamespacedName, what
 // latest is what is written of objects: of each one at a time, and only the newest, since what it replaces is of no interest any more.
 type latest[Status any] struct {
 	write   func(context.Context, types.NamespacedName, Status) error
-	merge   func(older, newer Status) Status // what is to be written of both: the newer, unless somebody says otherwise
+	merge   func(older, newer Status) Status // what is to be written of both; newLatest takes the newer
 	workers int
 	queue   workqueue.TypedRateLimitingInterface[types.NamespacedName]
 

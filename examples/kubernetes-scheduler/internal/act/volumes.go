@@ -28,7 +28,7 @@ func (w *Writer) TakeVolume(ctx context.Context, claim *corev1.PersistentVolumeC
 	made := volume.DeepCopy()
 	made.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID, ResourceVersion: claim.ResourceVersion}
 	metav1.SetMetaDataAnnotation(&made.ObjectMeta, boundByController, "yes")
-	_, err := w.client.CoreV1().PersistentVolumes().Update(limited, made, metav1.UpdateOptions{}) // refused if it has changed: somebody else may have it
+	_, err := w.client.CoreV1().PersistentVolumes().Update(limited, made, metav1.UpdateOptions{}) // refused if it has changed: another claim may have it
 	return err
 }
 

@@ -207,7 +207,7 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 			report(err, "a claim cannot be deallocated", object)
 		}
 	case object.Status.Allocation != nil && !m.hasClaim(c):
-		m.settleClaim(c) // somebody else has allocated it
+		m.settleClaim(c) // another scheduler has allocated it
 	case object.Status.Allocation != nil && m.late(c):
 		delete(m.devices.late, c) // what a pod of ours was to get it has
 		m.changed = true

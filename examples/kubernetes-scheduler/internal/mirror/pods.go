@@ -65,7 +65,7 @@ func (m *Mirror) SetPod(object *corev1.Pod) {
 	before := p.Object
 	p.Object = object
 	if said := object.Status.NominatedNodeName; said != before.Status.NominatedNodeName && said != p.Nominated && object.Spec.NodeName == "" {
-		p.Nominated = said // by somebody else, as an autoscaler
+		p.Nominated = said // by another program, as an autoscaler
 		if p.ID != 0 {
 			report(m.cluster.Nominate(p.ID, m.cluster.FindNode(said)), "a pod cannot be nominated", object)
 		}
@@ -202,7 +202,7 @@ func preempted(pod *corev1.Pod) bool {
 func (m *Mirror) tell(p *Pod) {
 	delete(m.stuck, p)
 	if node := p.Object.Spec.NodeName; node != "" && (m.nodes[node] == nil || m.nodes[node].id == 0) {
-		if p.ID != 0 { // it was waiting, and somebody has bound it to a node that we have not seen
+		if p.ID != 0 { // it was waiting, and it was bound to a node that we have not seen
 			m.forget(p)
 		}
 		m.await(p, node)

@@ -139,7 +139,7 @@ func (m *Mirror) settleQueues() {
 	}
 }
 
-// isQueue says whether the library has a queue of that name, which is more than that somebody names it.
+// isQueue says whether the library has a queue of that name, which is more than that an object names it.
 func (m *Mirror) isQueue(name string) bool {
 	if m.cluster.FindQueue(name) == 0 {
 		return false

@@ -17,7 +17,7 @@ import (
 	"gangsched/kube"
 )
 
-// noProvisioner is the provisioner of classes whose volumes somebody else makes.
+// noProvisioner is the provisioner of classes whose volumes no driver makes.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
 // selectedNode is the annotation of a claim that says where its volume is to be made.

@@ -32,7 +32,8 @@ func (d *devices) taintRules() (made []*resourcev1beta2.DeviceTaintRule) {
 	return made
 }
 
-// isAbout says whether a rule is about devices of a slice, whichever.
+// isAbout says whether a rule is about some device of a slice. One without a selector is about all devices in kube-scheduler 1.36, although the API says
+// that it is about none.
 func isAbout(rule *resourcev1beta2.DeviceTaintRule, slice *resourcev1.ResourceSlice) bool {
 	which := rule.Spec.DeviceSelector
 	return which == nil || selects(which.Driver, slice.Spec.Driver) && selects(which.Pool, slice.Spec.Pool.Name)

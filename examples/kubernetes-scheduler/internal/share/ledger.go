@@ -155,7 +155,7 @@ func (l *Ledger) Hear(version uint64, doc *Document, now time.Duration) {
 	}
 	l.moment++
 	until := doc.Watermark
-	if doc.Seq < l.doc.Seq { // somebody has deleted the document, and with it what it said of pods that were bound: they may be on their way still
+	if doc.Seq < l.doc.Seq { // the document was deleted, and with it what it said of pods that were bound: they may be on their way still
 		until = max(until, l.doc.Watermark, l.view.Seen()+1)
 	}
 	fresh := uint64(0)
