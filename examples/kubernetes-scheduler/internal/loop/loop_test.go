@@ -437,8 +437,8 @@ func TestABindThatFailsIsNotSaidToFindNoNode(t *testing.T) {
 		return false, nil, nil
 	})
 	w.answers(func(pod, _ string) error { return apierrors.NewForbidden(corev1.Resource("pods"), pod, nil) })
-	w.pod("p", "1")
 	w.node("n", "1")
+	w.pod("p", "1")
 	both := func() (written, said string) {
 		mu.Lock()
 		defer mu.Unlock()
