@@ -79,6 +79,20 @@ func Devices(node string, slices []*resourcev1.ResourceSlice, tolerated ...Toler
 	return made, errors.Join(wrong...)
 }
 
+// Pool is all that Devices of a node depends on of a pool's slices of other nodes.
+type Pool struct {
+	Generation int64 // the newest
+	Whole      bool  // all slices of that are there, and no two devices have one name
+}
+
+// PoolOf is what the slices of one pool say of it. O(devices).
+func PoolOf(slices []*resourcev1.ResourceSlice) (made Pool) {
+	for _, its := range poolsOf(slices) {
+		made = Pool{its.generation, its.whole()}
+	}
+	return made
+}
+
 // pool is what slices say of a pool in its newest generation.
 type pool struct {
 	generation, slices, count int64

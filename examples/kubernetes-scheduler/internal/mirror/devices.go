@@ -90,7 +90,11 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 	rules := d.taintRules()
 	for _, pool := range slices.SortedFunc(maps.Keys(waits), inOrder) { // in Kubernetes' order, and so that what is the same is not told again
 		for _, name := range slices.Sorted(maps.Keys(d.pools[pool])) {
-			all = append(all, tainted(d.pools[pool][name], rules))
+			slice := d.pools[pool][name]
+			if d.slices[node][name] != nil {
+				slice = tainted(slice, rules)
+			}
+			all = append(all, slice)
 		}
 	}
 	var tolerated []kube.Tolerations
@@ -104,7 +108,8 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 // is complete.
 func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 	d, pool := &m.devices, poolOf(object)
-	before := len(d.pools[pool])
+	state := func() kube.Pool { return kube.PoolOf(slices.Collect(maps.Values(d.pools[pool]))) }
+	before, was := len(d.pools[pool]), state()
 	keepIn(d.pools, pool, object.Name, object, gone)
 	if (before == 0) != (len(d.pools[pool]) == 0) {
 		m.setDriver(object.Spec.Driver, len(d.pools[pool])-before)
@@ -123,8 +128,10 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 		}
 	}
 	tell(object)
-	for _, slice := range d.pools[pool] { // what is of other nodes
-		tell(slice)
+	if state() != was {
+		for _, slice := range d.pools[pool] { // of other nodes
+			tell(slice)
+		}
 	}
 	m.changed = true
 }

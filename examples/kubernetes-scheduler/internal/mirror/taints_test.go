@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
@@ -93,6 +94,26 @@ func TestAPoolOfSeveralNodesIsWholeWithTheLastSlice(t *testing.T) {
 	w.SetSlice(slice("b"), false)
 	w.want(w.turn(), "[p bind]")
 	w.want(w.devices(pod), "[both/small-a]")
+}
+
+// Took half a minute: each slice of a pool had all its nodes looked at, and for each node all slices.
+func TestAPoolOfManyNodesIsReadInAShortTime(t *testing.T) {
+	w := newWorld(t)
+	const count = 400
+	began := time.Now()
+	for i := range count {
+		name := fmt.Sprint("n", i)
+		w.SetNode(nodeOf(name, "4"))
+		slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		slice.Spec = resourcev1.ResourceSliceSpec{Driver: "cards", NodeName: &name, Pool: resourcev1.ResourcePool{Name: "all", ResourceSliceCount: count}}
+		for k := range 8 {
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint(name, "-", k)})
+		}
+		w.SetSlice(slice, false)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Error("it took ", took)
+	}
 }
 
 // Devices that have to be waited for are written with their conditions, and given after others.
