@@ -311,22 +311,22 @@ func tell(c *Cluster, s *Scheduler, events []Event) error {
 		handle = s.s
 	}
 	code := C.gangsched_tell(c.c, handle, (*C.gangsched_event)(first(given)), C.size_t(len(given)), c.call.failure)
-	err, first := c.done(code), true
+	err, failed := c.done(code), false // failed: one before
 	for i := range events {
 		events[i].ID = uint64(given[i].id)
 		if given[i].code == C.GANGSCHED_OK {
 			continue
 		}
 		switch {
-		case events[i].Err != nil && first: // what C says is that there is no such event
+		case events[i].Err != nil && !failed: // what C says is that there is no such event
 			err = events[i].Err
 		case events[i].Err != nil:
-		case first:
+		case !failed:
 			events[i].Err = err
 		default: // of those after the first only the code is known
 			events[i].Err = &Error{Code: Code(given[i].code)}
 		}
-		first = false
+		failed = true
 	}
 	runtime.KeepAlive(s)
 	return err
