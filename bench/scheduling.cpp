@@ -7,18 +7,16 @@ namespace {
 
 using namespace gangsched;
 
-/// nodes, pods, classes
-void scheduling_basic(benchmark::State& state) {
-  const int nodes = static_cast<int>(state.range(0));
-  const int pods = static_cast<int>(state.range(1));
-  const int classes = static_cast<int>(state.range(2));
+/// @p add_pods puts pods into a cluster of @p make_nodes that are then placed one by one.
+template <class MakeNodes, class AddPods>
+void place_all(benchmark::State& state, int pods, const MakeNodes& make_nodes, const AddPods& add_pods) {
   double adding = 0;
   bench::run_result last;
   engine_statistics counted;
   for (auto _ : state) {
-    cluster cluster = bench::mixed_nodes(nodes);
+    cluster cluster = make_nodes();
     const double start = bench::cpu_seconds();
-    bench::add_pods(cluster, pods, classes);
+    add_pods(cluster);
     adding = bench::cpu_seconds() - start;
     scheduler scheduler{cluster, profiles::kube_default()};
     last = bench::drain(scheduler, static_cast<std::size_t>(pods));
@@ -36,6 +34,15 @@ void scheduling_basic(benchmark::State& state) {
   state.counters["opaque"] = static_cast<double>(counted.opaque_evaluations);
   state.counters["rows/pod"] = static_cast<double>(counted.rows_evaluated) / scheduled;
 }
+
+/// nodes, pods, classes
+void scheduling_basic(benchmark::State& state) {
+  const int pods = static_cast<int>(state.range(1));
+  const int classes = static_cast<int>(state.range(2));
+  place_all(
+      state, pods, [&] { return bench::mixed_nodes(static_cast<int>(state.range(0))); },
+      [&](cluster& to) { bench::add_pods(to, pods, classes); });
+}
 BENCHMARK(scheduling_basic)
     ->Name("SchedulingBasic")
     ->ArgNames({"nodes", "pods", "classes"})
@@ -49,6 +56,23 @@ BENCHMARK(scheduling_basic)
     ->Args({100000, 50000, 1})
     ->Args({100000, 1000000, 1})
     ->Args({1000000, 1000000, 1})
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+/// nodes, pods of which no two are alike in anything
+void pods_that_differ(benchmark::State& state) {
+  const int pods = static_cast<int>(state.range(1));
+  place_all(
+      state, pods, [&] { return bench::mixed_nodes(static_cast<int>(state.range(0)), true); },
+      [&](cluster& to) { bench::add_different_pods(to, pods); });
+}
+BENCHMARK(pods_that_differ)
+    ->Name("PodsThatDiffer")
+    ->ArgNames({"nodes", "pods"})
+    ->Args({1000, 200})
+    ->Args({5000, 1000})
+    ->Args({100000, 200})
     ->UseManualTime()
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);

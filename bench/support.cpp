@@ -38,13 +38,14 @@ double cpu_seconds() {
 
 quantity mebi(std::int64_t amount) { return quantity{amount << 20}; }
 
-cluster mixed_nodes(int nodes) {
+cluster mixed_nodes(int nodes, bool with_hostnames) {
   cluster made;
   for (int i = 0; i < nodes; ++i) {
     const int shape = i % 20;
     node_spec node;
     node.name = "node-" + std::to_string(i);
     node.labels = {{"topology.kubernetes.io/zone", "zone" + std::to_string(i % 3)}, {"shape", std::to_string(shape)}};
+    if (with_hostnames) node.labels["kubernetes.io/hostname"] = node.name;
     node.allocatable = {{"cpu", 32 + 4 * shape}, {"memory", mebi(65536 + 8192 * shape)}, {"pods", 110 + shape}};
     if (shape % 5 == 0) node.taints = {{"maintenance", "", taint_effect::prefer_no_schedule}};
     if (shape == 7) node.taints = {{"dedicated", "gpu", taint_effect::no_schedule}};
@@ -67,6 +68,24 @@ void add_pods(cluster& to, int pods, int classes) {
     pod.labels = {{"app", "web"}, {"index", std::to_string(i)}};
     pod.containers = {{.requests = {{"cpu", quantity::from_milli(100 + 10 * (i % classes))}, {"memory", mebi(200)}}}};
     pod.affinity.preferred = {{10, {{{"topology.kubernetes.io/zone", selector_operator::in, {"zone1"}}}}}};
+    must(to.add_pod(pod));
+  }
+}
+
+void add_different_pods(cluster& to, int pods) {
+  for (int i = 0; i < pods; ++i) {
+    const std::string own = std::to_string(i);
+    pod_spec pod;
+    pod.name = "pod-" + own;
+    pod.labels = {{"app", own}};
+    pod.containers = {{.requests = {{"cpu", quantity::from_milli(100 + 10 * i)}, {"memory", mebi(200)}}}};
+    pod.tolerations = {{.key = "team", .op = toleration_operator::equal, .value = own}};
+    pod.affinity.required = {{{{"shape", selector_operator::not_in, {"19", own}}}}};
+    topology_spread spread{.topology_key = "topology.kubernetes.io/zone", .selector = label_selector{pod.labels, {}}};
+    pod.topology_spread_constraints.push_back(spread);
+    spread.topology_key = "kubernetes.io/hostname";
+    spread.action = when_unsatisfiable::schedule_anyway;
+    pod.topology_spread_constraints.push_back(spread);
     must(to.add_pod(pod));
   }
 }

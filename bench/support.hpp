@@ -16,10 +16,14 @@ namespace bench {
 /// Calls of operator new since the program began.
 [[nodiscard]] std::size_t allocations() noexcept;
 
-/// @p nodes nodes of 20 shapes (cpu, memory, labels and taints differ) with 20 different loads on them.
-gangsched::cluster mixed_nodes(int nodes);
+/// @p nodes nodes of 20 shapes (cpu, memory, labels and taints differ) with 20 different loads on them; if wanted with their names as a
+/// label.
+gangsched::cluster mixed_nodes(int nodes, bool with_hostnames = false);
 /// @p pods pending pods of @p classes classes, alternating; each tolerates nothing and prefers one zone.
 void add_pods(gangsched::cluster& cluster, int pods, int classes);
+/// @p pods pending pods of which no two are alike in anything: requests, tolerations, required nodes, and the labels that their two spread
+/// constraints (zones required, hosts preferred) select.
+void add_different_pods(gangsched::cluster& cluster, int pods);
 
 /// CPU time of this process: what other processes do does not count.
 [[nodiscard]] double cpu_seconds();

@@ -63,6 +63,8 @@ ROWS = [
     basic("ten classes in turns", 5000, 50000, 10, 0.5, 0.2),
     basic("1,000 classes in turns", 5000, 20000, 1000, 5, 1.5),
     basic("all pods differ, 5,000 nodes", 5000, 1000, 1000, 20, 3, (5000, 1000, 1000)),
+    Row("they differ in everything, 5,000 nodes", "PodsThatDiffer/nodes:5000/pods:1000", 60, 15, "ns/pod",
+        "PodsThatDiffer/nodes:1000/pods:200"),
     basic("all pods differ, 100,000 nodes", 100000, 1000, 1000, 400, 60),
     basic("one class, 100,000 nodes, 1 M pods", 100000, 1000000, 1, 0.6, 0.25),
     basic("one class, 1 M nodes, 1 M pods", 1000000, 1000000, 1, 2, 0.7),

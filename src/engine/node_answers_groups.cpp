@@ -16,6 +16,7 @@ inline constexpr std::uint32_t few_groups = 32;
 
 }  // namespace detail
 
+/// Puts a place into the group of its values.
 template <class Tuple>
 void node_answers::number(grouping& of, row_t place, const Tuple& list) {
   const std::uint32_t before = of.group[place];
