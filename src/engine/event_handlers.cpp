@@ -33,9 +33,8 @@ GANGSCHED_INLINE void event_handlers::read(bool only_one) {
   queue_->grow();
   gates_->forget_open();
   // (What is known of a pod stands in tables that are far apart.)
-  if (cursor_.position >= log.begin() && cursor_.position < log.committed_end() && log[cursor_.position].about_pod()) {
-    queue_->prefetch(log[cursor_.position].row);
-  }
+  if (const change* const first = next(); first != nullptr && first->about_pod() && !is_own(*first))
+    queue_->prefetch(first->row);
   while (cursor_.position < log.committed_end()) {
     if (log.begin() > cursor_.position) return gates_->forget_open(), start_over();
     const std::uint64_t position = cursor_.position++;
@@ -281,6 +280,7 @@ GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint
   // (A nomination that ends counts even if undone: a pod placed on another node has given up what was kept for it there.)
   if (record.undone && is_own(record) && record.kind != change_kind::pod_nominated) return;
   if (queue_->by_hints()) return requeue_by_hints(record, position);
+  if (queue_->unschedulable().empty() && queue_->in_flight().empty()) return;
   const std::optional<change> helpful = queue_->judge().helpful(record);
   if (!helpful) return;
   queue_->in_flight().add_event({.record = *helpful});
