@@ -173,6 +173,14 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
   return false;
 }
 
+GANGSCHED_INLINE std::vector<std::int64_t> words_of_any_health(const device_state& state) {
+  if (!state) return {};
+  std::vector<std::int64_t> words(state.used, state.used + state.inventory->words());
+  for (std::uint32_t word = 0; word < state.inventory->first_counter(); ++word)
+    words[word] &= std::numeric_limits<std::int64_t>::max();
+  return words;
+}
+
 GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim) {
   const auto add = [&](std::uint32_t word, std::uint64_t more) {
     if (more != 0) claim.changes.push_back({word, more});

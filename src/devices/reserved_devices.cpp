@@ -77,7 +77,7 @@ GANGSCHED_INLINE device_claim what_is_left(const device_state& words, const devi
                                            std::span<const device_claim* const> taken) {
   using form = device_grant::form;
   const device_inventory& inventory = *words.inventory;
-  std::vector<std::int64_t> now(words.used, words.used + inventory.words());
+  std::vector<std::int64_t> now = words_of_any_health(words);
   std::vector<device_grant> parts;
   for (const device_claim* const one : taken) parts.insert(parts.end(), one->grants.begin(), one->grants.end());
   device_claim made;

@@ -308,11 +308,6 @@ GANGSCHED_INLINE void device_ledger::count_devices(row_t pod, row_t node, std::i
   if (const device_claim* claim = pods_.claim[pod]; claim != nullptr) count_changes(*claim, node, sign);
 }
 
-GANGSCHED_INLINE std::vector<std::int64_t> device_ledger::words_of(row_t node) const {
-  const device_state now = devices_of(node);
-  return now ? std::vector<std::int64_t>(now.used, now.used + now.inventory->words()) : std::vector<std::int64_t>{};
-}
-
 GANGSCHED_INLINE void device_ledger::clear_devices(row_t node) {
   const device_record* const devices = nodes_.record[node]->devices.get();
   for (std::uint32_t word = 0; devices != nullptr && word < devices->inventory->words(); ++word) {
@@ -331,8 +326,8 @@ GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
   }
 }
 
-/// What of @p held can be had for @p wants, with what is in use of the node then. What another pod has is left out: the pod runs there as
-/// the host says, and no other pod may lose devices. What the node does not have is held as absent.
+/// What of @p held can be had for @p wants, with what is in use of the node then, whatever its health (@p words). What another pod has is
+/// left out: the pod runs there as the host says, and no other pod may lose devices. What the node does not have is held as absent.
 GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants,
                                                                    std::span<const held_device> held,
                                                                    std::vector<std::int64_t>& words) const {
@@ -399,19 +394,15 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
 
 GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::held_alone(row_t pod, row_t node,
                                                                          std::span<const held_device> held) const {
-  std::vector<std::int64_t> words = words_of(node);
-  const device_state now = devices_of(node);
-  for (std::uint32_t word = 0; word < words.size(); ++word) {  // a device that is unhealthy is so for all pods
-    const bool unhealthy = word < now.inventory->first_counter() && words[word] < 0;
-    words[word] = unhealthy ? static_cast<std::int64_t>(gpu_word::unhealthy_bit) : 0;
-  }
+  const device_inventory* const inventory = nodes_.inventory[node];
+  std::vector<std::int64_t> words(inventory == nullptr ? 0 : inventory->words());
   return hold(node, own_wants_of(classes_[pods_.cls[pod]], node), held, words);
 }
 
 GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (held.empty() && cls.claims.empty()) return;
-  std::vector<std::int64_t> words = words_of(node);
+  std::vector<std::int64_t> words = words_of_any_health(devices_of(node));
   if (!held.empty()) pods_.claim.set(pod, hold(node, own_wants_of(cls, node), held, words));
   for (const resource_claim_id claim : cls.claims) {
     const resource_claim_record& record = *resource_claims.record[claim.row];
@@ -468,12 +459,12 @@ GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& 
   const bool some = nodes_.record[node]->devices != nullptr;
   for (const pod_devices& one : all.pods) {
     if (!one.held || (!some && one.held->empty())) continue;
-    std::vector<std::int64_t> used = words_of(node);
+    std::vector<std::int64_t> used = words_of_any_health(devices_of(node));
     pods_.claim.set(one.pod, hold(node, own_wants_of(classes_[pods_.cls[one.pod]], node), *one.held, used));
     count_devices(one.pod, node, +1);
   }
   for (const auto& [claim, held, kept] : all.shared) {
-    std::vector<std::int64_t> used = words_of(node);
+    std::vector<std::int64_t> used = words_of_any_health(devices_of(node));
     auto made = hold(node, resource_claims.record[claim]->wants(), held, used);
     resource_claims.kept.set(claim, kept);
     if (kept || !made->grants.empty() || !made->absent.empty()) allocate(claim, node, std::move(made));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "gangsched/model/canonical_devices.hpp"
 #include "gangsched/model/device_ledger.hpp"
@@ -67,7 +66,7 @@ GANGSCHED_INLINE void device_ledger::keep_claim(row_t claim, row_t node) {
   auto made = std::make_unique<device_claim>();
   const device_wants wants = record.wants();
   if (!record.spec.held_devices.empty()) {
-    std::vector<std::int64_t> words = words_of(node);
+    std::vector<std::int64_t> words = words_of_any_health(devices_of(node));
     made = hold(node, wants, record.spec.held_devices, words);
   } else if (const device_state now = devices_of(node)) {
     static_cast<void>(choose_devices(now, wants, {}, *made));
@@ -156,16 +155,10 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
   const pod_class& cls = classes_[pods_.cls[pod]];
   device_state now = devices_of(node);
   if (!now) return false;
-  std::vector<std::int64_t> words = words_of(node);
+  std::vector<std::int64_t> words(now.used, now.used + now.inventory->words());
   now.used = words.data();
   const auto take = [&](const device_claim& one) {
     for (const device_claim::change& change : one.changes) words[change.word] += static_cast<std::int64_t>(change.more);
-  };
-  const auto of_any_health = [&] {  // a claim keeps a device that has become unhealthy
-    std::vector<std::int64_t> made = words;
-    for (std::uint32_t word = 0; word < now.inventory->first_counter(); ++word)
-      made[word] &= std::numeric_limits<std::int64_t>::max();
-    return made;
   };
   // Part 0 is the pod's own; its claims follow.
   std::vector<bool> open(1 + cls.claims.size());
@@ -178,7 +171,7 @@ GANGSCHED_INLINE bool device_ledger::claim_shared(row_t pod, row_t node, const d
     open[1 + i] = resource_claims.allocated_on(row) == no_row;
     const device_claim* had = resource_claims.counts(row) ? nullptr : resource_claims.held[row];
     if (had == nullptr) continue;
-    if (resource_claims.node[row] == node && still_free({now.inventory, of_any_health().data()}, *had))
+    if (resource_claims.node[row] == node && still_free({now.inventory, words_of_any_health(now).data()}, *had))
       open[1 + i] = false, take(*had);
     else
       resource_claims.forget(row);

@@ -428,10 +428,7 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> cluster_restorer::devices(row_t n
   made->link_points = from.link_points;
   made->absent = from.absent;
   if (inventory == nullptr) return made;
-  const std::int64_t* const used = all.nodes.devices.row(node);
-  std::vector<std::int64_t> words(used, used + inventory->words());
-  for (std::uint32_t word = 0; word < inventory->first_counter(); ++word)  // a claim keeps what is unhealthy
-    words[word] &= std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> words = words_of_any_health({inventory, all.nodes.devices.row(node)});
   if (alone) std::fill(words.begin(), words.end(), 0);
   for (const saved_grant& one : from.grants) {
     using form = device_grant::form;

@@ -120,8 +120,8 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_set_device_health(gangsched_clu
                                                                    gangsched_pod_id* pods, size_t capacity,
                                                                    size_t* count,
                                                                    gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// Adds a claim of devices that pods share; @p made may be null. Errors: duplicate, malformed. Those of its `held_devices` that are not
-/// available on its node are left out.
+/// Adds a claim of devices that pods share; @p made may be null. Errors: duplicate, malformed. Of its `held_devices`, what others have is
+/// left out, and unhealthy ones are held; what its node does not have yet is held once it is there.
 GANGSCHED_C_API gangsched_code gangsched_cluster_add_resource_claim(gangsched_cluster* cluster,
                                                                     const gangsched_resource_claim_spec* spec,
                                                                     gangsched_resource_claim_id* made,

@@ -2,6 +2,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gangsched/devices/device_demand.hpp"
 
@@ -12,6 +13,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_grant& grant) noexcept;
 /// Whether device @p device of the others matches @p demand, and is free, its capacities included.
 [[nodiscard]] GANGSCHED_API bool is_free(const device_state& state, const device_demand& demand, std::size_t device);
+/// The node's words as if all of its devices were healthy: what is held of an unhealthy one stays held. None if the host reported no
+/// devices. O(words).
+[[nodiscard]] GANGSCHED_API std::vector<std::int64_t> words_of_any_health(const device_state& state);
 /// Adds @p grant to @p claim, with its contribution to the node's words.
 GANGSCHED_API void add_grant(const device_inventory& inventory, const device_grant& grant, device_claim& claim);
 

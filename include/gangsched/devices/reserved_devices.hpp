@@ -14,8 +14,8 @@ namespace gangsched::inline GANGSCHED_ABI {
                                                                         const device_claim& held);
 
 /// What is left of @p held after others have taken @p taken: the same devices minus that, and nothing that is in use by @p words, which
-/// count @p taken but not @p held. Of a whole GPU with a share in use, the rest is held as a share; one divided into MIG instances or
-/// replicas is no longer held. O(grants of held · grants of taken).
+/// count @p taken but not @p held. Unhealthy devices stay held. Of a whole GPU with a share in use, the rest is held as a share; one that
+/// is divided into MIG instances or replicas is no longer held. O(grants of held · grants of taken).
 [[nodiscard]] GANGSCHED_API device_claim what_is_left(const device_state& words, const device_claim& held,
                                                       std::span<const device_claim* const> taken);
 

@@ -138,7 +138,8 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> remove_held_room(std::string_view name);
 
   // --- claims of devices that pods share
-  /// Of its `held_devices`, what others have is left out; what the node does not have yet is held once it is there. O(size of the spec).
+  /// Of its `held_devices`, what others have is left out, and unhealthy ones are held; what the node does not have yet is held once it is
+  /// there. O(size of the spec).
   result<resource_claim_id> add_resource_claim(const resource_claim_spec& spec);
   /// Error: wrong_state, while a pod names it.
   result<void> remove_resource_claim(resource_claim_id claim);

@@ -117,8 +117,8 @@ class GANGSCHED_API device_ledger {
   [[nodiscard]] std::shared_ptr<const device_inventory> share(device_inventory&& inventory, const node_devices& said);
   /// Marks the unhealthy ones of a new node's devices.
   void mark_devices(row_t node);
-  /// To be called around a change of a node's devices: saves what each pod has, by device id; restores what still exists and keeps the rest
-  /// as absent. Then pods whose devices are unknown choose among what is left.
+  /// To be called around a change of a node's devices: saves what each pod has, by device id; restores what still exists, be it healthy or
+  /// not, and keeps the rest as absent. Then pods whose devices are unknown choose among what is left.
   [[nodiscard]] node_claims take_claims(row_t node);
   void give_claims(row_t node, const node_claims& all);
   void claim_rest(row_t node, const node_claims& all);
@@ -145,7 +145,6 @@ class GANGSCHED_API device_ledger {
 
  private:
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
-  [[nodiscard]] std::vector<std::int64_t> words_of(row_t node) const;
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
                                                    std::vector<std::int64_t>& words) const;
   void allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices);
