@@ -48,17 +48,20 @@ GANGSCHED_INLINE void want_containers(const pod_class& cls, const device_record&
   }
 }
 
-/// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how.
-GANGSCHED_INLINE void grants_of(const model::resource_kinds& kinds, const device_record& devices,
-                                const held_device& held, const cpu_binding& how, std::vector<device_grant>& out) {
-  if (!devices.inventory->numa) return;
+/// The CPUs and memory that the host says a pod holds, as grants; CPUs are bound by @p how. Returns what the node does not have of them.
+GANGSCHED_INLINE std::optional<held_device> grants_of(const model::resource_kinds& kinds, const device_record& devices,
+                                                      const held_device& held, const cpu_binding& how,
+                                                      std::vector<device_grant>& out) {
+  if (!devices.inventory->numa) return held;
   const numa_layout& layout = *devices.inventory->numa;
   const auto container = static_cast<std::uint8_t>(std::clamp(held.request, 0, 255));
   if (held.id == "cpu") {
+    held_device absent = held;
     for (unsigned cell = 0; cell < layout.topology.cell_number(); ++cell) {
       cpu_set here;
       for (const std::uint32_t cpu : held.places)
         if (layout.topology.cells()[cell].cpus.contains(cpu)) here.insert(cpu);
+      std::erase_if(absent.places, [&](std::uint32_t cpu) { return here.contains(cpu); });
       for (std::uint32_t word = 0; word < layout.cpu_words; ++word) {
         if (here.bits(word) == 0) continue;
         out.push_back({.kind = device_grant::form::cpus,
@@ -69,7 +72,7 @@ GANGSCHED_INLINE void grants_of(const model::resource_kinds& kinds, const device
                        .amount = static_cast<std::int64_t>(here.bits(word))});
       }
     }
-    return;
+    return absent.places.empty() ? std::nullopt : std::optional{std::move(absent)};
   }
   unsigned cells = 0;
   for (const std::uint32_t id : held.places) cells |= layout.cell(static_cast<std::int32_t>(id));
@@ -80,7 +83,9 @@ GANGSCHED_INLINE void grants_of(const model::resource_kinds& kinds, const device
                    .device = static_cast<std::uint16_t>(cells),
                    .milli = static_cast<std::int32_t>(kind),
                    .amount = static_cast<std::int64_t>(held.bytes)});
+    return std::nullopt;
   }
+  return held;
 }
 
 /// What is used of the capacities of a shared device: as the host says it, else as the request does.
@@ -351,7 +356,8 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
   detail::want_what_is_held(devices, held, wants);
   for (const held_device& one : held) {
     if (!one.places.empty()) {
-      detail::grants_of(kinds_, devices, one, wants.binding, own);
+      if (auto absent = detail::grants_of(kinds_, devices, one, wants.binding, own))
+        made->absent.push_back(std::move(*absent));
       continue;
     }
     const std::optional<std::uint32_t> index = devices.find(one.id);
@@ -360,33 +366,36 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
       continue;
     }
     const bool gpu = *index < now.gpu_count();
-    const auto want = std::find_if(wants.begin(), wants.end(), [&](const device_want& w) {
-      return w.what->wants_gpu() == gpu && w.count > 0 && (one.request < 0 || w.request == one.request);
-    });
-    if (want == wants.end()) continue;
     const std::uint32_t device = gpu ? *index : *index - now.gpu_count();
-    const auto hold_as = [&](const device_demand& demand) {
-      const device_grant grant = grant_of(*now.inventory, demand, want->request, device, one.mig_start);
-      boost::container::small_vector<device_grant, 4> parts;
-      if (!gpu) parts = detail::held_capacities(names_, *now.inventory, demand, grant, one);
-      if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) ||
-          !take(grant))
+    const auto is_such = [&](const device_demand& demand) {
+      return gpu ? (demand.kind == device_demand::form::mig) == (one.mig_start >= 0)
+                 : demand.device_class == now.inventory->others[device].device_class;
+    };
+    const auto hold_for = [&](device_want& want, bool such) {
+      if (want.what->wants_gpu() != gpu || want.count <= 0 || (one.request >= 0 && want.request != one.request))
         return false;
-      for (const device_grant& part : parts) static_cast<void>(take(part));
-      return true;
+      const auto hold_as = [&](const device_demand& demand) {
+        const device_grant grant = grant_of(*now.inventory, demand, want.request, device, one.mig_start);
+        boost::container::small_vector<device_grant, 4> parts;
+        if (!gpu) parts = detail::held_capacities(names_, *now.inventory, demand, grant, one);
+        if (!std::all_of(parts.begin(), parts.end(), [&](const device_grant& part) { return is_free(now, part); }) ||
+            !take(grant))
+          return false;
+        for (const device_grant& part : parts) static_cast<void>(take(part));
+        return true;
+      };
+      // Of several forms of a GPU it is not said which one: the first that there is room for, so that no other pod is given it.
+      const auto hold_as_alternative = [&](const device_demand& demand) { return is_such(demand) && hold_as(demand); };
+      const std::vector<device_demand>& alternatives = want.what->first_of;
+      const bool is_held = alternatives.empty()
+                               ? (!such || is_such(*want.what)) && hold_as(*want.what)
+                               : std::any_of(alternatives.begin(), alternatives.end(), hold_as_alternative);
+      if (is_held) --want.count;
+      return is_held;
     };
-    // Of several forms of a GPU it is not said which one: the first that there is room for, so that no other pod is given it.
-    const auto hold_as_alternative = [&](const device_demand& demand) {
-      const bool instance = demand.kind == device_demand::form::mig;
-      const bool can_be =
-          gpu ? instance == (one.mig_start >= 0) : demand.device_class == now.inventory->others[device].device_class;
-      return can_be && hold_as(demand);
-    };
-    const std::vector<device_demand>& alternatives = want->what->first_of;
-    const bool is_held = alternatives.empty()
-                             ? hold_as(*want->what)
-                             : std::any_of(alternatives.begin(), alternatives.end(), hold_as_alternative);
-    if (is_held) --want->count;
+    // Where it is not said for which request: one for such devices, though those before it lack theirs, and else any.
+    for (const bool such : {true, false})
+      if (std::any_of(wants.begin(), wants.end(), [&](device_want& want) { return hold_for(want, such); })) break;
   }
   for (const device_grant& one : own) static_cast<void>(take(one));
   return made;
@@ -429,7 +438,7 @@ GANGSCHED_INLINE std::vector<held_device> device_ledger::told(const device_claim
     const bool other = grant.kind == device_grant::form::other;
     held.push_back({.id = devices->ids[other ? devices->inventory->gpu_count() + grant.device : grant.device],
                     .request = grant.request == counted_request ? -1 : grant.request,
-                    .mig_start = grant.mig_start});
+                    .mig_start = grant.kind == device_grant::form::mig ? grant.mig_start : -1});
   }
   held.insert(held.end(), claim.absent.begin(), claim.absent.end());
   return held;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/state.hpp"
 #include "gangsched/model/transaction.hpp"
+#include "gangsched/saved_state.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/inside.hpp"
@@ -33,6 +35,14 @@ std::vector<std::uint16_t> cards_of(const cluster& c, Holder holder) {
 inline std::vector<std::int64_t> words_of(const cluster& c, node_id node) {
   const device_state now = c.devices_of(node);
   return {now.used, now.used + now.inventory->words()};
+}
+
+/// What is in use of the node's devices, whatever their health.
+inline std::vector<std::int64_t> in_use(const cluster& c, node_id node) {
+  std::vector<std::int64_t> words = words_of(c, node);
+  for (std::uint32_t i = 0; i < c.devices_of(node).inventory->first_counter(); ++i)
+    words[i] &= std::numeric_limits<std::int64_t>::max();
+  return words;
 }
 
 /// The same as the node's pods and the shared claims have it, added up word by word.
@@ -67,6 +77,14 @@ void move_on_trial(cluster& c, pod_id pod, node_id node, const Keep& keep) {
   if (c.state_of(pod) != pod_state::bound && keep()) return trial.commit();
   trial.roll_back();
   REQUIRE(inside(c).digest_with_derived() == before);
+}
+
+/// A fork is the same cluster, and so is what a snapshot restores.
+inline void check_copies(const cluster& c) {
+  CHECK(c.fork().value().digest() == c.digest());
+  const result<restored_state> again = saved_state::of(c, nullptr).value().restore({}, {}, 1 << 20);
+  REQUIRE(again);
+  CHECK(again->cluster.digest() == c.digest());
 }
 
 }  // namespace gangsched::testing

@@ -299,6 +299,30 @@ TEST_CASE("pods keep their CPUs and memory when the node is told anew, and hosts
   CHECK(cpus_of(c, c.add_pod(late).value()).empty());
 }
 
+TEST_CASE("pods have their CPUs and memory again when the node has them again", "[model][numa]") {
+  const bool late = GENERATE(false, true);
+  cluster c;
+  a_node node = a_numa_node("n", 2, numa_policy::best_effort);
+  a_pod told = aligned("told").cpu(2).memory("20");
+  told.spec.held_devices = {{.id = "cpu", .request = 0, .places = {5, 13}},
+                            {.id = "memory", .request = 0, .places = {1}, .bytes = 20}};
+  a_node less = node;
+  SECTION("its cells are not known for a while") { less.spec.devices.numa.reset(); }
+  SECTION("some CPUs and a cell are not there for a while") { less = a_numa_node("n", 1, numa_policy::best_effort); }
+  const node_id n = c.add_node(late ? less : node).value();
+  const pod_id p = c.add_pod(told.on(n)).value();
+  if (!late) CHECK(c.update_node(n, less));
+  CHECK(c.update_node(n, less));
+  CHECK(words_of(c, n) == claimed(c, n));
+  CHECK(c.update_node(n, node));
+  CHECK(cpus_of(c, p) == cpus("5,13"));
+  const auto has = [&](const device_grant& one) { return one.kind == form::memory && one.amount == 20; };
+  CHECK(std::any_of(c.devices_of(p).begin(), c.devices_of(p).end(), has));
+  CHECK(words_of(c, n) == claimed(c, n));
+  CHECK(c.remove_pod(p));
+  CHECK(words_of(c, n) == std::vector<std::int64_t>(c.devices_of(n).inventory->words()));
+}
+
 TEST_CASE("nonsense about NUMA cells is refused, and says what", "[model][numa]") {
   cluster c;
   const std::uint64_t before = inside(c).digest_with_derived();
