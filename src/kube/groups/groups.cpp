@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 
 // Which object is of which family, and what is known of groups only when everything was read.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
