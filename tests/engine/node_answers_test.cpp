@@ -179,6 +179,18 @@ words story(world& w, std::uint64_t seed, int nodes_at_first = 80, std::size_t m
   return all;
 }
 
+/// Pods of 40 classes, each of which comes once; every second one tolerates "x".
+void place_forty_classes(world& w) {
+  for (int i = 0; i < 40; ++i) {
+    a_pod pod{"p" + std::to_string(i)};
+    pod.cpu_milli(i + 1);
+    if (i % 2 == 0) pod.tolerate("x");
+    w.add(pod);
+  }
+  w.run(true);
+  CHECK(w.scheduler.statistics().index_builds == 0);
+}
+
 }  // namespace
 
 TEST_CASE("pods that all differ are placed as by an index for each", "[engine][index]") {
@@ -361,14 +373,7 @@ TEST_CASE("a hook that reads a part of the pod is asked once for all that are al
     if (i % 2 == 0) node.label("closed", "yes");
     w.add(node);
   }
-  for (int i = 0; i < 40; ++i) {
-    a_pod pod{"p" + std::to_string(i)};
-    pod.cpu_milli(i + 1);
-    if (i % 2 == 0) pod.tolerate("x");
-    w.add(pod);
-  }
-  w.run(true);
-  CHECK(w.scheduler.statistics().index_builds == 0);
+  place_forty_classes(w);
   CHECK(*plugin.filtered == 200);  // 100 nodes for each of two lists of tolerations
   CHECK(*plugin.scored == 100);
   // A node that changes is asked about again, and no other.
@@ -390,14 +395,7 @@ TEST_CASE("a hook that says which labels it looks at is asked once for all nodes
     return node;
   };
   for (int i = 0; i < 100; ++i) w.add(node_of(i, i % 2 == 0));
-  for (int i = 0; i < 40; ++i) {
-    a_pod pod{"p" + std::to_string(i)};
-    pod.cpu_milli(i + 1);
-    if (i % 2 == 0) pod.tolerate("x");
-    w.add(pod);
-  }
-  w.run(true);
-  CHECK(w.scheduler.statistics().index_builds == 0);
+  place_forty_classes(w);
   CHECK(*plugin.filtered == 4);  // nodes that are closed and others, for each of two lists of tolerations
   CHECK(*plugin.scored == 4);
   w.must(w.cluster.update_node(w.node("n1"), node_of(1, true)));

@@ -155,6 +155,16 @@ func (w *world) on(pod string) string {
 	return w.bound[pod]
 }
 
+// attempts says how often the pod was tried.
+func (w *world) attempts(pod string) int {
+	made, err := Ask(w.Context(), w.Loop, func(_ *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
+		standing, err := scheduler.Standing(m.Find(types.NamespacedName{Namespace: "default", Name: pod}).ID)
+		return int(standing.Attempts), err
+	})
+	must(w.T, err)
+	return made
+}
+
 // turns waits until the loop has decided a few times more.
 func (w *world) turns() {
 	for range 3 {
@@ -493,14 +503,7 @@ func TestAPreemptionThatFailedIsTriedAgain(t *testing.T) {
 	w.node("n", "2")
 	w.pod("victim", "2", func(pod *corev1.Pod) { pod.Spec.NodeName = "n" })
 	w.pod("urgent", "2", priority(100))
-	tries := func() int {
-		made, err := Ask(t.Context(), w.Loop, func(_ *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
-			standing, err := scheduler.Standing(m.Find(types.NamespacedName{Namespace: "default", Name: "urgent"}).ID)
-			return int(standing.Attempts), err
-		})
-		must(t, err)
-		return made
-	}
+	tries := func() int { return w.attempts("urgent") }
 	gaveUp := func(why error) {
 		w.box.Put(func() {
 			find := func(name string) *mirror.Pod {
@@ -585,14 +588,7 @@ func TestANominationStaysWhileVictimsEnd(t *testing.T) {
 		ends.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler}}
 		w.box.Put(func() { w.mirror.SetPod(ends) })
 	}
-	tries := func() int {
-		made, err := Ask(t.Context(), w.Loop, func(_ *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror) (int, error) {
-			standing, err := scheduler.Standing(m.Find(types.NamespacedName{Namespace: "default", Name: "urgent"}).ID)
-			return int(standing.Attempts), err
-		})
-		must(t, err)
-		return made
-	}
+	tries := func() int { return w.attempts("urgent") }
 	before := tries()
 	w.box.Put(func() {
 		w.mirror.RemovePod(victims[0])
