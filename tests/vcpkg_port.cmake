@@ -2,7 +2,7 @@
 # network. The port's options are given to CMake, which must know them; what it installs is taken from a build of this tree that is there
 # already; config files and pkg-config files are where the port says, and its usage names targets that there are.
 # Not seen: that packages of vcpkg's registry go together, and a build with them.
-#   usage: cmake -DROOT=TREE -DBUILT=ITS_BUILD -DSCRATCH=FOLDER -P vcpkg_port.cmake
+#   usage: cmake -DROOT=TREE -DBUILT=ITS_BUILD -DGENERATOR=ITS_GENERATOR -DSCRATCH=FOLDER -P vcpkg_port.cmake
 cmake_minimum_required(VERSION 3.23)
 
 function(claim what)
@@ -41,7 +41,7 @@ endfunction()
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 asked "" "SOURCE_PATH" "OPTIONS")
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -S ${asked_SOURCE_PATH} -B ${SCRATCH}/configured ${asked_OPTIONS} --warn-uninitialized
+    COMMAND ${CMAKE_COMMAND} -G "${GENERATOR}" -S ${asked_SOURCE_PATH} -B ${SCRATCH}/configured ${asked_OPTIONS} --warn-uninitialized
     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
   claim("CMake does not take its options: ${said}" result EQUAL 0)
   string(FIND "${said}" "not used by the project" unused)
