@@ -208,17 +208,17 @@ GANGSCHED_INLINE node_answers::answer* node_answers::find(const class_plan& plan
     one.ratings.resize(places(), 0.0), one.most.resize(nodes_.words(), 0.0);
   else
     one.values.resize(places(), 0);
+  const bool changed = !listed || !buffers_.rows.empty();
   bool fine = true;
   if (listed) {
     fine = ask(plan, hook, what, one, buffers_.rows);
-    listed = buffers_.rows.empty();  // nothing has changed
   } else if (!ask_alike(plan, hook, what, one, fine)) {
     buffers_.rows.resize(state_->nodes.rows.count());
     std::iota(buffers_.rows.begin(), buffers_.rows.end(), row_t{0});
     fine = ask(plan, hook, what, one, buffers_.rows);
   }
-  if (!listed && what == part::score) one.find_most(0, one.most.size());
-  if (!listed && (what == part::filter_key || what == part::score_key)) share_values(one);
+  if (changed && what == part::score) one.find_most(0, one.most.size());
+  if (changed && (what == part::filter_key || what == part::score_key)) share_values(one);
   if (fine) return &one;
   one.of.clear();  // it is not found any more
   out.broken = "a filter failed with an error";

@@ -74,22 +74,22 @@ node_answers::grouping& node_answers::kept_groups(std::vector<std::unique_ptr<gr
   return one;
 }
 
-/// A number for one thing of each node that does not change by pods: 't' its taints, 's' whether it is schedulable, 'l' the value of a
-/// label.
-GANGSCHED_INLINE node_answers::answer& node_answers::find_trait(char what, reads facets, symbol label) {
+GANGSCHED_INLINE node_answers::answer& node_answers::find_trait(trait what, symbol label) {
+  constexpr reads facets[] = {reads::taints, reads::schedulable, reads::labels};  // by trait
   std::string& key = buffers_.key;
   key.clear();
   canonical::append(key, std::uintptr_t{0});  // no hook
-  key += what;
+  key += static_cast<char>(what);
   canonical::append(key, label);
   bool listed = false;
-  answer& one = take_answer(listed, facets);
+  answer& one = take_answer(listed, facets[static_cast<std::size_t>(what)]);
   one.values.resize(places(), 0);
-  if (what == 't' && !listed) taint_lists_.clear();  // whatever was made of old numbers is as old, and made anew
+  // (Groups that were made of the old numbers are as old, and are made anew.)
+  if (what == trait::taints && !listed) taint_lists_.clear();
   const auto read = [&](row_t row) -> std::int64_t {
     const model::node_record& record = *state_->nodes.record[row];
-    if (what == 's') return record.unschedulable ? 1 : 0;
-    if (what == 'l') {
+    if (what == trait::schedulable) return record.unschedulable ? 1 : 0;
+    if (what == trait::label) {
       const std::optional<symbol> value = record.label(label);
       return value ? std::int64_t{value->value} : -1;
     }
@@ -112,9 +112,9 @@ GANGSCHED_INLINE node_answers::answer& node_answers::find_trait(char what, reads
 GANGSCHED_INLINE const node_answers::grouping& node_answers::alike_nodes(reads facets) {
   std::vector<answer*>& traits = buffers_.traits;
   traits.clear();
-  if (any(facets & reads::taints)) traits.push_back(&find_trait('t', reads::taints, {}));
-  if (any(facets & reads::schedulable)) traits.push_back(&find_trait('s', reads::schedulable, {}));
-  for (const symbol label : buffers_.labels) traits.push_back(&find_trait('l', reads::labels, label));
+  if (any(facets & reads::taints)) traits.push_back(&find_trait(trait::taints));
+  if (any(facets & reads::schedulable)) traits.push_back(&find_trait(trait::schedulable));
+  for (const symbol label : buffers_.labels) traits.push_back(&find_trait(trait::label, label));
   return kept_groups(alike_, traits, facets, nodes_, [&](row_t place) {
     for (const answer* one : traits) buffers_.tuple.push_back(one->values[place]);
   });
@@ -228,23 +228,20 @@ GANGSCHED_INLINE void node_answers::find_counted_nodes() {
   }
 }
 
-GANGSCHED_INLINE std::int64_t node_answers::ask_key(const class_plan& plan, const keyed_by& key, row_t row) const {
-  const plugin_entry& plugin = *key.hook->plugin;
-  const hook_context context = plan.context(*state_, *key.hook, no_row);
-  return key.filters ? plugin.filter.key(plugin.self.get(), context, row)
-                     : plugin.score.one(plugin.self.get(), context, row);
-}
-
 /// Adds the keys of a node to `buffers::tuple`. @p counted: values of other pods may not hold there.
 GANGSCHED_INLINE void node_answers::list_tuple(const class_plan& plan, row_t place, bool counted) {
   for (const keyed_by& key : buffers_.keys) {
+    const auto ask = [&] {
+      const auto key_of = key.filters ? row_scores::filter_key : row_scores::score_key;
+      return key_of(*state_, plan, *key.hook, order_.row(place));
+    };
     answer* const kept = key.lazily && counted ? nullptr : key.kept;
     if (kept == nullptr) {
-      buffers_.tuple.push_back(ask_key(plan, key, order_.row(place)));
+      buffers_.tuple.push_back(ask());
       continue;
     }
     if (key.lazily && !kept->asked.has(place)) {
-      kept->values[place] = ask_key(plan, key, order_.row(place));
+      kept->values[place] = ask();
       kept->asked.set(place, true);
     }
     buffers_.tuple.push_back(kept->values[place]);

@@ -29,21 +29,19 @@ GANGSCHED_INLINE void row_scores::run_scores(const model::cluster_state& state, 
 }
 
 GANGSCHED_INLINE std::int64_t row_scores::filter_key(const model::cluster_state& state, const class_plan& plan,
-                                                     std::size_t which, row_t row) {
-  const planned& hook = plan.cached.filter_keys[which];
+                                                     const planned& hook, row_t row) {
   return hook.plugin->filter.key(hook.plugin->self.get(), plan.context(state, hook, no_row), row);
 }
 
 GANGSCHED_INLINE std::int64_t row_scores::score_key(const model::cluster_state& state, const class_plan& plan,
-                                                    std::size_t which, row_t row) {
-  const planned& hook = plan.cached.score_keys[which];
+                                                    const planned& hook, row_t row) {
   return hook.plugin->score.one(hook.plugin->self.get(), plan.context(state, hook, no_row), row);
 }
 
 GANGSCHED_INLINE void row_scores::run_keys(const model::cluster_state& state, const class_plan& plan, row_t row) {
   tuple_.clear();
-  for (std::size_t i = 0; i < plan.cached.filter_keys.size(); ++i) tuple_.push_back(filter_key(state, plan, i, row));
-  for (std::size_t i = 0; i < plan.cached.score_keys.size(); ++i) tuple_.push_back(score_key(state, plan, i, row));
+  for (const planned& hook : plan.cached.filter_keys) tuple_.push_back(filter_key(state, plan, hook, row));
+  for (const planned& hook : plan.cached.score_keys) tuple_.push_back(score_key(state, plan, hook, row));
   group[row] = groups.find_or_add(tuple_);
 }
 

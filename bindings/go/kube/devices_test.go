@@ -81,6 +81,16 @@ func claimingPod(name string, claims ...string) *corev1.Pod {
 	return made
 }
 
+// lowestFirst makes a scheduler that takes the first of equally good nodes.
+func lowestFirst(t *testing.T, cluster *gangsched.Cluster) *gangsched.Scheduler {
+	t.Helper()
+	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{LowestRowTies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scheduler
+}
+
 // What the slices, classes, claims and pods decide as JSON they decide typed.
 func TestClaimsOfDevicesSayWhatTheirJSONSays(t *testing.T) {
 	same := resourcev1.FullyQualifiedName(driver + "/model")
@@ -528,10 +538,7 @@ func placed(t *testing.T, its []*resourcev1.ResourceSlice, claims ...*resourcev1
 			t.Fatal(err)
 		}
 	}
-	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{LowestRowTies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheduler := lowestFirst(t, cluster)
 	defer scheduler.Close()
 	if _, err := scheduler.Run(0); err != nil {
 		t.Fatal(err)
@@ -790,10 +797,7 @@ func TestAClaimKeepsDevicesOfAPoolThatIsNotWhole(t *testing.T) {
 			}
 		}
 	}
-	scheduler, err := gangsched.NewScheduler(cluster, gangsched.Options{LowestRowTies: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheduler := lowestFirst(t, cluster)
 	defer scheduler.Close()
 	for _, name := range []string{"other", "has"} {
 		spec, err := kube.Pod(claimingPod("p-"+name, name), cluster, kube.Options{})

@@ -126,6 +126,8 @@ class GANGSCHED_API node_answers {
     hook_context context;
   };
   enum class part : char { verdict, filter_key, score, score_key };
+  /// What of a node pods do not change, as a number: of its list of taints, whether it is schedulable, of the value of a label.
+  enum class trait : char { taints, schedulable, label };
   void forget_kept() noexcept;
 
   /// Places that there are, as columns have them.
@@ -142,7 +144,7 @@ class GANGSCHED_API node_answers {
   [[nodiscard]] answer& take_answer(bool& listed, reads facets);
   void share_values(answer& one);
   [[nodiscard]] bool ask_alike(const class_plan& plan, const planned& hook, part what, answer& into, bool& fine);
-  [[nodiscard]] answer& find_trait(char what, reads facets, symbol label);
+  [[nodiscard]] answer& find_trait(trait what, symbol label = {});
   [[nodiscard]] const grouping& alike_nodes(reads facets);
   [[nodiscard]] bool ask(const class_plan& plan, const planned& hook, part what, answer& into,
                          std::span<const row_t> rows);
@@ -167,7 +169,6 @@ class GANGSCHED_API node_answers {
   template <class Tuple>
   [[nodiscard]] grouping& kept_groups(std::vector<std::unique_ptr<grouping>>& among, std::span<answer* const> keys,
                                       reads facets, const row_bits& wanted, const Tuple& list);
-  [[nodiscard]] std::int64_t ask_key(const class_plan& plan, const keyed_by& key, row_t row) const;
   void list_tuple(const class_plan& plan, row_t place, bool counted);
   template <class Tuple>
   void number(grouping& of, row_t place, const Tuple& list);

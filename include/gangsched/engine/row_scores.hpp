@@ -31,9 +31,9 @@ struct row_scores {
   void run_keys(const model::cluster_state& state, const class_plan& plan, row_t row);
   /// The key of one of the plan's cached keyed filters, or scores.
   [[nodiscard]] static std::int64_t filter_key(const model::cluster_state& state, const class_plan& plan,
-                                               std::size_t which, row_t row);
+                                               const planned& hook, row_t row);
   [[nodiscard]] static std::int64_t score_key(const model::cluster_state& state, const class_plan& plan,
-                                              std::size_t which, row_t row);
+                                              const planned& hook, row_t row);
 
   /// One row again, of which @p dirty changed: the same as all of the above, where hooks by amounts are not asked what they have said of
   /// a node like it. What is known of such nodes, or null.
