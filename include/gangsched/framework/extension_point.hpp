@@ -114,28 +114,28 @@ decltype(auto) supply(const hook_context& c, [[maybe_unused]] row_t row) {
     return *static_cast<T*>(c.data);
 }
 
-/// Calls a hook whose parameters all come from the context.
-template <class P, class Hook, class... A>
-decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row, std::tuple<A...>*) {
-  return heard<P>([&]() -> decltype(auto) { return (self.*hook)(supply<P, A>(c, row)...); });
+/// Calls a hook whose parameters all come from the context. It is an argument of the template, so that kernels can inline it.
+template <auto Hook, class P, class... A>
+[[gnu::always_inline]] inline decltype(auto) call(const P& self, const hook_context& c, row_t row, std::tuple<A...>*) {
+  return heard<P>([&]() -> decltype(auto) { return (self.*Hook)(supply<P, A>(c, row)...); });
 }
-template <class P, class Hook>
-decltype(auto) call(const P& self, Hook hook, const hook_context& c, row_t row) {
-  return call(self, hook, c, row, static_cast<typename signature<Hook>::args*>(nullptr));
+template <auto Hook, class P>
+[[gnu::always_inline]] inline decltype(auto) call(const P& self, const hook_context& c, row_t row) {
+  return call<Hook>(self, c, row, static_cast<typename signature<decltype(Hook)>::args*>(nullptr));
 }
 
 /// The same for hooks whose last parameter is given by the caller.
-template <class P, class Hook, class Last, std::size_t... I>
-decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&& last, std::index_sequence<I...>) {
-  using args = typename signature<Hook>::args;
+template <auto Hook, class P, class Last, std::size_t... I>
+decltype(auto) call_with(const P& self, const hook_context& c, Last&& last, std::index_sequence<I...>) {
+  using args = typename signature<decltype(Hook)>::args;
   return heard<P>([&]() -> decltype(auto) {
-    return (self.*hook)(supply<P, std::tuple_element_t<I, args>>(c, no_row)..., std::forward<Last>(last));
+    return (self.*Hook)(supply<P, std::tuple_element_t<I, args>>(c, no_row)..., std::forward<Last>(last));
   });
 }
-template <class P, class Hook, class Last>
-decltype(auto) call_with(const P& self, Hook hook, const hook_context& c, Last&& last) {
-  return call_with(self, hook, c, std::forward<Last>(last),
-                   std::make_index_sequence<std::tuple_size_v<typename signature<Hook>::args> - 1>{});
+template <auto Hook, class P, class Last>
+decltype(auto) call_with(const P& self, const hook_context& c, Last&& last) {
+  return call_with<Hook>(self, c, std::forward<Last>(last),
+                         std::make_index_sequence<std::tuple_size_v<typename signature<decltype(Hook)>::args> - 1>{});
 }
 
 }  // namespace detail

@@ -54,20 +54,29 @@ Said say_for(const char* what) {
     throw hook_error{std::string_view{P::name}, what};
 }
 
-/// Calls a hook of P and turns its exceptions into results. std::bad_alloc and hook_error pass through.
-template <class P, class Hook>
-auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
-  using said = std::invoke_result_t<Hook&>;
+/// The result for a hook that threw what is being handled. std::bad_alloc and hook_error pass through.
+template <class P, class Said>
+[[gnu::noinline, gnu::cold]] Said say_for_thrown() {
   try {
-    return hook();
+    throw;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const hook_error&) {
     throw;
   } catch (const std::exception& thrown) {
-    return say_for<P, said>(thrown.what());
+    return say_for<P, Said>(thrown.what());
   } catch (...) {
-    return say_for<P, said>("not a std::exception");
+    return say_for<P, Said>("not a std::exception");
+  }
+}
+
+/// Calls a hook of P and turns its exceptions into results. (What handles them is elsewhere, so that this is small where it is inlined.)
+template <class P, class Hook>
+auto heard(Hook&& hook) -> std::invoke_result_t<Hook&> {
+  try {
+    return hook();
+  } catch (...) {
+    return say_for_thrown<P, std::invoke_result_t<Hook&>>();
   }
 }
 

@@ -40,7 +40,7 @@ struct extension_point<point::choose_devices> {
   template <class P>
   static void lower(kernels& k) {
     k.choose_devices = [](const void* p, const hook_context& c, row_t row) {
-      return call(self_of<P>(p), &P::choose_devices, c, row);
+      return call<&P::choose_devices>(self_of<P>(p), c, row);
     };
   }
 };

@@ -95,9 +95,9 @@ struct extension_point<point::pre_filter> {
     k.pre_filter = [](const void* p, const hook_context& c, [[maybe_unused]] node_names& names) -> status {
       using args = typename signature<decltype(&P::pre_filter)>::args;
       if constexpr (pod_parameters<P, args, node_names&>::ok)
-        return call_with(self_of<P>(p), &P::pre_filter, c, names);
+        return call_with<&P::pre_filter>(self_of<P>(p), c, names);
       else
-        return call(self_of<P>(p), &P::pre_filter, c, no_row);
+        return call<&P::pre_filter>(self_of<P>(p), c, no_row);
     };
     if constexpr (calls_add_pod<P>) {
       using data = typename P::cycle_data;
@@ -301,7 +301,7 @@ struct filter_kernels {
     bool fine = true;
     for (const row_t row : rows) {
       if (verdicts[row] != 0) continue;
-      const status said = call(self_of<P>(self), &P::filter, c, row);
+      const status said = call<&P::filter>(self_of<P>(self), c, row);
       if (said.ok()) continue;
       verdicts[row] = mark;
       fine = fine && said.rejected();
@@ -309,7 +309,7 @@ struct filter_kernels {
     return fine;
   }
   static status filter_one(const void* self, const hook_context& c, row_t row) {
-    return call(self_of<P>(self), &P::filter, c, row);
+    return call<&P::filter>(self_of<P>(self), c, row);
   }
   static void filter_reasons(const void* self, const hook_context& c, row_t row, std::vector<status>& out) {
     using args = typename signature<decltype(&P::filter)>::args;
@@ -320,37 +320,37 @@ struct filter_kernels {
     heard<P>([&] { self.filter_reasons(supply<P, A>(c, row)..., out); });
   }
   static std::int64_t filter_key(const void* self, const hook_context& c, row_t row) {
-    return call(self_of<P>(self), &P::filter_key, c, row);
+    return call<&P::filter_key>(self_of<P>(self), c, row);
   }
   static bool filter_label_keys(const void* self, const hook_context& c, std::vector<symbol>& out) {
-    return call_with(self_of<P>(self), &P::filter_label_keys, c, out);
+    return call_with<&P::filter_label_keys>(self_of<P>(self), c, out);
   }
   static void filter_key_reads(const void* self, const hook_context& c, key_reads& out) {
-    call_with(self_of<P>(self), &P::filter_key_reads, c, out);
+    call_with<&P::filter_key_reads>(self_of<P>(self), c, out);
   }
   static void finish_filter(const void* self, const hook_context& c, std::span<filtered_group> groups) {
-    call_with(self_of<P>(self), &P::finish_filter, c, groups);
+    call_with<&P::finish_filter>(self_of<P>(self), c, groups);
   }
   static std::int64_t capacity(const void* self, const hook_context& c, row_t row) {
-    return call(self_of<P>(self), &P::capacity, c, row);
+    return call<&P::capacity>(self_of<P>(self), c, row);
   }
   static bool filter_block(const void* self, const hook_context& c, filtered_block& nodes) {
-    return call_with(self_of<P>(self), &P::filter_block, c, nodes);
+    return call_with<&P::filter_block>(self_of<P>(self), c, nodes);
   }
   static block_verdict filter_bound(const void* self, const hook_context& c, const amount_block& nodes) {
-    return call_with(self_of<P>(self), &P::filter_bound, c, nodes);
+    return call_with<&P::filter_bound>(self_of<P>(self), c, nodes);
   }
   static std::vector<amount> least_free(const void* self, const hook_context& c) {
-    return call(self_of<P>(self), &P::least_free, c, no_row);
+    return call<&P::least_free>(self_of<P>(self), c, no_row);
   }
   static bool filter_idle(const void* self, const hook_context& c) {
-    return call(self_of<P>(self), &P::filter_idle, c, no_row);
+    return call<&P::filter_idle>(self_of<P>(self), c, no_row);
   }
   static bool filter_by_class(const void* self, const hook_context& c) {
-    return call(self_of<P>(self), &P::filter_by_class, c, no_row);
+    return call<&P::filter_by_class>(self_of<P>(self), c, no_row);
   }
   static bool filter_by_alike_groups(const void* self, const hook_context& c) {
-    return call(self_of<P>(self), &P::filter_by_alike_groups, c, no_row);
+    return call<&P::filter_by_alike_groups>(self_of<P>(self), c, no_row);
   }
 };
 

@@ -44,7 +44,7 @@ struct extension_point<point::pre_score> {
   template <class P>
   static void lower(kernels& k) {
     k.pre_score = [](const void* p, const hook_context& c) -> status {
-      return call(self_of<P>(p), &P::pre_score, c, no_row);
+      return call<&P::pre_score>(self_of<P>(p), c, no_row);
     };
   }
 };
@@ -206,37 +206,37 @@ struct score_kernels {
                          std::int64_t* totals) {
     bool fine = true;
     for (const row_t row : rows) {
-      const std::int64_t score = call(self_of<P>(self), &P::score, c, row);
+      const std::int64_t score = call<&P::score>(self_of<P>(self), c, row);
       fine = fine && score >= 0 && score <= max_node_score;
       totals[row] += weight * score;
     }
     return fine;
   }
   static bool score_block(const void* self, const hook_context& c, scored_block& nodes) {
-    return call_with(self_of<P>(self), &P::score_block, c, nodes);
+    return call_with<&P::score_block>(self_of<P>(self), c, nodes);
   }
   static double score_bound(const void* self, const hook_context& c, const amount_block& nodes) {
-    return call_with(self_of<P>(self), &P::score_bound, c, nodes);
+    return call_with<&P::score_bound>(self_of<P>(self), c, nodes);
   }
   static std::int64_t score_one(const void* self, const hook_context& c, row_t row) {
     if constexpr (keyed_score_ok<P>())
-      return call(self_of<P>(self), &P::score_key, c, row);
+      return call<&P::score_key>(self_of<P>(self), c, row);
     else
-      return call(self_of<P>(self), &P::score, c, row);
+      return call<&P::score>(self_of<P>(self), c, row);
   }
   static bool score_label_keys(const void* self, const hook_context& c, std::vector<symbol>& out) {
-    return call_with(self_of<P>(self), &P::score_label_keys, c, out);
+    return call_with<&P::score_label_keys>(self_of<P>(self), c, out);
   }
   static void score_key_reads(const void* self, const hook_context& c, key_reads& out) {
-    call_with(self_of<P>(self), &P::score_key_reads, c, out);
+    call_with<&P::score_key_reads>(self_of<P>(self), c, out);
   }
   static status finish_score(const void* self, const hook_context& c, std::span<scored_group> groups) {
     if constexpr (!keyed_score_ok<P>())
-      call_with(self_of<P>(self), &P::normalize_score, c, groups);
+      call_with<&P::normalize_score>(self_of<P>(self), c, groups);
     else if constexpr (std::is_void_v<typename signature<decltype(&P::finish_score)>::result>)
-      call_with(self_of<P>(self), &P::finish_score, c, groups);
+      call_with<&P::finish_score>(self_of<P>(self), c, groups);
     else
-      return call_with(self_of<P>(self), &P::finish_score, c, groups);
+      return call_with<&P::finish_score>(self_of<P>(self), c, groups);
     return {};
   }
 };
