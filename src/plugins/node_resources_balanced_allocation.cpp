@@ -48,7 +48,8 @@ struct rate_evenness {
     return if_above(request, lanes<N>::load(of.free + i), lanes<N>::of(1.0), (uses + request) / has);
   }
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* score, const side_of_block& a, const side_of_block& b) {
+  GANGSCHED_LANES static void run(double* score, const side_of_block& first, const side_of_block& second) {
+    const side_of_block a = first, b = second;  // (of copies it is seen that scores are written elsewhere)
     const lanes<N> half = lanes<N>::of(50.0);
     for (std::size_t i = 0; i < amount_block::rows; i += N) {
       lanes<N> rating = evenness_of(share_with_pod<N>(a, i), share_with_pod<N>(b, i));

@@ -91,15 +91,18 @@ struct rated_amount {
   double request, weight;
 };
 
-/// The weighted mean of how many percent of each resource are left, or with @p Most used, with the pod.
-template <bool Most>
+/// The weighted mean of how many percent of each of @p Count resources (0: @p count) are left, or with @p Most used, with the pod.
+template <bool Most, std::size_t Count>
 struct mean_percentage {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* score, const rated_amount* first, std::size_t count, double inverse_weights) {
+  GANGSCHED_LANES static void run(double* score, const rated_amount* all, std::size_t count, double inverse_weights) {
     using some = lanes<N>;
+    rated_amount first[Count + 1];  // (of copies it is seen that scores are written elsewhere)
+    std::copy_n(all, Count, &first[0]);
+    const rated_amount* const last = Count != 0 ? &first[Count] : all + count;
     for (std::size_t i = 0; i < amount_block::rows; i += N) {
       some sum = some::of(0.0);
-      for (const rated_amount* one = first; one != first + count; ++one) {
+      for (const rated_amount* one = Count != 0 ? &first[0] : all; one != last; ++one) {
         const some whole = some::load(one->has + i);
         const some left = larger(whole - some::load(one->uses + i) - some::of(one->request), some::of(0.0));
         const some part = Most ? whole - left : left;
@@ -170,10 +173,17 @@ GANGSCHED_INLINE bool node_resources_fit::score_block(const pod_view&, const dat
                       static_cast<double>(one.request), static_cast<double>(one.weight)};
   }
   const double inverse = 1.0 / static_cast<double>(weights);
-  if (options_.strategy == strategy::most_allocated)
-    run_lanes<detail::mean_percentage<true>>(&nodes.score[0], &rated[0], count, inverse);
+  const bool most = options_.strategy == strategy::most_allocated;
+  const auto rate = [&]<std::size_t Count>(std::integral_constant<std::size_t, Count>) {
+    if (most)
+      run_lanes<detail::mean_percentage<true, Count>>(&nodes.score[0], &rated[0], count, inverse);
+    else
+      run_lanes<detail::mean_percentage<false, Count>>(&nodes.score[0], &rated[0], count, inverse);
+  };
+  if (count == 2)  // as by default
+    rate(std::integral_constant<std::size_t, 2>{});
   else
-    run_lanes<detail::mean_percentage<false>>(&nodes.score[0], &rated[0], count, inverse);
+    rate(std::integral_constant<std::size_t, 0>{});
   return true;
 }
 

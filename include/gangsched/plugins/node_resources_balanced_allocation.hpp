@@ -57,14 +57,25 @@ class node_resources_balanced_allocation {
   // A node is anything with allocatable(kind) and used(kind).
   template <class Node>
   [[nodiscard]] static std::int64_t score_of(const data& d, bool gains, const Node& node) {
+    if (d.requests.size() == 2) {  // of two there is no mean to be found first
+      const amount &a = d.requests[0], &b = d.requests[1];
+      if (node.allocatable(a.kind) != 0 && node.allocatable(b.kind) != 0) {
+        const std::int64_t even = evenness(half_apart(fraction(node, a, true), fraction(node, b, true)));
+        if (!gains) return even;
+        return gain(even, evenness(half_apart(fraction(node, a, false), fraction(node, b, false))));
+      }
+    }
     fractions with, without;
     for (const amount& one : d.requests) {
       if (node.allocatable(one.kind) == 0) continue;
       with.add(fraction(node, one, true));
       if (gains) without.add(fraction(node, one, false));
     }
-    const std::int64_t even = evenness(d, node, true, with);
-    return gains ? 50 + (50 + even - evenness(d, node, false, without)) / 2 : even;
+    const std::int64_t even = evenness(deviation(d, node, true, with));
+    return gains ? gain(even, evenness(deviation(d, node, false, without))) : even;
+  }
+  [[nodiscard]] static std::int64_t gain(std::int64_t with, std::int64_t without) noexcept {
+    return 50 + (50 + with - without) / 2;
   }
   struct fractions {
     double total = 0, last = 0, before_last = 0;
@@ -76,15 +87,15 @@ class node_resources_balanced_allocation {
       total += next;
     }
   };
-  template <class Node>
-  [[nodiscard]] static std::int64_t evenness(const data& d, const Node& node, bool with_pod, const fractions& all) {
-    return static_cast<std::int64_t>((1.0 - deviation(d, node, with_pod, all)) * static_cast<double>(max_node_score));
+  [[nodiscard]] static std::int64_t evenness(double deviation) noexcept {
+    return static_cast<std::int64_t>((1.0 - deviation) * static_cast<double>(max_node_score));
   }
+  /// The standard deviation of two.
+  [[nodiscard]] static double half_apart(double a, double b) noexcept { return (a > b ? a - b : b - a) / 2; }
   template <class Node>
   [[nodiscard]] static double deviation(const data& d, const Node& node, bool with_pod, const fractions& all) {
     if (all.count < 2) return 0;
-    if (all.count == 2)
-      return (all.before_last > all.last ? all.before_last - all.last : all.last - all.before_last) / 2;
+    if (all.count == 2) return half_apart(all.before_last, all.last);
     const double mean = all.total / all.count;
     double sum = 0;
     for (const amount& one : d.requests) {

@@ -159,27 +159,27 @@ class node_resources_fit {
   /// @p allocatable, @p used: of the node, by kind.
   template <class Allocatable, class Used>
   [[nodiscard]] std::int64_t score_of(const data& d, const Allocatable& allocatable, const Used& used) const {
-    const bool by_shape = options_.strategy == strategy::requested_to_capacity_ratio;
-    std::int64_t sum = 0;
-    std::int64_t weights = 0;
+    if (options_.strategy == strategy::least_allocated) return mean_of<strategy::least_allocated>(d, allocatable, used);
+    if (options_.strategy == strategy::most_allocated) return mean_of<strategy::most_allocated>(d, allocatable, used);
+    return mean_of<strategy::requested_to_capacity_ratio>(d, allocatable, used);
+  }
+  template <strategy By, class Allocatable, class Used>
+  [[nodiscard]] std::int64_t mean_of(const data& d, const Allocatable& allocatable, const Used& used) const {
+    constexpr bool by_shape = By == strategy::requested_to_capacity_ratio;
+    std::int64_t sum = 0, weights = 0;
     for (const scored_resource& one : d.scored) {
       const std::int64_t capacity = allocatable(one.kind);
       if (capacity == 0) continue;
-      const std::int64_t rating = rate(capacity, capacity - used(one.used), one.request);
-      if (by_shape && rating == 0) continue;
+      // More than fits counts as full, so that no sum can overflow.
+      const std::int64_t free = capacity - used(one.used), left = one.request > free ? 0 : free - one.request;
+      std::int64_t rating = percent(By == strategy::least_allocated ? left : capacity - left, capacity);
+      if (by_shape && (rating = shape_at(rating)) == 0) continue;
       sum += rating * one.weight;
       weights += one.weight;
     }
     if (weights == 0) return 0;
     // kube rounds the double quotient; sums are far below 2^53, where that is the same as rounding the exact one.
     return by_shape ? (2 * sum + weights) / (2 * weights) : sum / weights;
-  }
-  [[nodiscard]] std::int64_t rate(std::int64_t capacity, std::int64_t free, std::int64_t request) const noexcept {
-    // More than fits counts as full, so that no sum can overflow.
-    const std::int64_t left = request > free ? 0 : free - request;
-    if (options_.strategy == strategy::least_allocated) return percent(left, capacity);
-    const std::int64_t utilization = percent(capacity - left, capacity);
-    return options_.strategy == strategy::most_allocated ? utilization : shape_at(utilization);
   }
 
   /// The broken line through the shape's points, truncating toward zero (which is upward on a falling piece).
