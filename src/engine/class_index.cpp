@@ -13,18 +13,13 @@ GANGSCHED_INLINE class_index::class_index(const model::cluster_state& state, std
 GANGSCHED_INLINE bool class_index::sync_some(std::size_t most) {
   const bool in_parts = most < state_->nodes.rows.count();
   const bool was_whole = whole_;
-  const bool known = stale_.read(
-      *state_,
-      [&](reads facets) {
-        // A node that came or went matters even to a class that reads nothing.
-        if (facets == reads::everything) {
-          group_scores_hold_ = false;
-          return true;
-        }
-        if (group_scores_hold_ && any(facets & *plan_->cached.finish_reads)) group_scores_hold_ = false;
-        return any(facets & plan_->cached_facets());
-      },
-      [&](row_t row) { prefetch(row); });
+  const reads cached = plan_->cached_facets(), finishing = plan_->cached.finish_reads.value_or(reads::nothing);
+  const bool known = stale_.read(*state_, cached | finishing, [&](reads facets) {
+    // A node that came or went matters even to a class that reads nothing.
+    const bool anything = facets == reads::everything;
+    if (anything || any(facets & finishing)) group_scores_hold_ = false;
+    return anything || any(facets & cached);
+  });
   // The first two parts are to get the memory.
   const bool new_memory = known && !whole_ && groups_.grow(row_count_);
   if (new_memory && in_parts) {
@@ -107,26 +102,39 @@ GANGSCHED_INLINE void class_index::ask_all() {
   for (const row_t row : all) rows_.run_keys(*state_, *plan_, row);
 }
 
-/// What asking the row again will read, which is far apart: while the rest of the log is read it comes.
-GANGSCHED_INLINE void class_index::prefetch(row_t row) const noexcept {
-  if (row >= row_count_) return;
-  state_->nodes.prefetch(row);
-  gangsched::detail::prefetch(&rows_.verdict[row]);
-  gangsched::detail::prefetch(&rows_.score[row]);
-  if (plan_->key_count() != 0) gangsched::detail::prefetch(&rows_.group[row]);
-  groups_.prefetch(row);
+/// What asking the stale rows again will read, which is far apart: all of it is on the way while the first ones are asked.
+GANGSCHED_INLINE void class_index::prefetch_stale() const noexcept {
+  const reads cached = plan_->cached_facets();
+  const bool by_amounts = any(cached & amounts), by_devices = any(cached & reads::devices);
+  const bool grouped = plan_->key_count() != 0;
+  for (const row_t row : stale_.rows()) {
+    if (row >= row_count_) continue;
+    if (by_amounts) {
+      gangsched::detail::prefetch(state_->nodes.allocatable.row(row));
+      gangsched::detail::prefetch(state_->nodes.used.row(row));
+    }
+    if (by_devices) {
+      state_->nodes.inventory.prefetch(row);
+      state_->nodes.devices.prefetch(row, 16);
+    }
+    gangsched::detail::prefetch(rows_.verdict.data() + row);
+    gangsched::detail::prefetch(rows_.score.data() + row);
+    if (grouped) gangsched::detail::prefetch(rows_.group.data() + row);
+    groups_.prefetch(row);
+  }
 }
 
 GANGSCHED_INLINE void class_index::replay() {
   if (stale_.empty()) return;
+  constexpr std::size_t few = 4;  // before these are asked nothing arrives from far away
+  if (stale_.size() > few) prefetch_stale();
   const row_t rows = state_->nodes.rows.count();
   rows_.grow(std::max(rows, row_count_));
   if (rows > row_count_) groups_.grow(rows);
   const bool counts_capacity = counts_capacity_ && whole_;  // they are counted at the end of a build
   if (counts_capacity) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
-  const bool together =
-      stale_.size() > 1 && !counts_capacity && reasons_ == nullptr && rows_.remembers_nothing(*plan_, stale_.size());
+  const bool together = !counts_capacity && reasons_ == nullptr && rows_.remembers_nothing(*plan_, stale_.size());
   std::array<row_t, row_scores::most_together> passing;
   std::size_t count = 0;
   reads dirty = reads::nothing;
@@ -149,19 +157,21 @@ GANGSCHED_INLINE void class_index::replay() {
       return;
     }
     amount_memory::answer* const known = refresh(row, facets);
-    if (!counts_capacity) return;
-    const std::int64_t now = capacity_now(row, known);
-    for (capacity_sums& sums : capacity_sums_) {
-      if (sums.lifetime.expired()) continue;
-      if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
-        sums.by_domain[domain] += now - capacity_[row];
-      }
-    }
-    capacity_total_ += now - capacity_[row];
-    capacity_[row] = now;
+    if (counts_capacity) keep_capacity(row, capacity_now(row, known));
   });
   if (count != 0) refresh_passing({passing.data(), count}, dirty);
   if (whole_ && rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
+}
+
+GANGSCHED_INLINE void class_index::keep_capacity(row_t row, std::int64_t now) {
+  for (capacity_sums& sums : capacity_sums_) {
+    if (sums.lifetime.expired()) continue;
+    if (const domain_id domain = sums.of->of(row); domain != no_domain && domain < sums.by_domain.size()) {
+      sums.by_domain[domain] += now - capacity_[row];
+    }
+  }
+  capacity_total_ += now - capacity_[row];
+  capacity_[row] = now;
 }
 
 GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads dirty) {
@@ -188,7 +198,11 @@ GANGSCHED_INLINE void class_index::note_refreshed(row_t row, std::uint8_t verdic
   ++refreshes_;
   last_refreshed_ = row;
   const std::uint8_t now = rows_.verdict[row];
-  if (verdict == passes && now == passes && rows_.group[row] == group && rows_.score[row] == score) return;
+  if (verdict == passes && now == passes && rows_.group[row] == group && rows_.broken == nullptr) {
+    if (rows_.score[row] != score && grouped_)
+      groups_.rescore(row, group, static_cast<std::uint32_t>(rows_.score[row]));
+    return;
+  }
   --counts_[verdict];
   ++counts_[now];
   if (verdict == passes) unlink(row, group);
@@ -258,18 +272,19 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
   return sums->by_domain;
 }
 
-GANGSCHED_INLINE const group_scores* class_index::known_group_scores() const noexcept {
+GANGSCHED_INLINE bool class_index::groups_are_as_scored() noexcept {
   const std::span<const std::uint32_t> now = groups_.population();
-  return group_scores_hold_ &&
-                 std::equal(now.begin(), now.end(), group_scores_.population.begin(), group_scores_.population.end())
-             ? &group_scores_
-             : nullptr;
+  if (!std::equal(now.begin(), now.end(), group_scores_.population.begin(), group_scores_.population.end()))
+    return false;
+  group_scores_moves_ = groups_.moves();
+  return true;
 }
 
 GANGSCHED_INLINE void class_index::remember_group_scores(const group_scores& said) {
   group_scores_hold_ = false;
   if (!plan_->cached.finish_reads) return;
   group_scores_ = said;
+  group_scores_moves_ = groups_.moves();
   group_scores_hold_ = true;
 }
 

@@ -6,7 +6,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void domain_index::sync() {
   bool moved = false;
-  const bool known = stale_.read(*state_, [&](reads facets) {
+  const bool known = stale_.read(*state_, reads::everything, [&](reads facets) {
     // Which node is in which domain changes only with labels and with nodes that come and go, which touch everything.
     moved = moved || any(facets & reads::labels);
     return true;

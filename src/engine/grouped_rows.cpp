@@ -14,6 +14,7 @@ GANGSCHED_INLINE void grouped_rows::reset(std::size_t scores) {
     spare_.push_back(buckets_of_[group]);  // (there is room for all)
   }
   if (scores != scores_) buckets_.clear(), spare_.clear();
+  ++moves_;
   scores_ = scores;
   few_ = static_cast<std::uint32_t>(std::max<std::size_t>(24, scores / 64));
   populated_.clear();
@@ -33,6 +34,13 @@ GANGSCHED_INLINE void grouped_rows::put_into(buckets& its, row_t row, std::uint3
   if (its.heads[score] == no_row) its.set.set(score);
   push(its.heads[score], row, score);
   ++its.sizes[score];
+}
+
+GANGSCHED_INLINE void grouped_rows::take_from(buckets& its, row_t row) noexcept {
+  const auto [next, prev, score] = links_[row];
+  if (next != no_row) links_[next].prev = prev;
+  (prev != no_row ? links_[prev].next : its.heads[score]) = next;
+  if (--its.sizes[score] == 0) its.set.reset(score);
 }
 
 GANGSCHED_INLINE void grouped_rows::give_buckets(std::uint32_t group) {
@@ -66,6 +74,7 @@ GANGSCHED_INLINE void grouped_rows::insert(row_t row, std::uint32_t group, std::
   else if (population_[group] == few_ && buckets_of_[group] == none)
     give_buckets(group);
   // From here on nothing throws.
+  ++moves_;
   top& best = best_[group];
   if (population_[group]++ == 0 || score > best.score)
     best = {score, 1};
@@ -80,21 +89,38 @@ GANGSCHED_INLINE void grouped_rows::insert(row_t row, std::uint32_t group, std::
 GANGSCHED_INLINE void grouped_rows::erase(row_t row, std::uint32_t group) noexcept {
   const auto [next, prev, score] = links_[row];
   const bool in_list = buckets_of_[group] == none;
-  if (next != no_row) links_[next].prev = prev;
-  if (prev != no_row)
-    links_[prev].next = next;
-  else
-    (in_list ? head_[group] : buckets_[buckets_of_[group]].heads[score]) = next;
   if (!in_list) {
-    buckets& its = buckets_[buckets_of_[group]];
-    if (--its.sizes[score] == 0) its.set.reset(score);
+    take_from(buckets_[buckets_of_[group]], row);
+  } else {
+    if (next != no_row) links_[next].prev = prev;
+    (prev != no_row ? links_[prev].next : head_[group]) = next;
   }
+  ++moves_;
   if (--population_[group] == 0) {
     populated_.erase(std::lower_bound(populated_.begin(), populated_.end(), group));
     if (!in_list) spare_.push_back(std::exchange(buckets_of_[group], none));  // (there is room for all)
   } else if (score == best_[group].score && --best_[group].count == 0) {
     find_best(group);
   }
+}
+
+GANGSCHED_INLINE void grouped_rows::rescore(row_t row, std::uint32_t group, std::uint32_t score) noexcept {
+  const std::uint32_t before = links_[row].score;
+  if (buckets_of_[group] == none) {
+    links_[row].score = score;
+  } else {
+    buckets& its = buckets_[buckets_of_[group]];
+    take_from(its, row);
+    put_into(its, row, score);
+  }
+  top& best = best_[group];
+  const bool was_best = before == best.score;
+  if (score > best.score)
+    best = {score, 1};
+  else if (score == best.score)
+    best.count += was_best ? 0 : 1;
+  else if (was_best && --best.count == 0)
+    find_best(group);
 }
 
 /// The group has rows.

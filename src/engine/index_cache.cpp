@@ -4,26 +4,11 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE index_cache::cached* index_cache::entry_of(class_id cls) {
+GANGSCHED_INLINE index_cache::cached* index_cache::search(class_id cls) {
   if (place_.size() <= cls) place_.resize(state_->classes.size());
-  std::uint32_t& at = place_[cls];
-  const auto is_it = [&](const cached& one) { return one.cls == cls && one.index->plan().holds(*state_); };
-  if (at >= all_.size() || !is_it(all_[at]))
-    at = static_cast<std::uint32_t>(std::find_if(all_.begin(), all_.end(), is_it) - all_.begin());
-  return at < all_.size() ? &all_[at] : nullptr;
-}
-
-GANGSCHED_INLINE class_index* index_cache::find(class_id cls) {
-  const cached* const known = entry_of(cls);
-  return known != nullptr ? known->index.get() : nullptr;
-}
-
-GANGSCHED_INLINE class_index* index_cache::use(class_id cls) {
-  ++clock_;
-  cached* const known = entry_of(cls);
-  if (known == nullptr) return nullptr;
-  known->used = clock_;
-  return known->index.get();
+  const auto found = std::find_if(all_.begin(), all_.end(), [&](const cached& one) { return is_of(one, cls); });
+  place_[cls] = static_cast<std::uint32_t>(found - all_.begin());
+  return found != all_.end() ? &*found : nullptr;
 }
 
 GANGSCHED_INLINE class_index& index_cache::add(class_id cls, std::unique_ptr<class_index> made, std::size_t most) {

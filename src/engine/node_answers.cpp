@@ -110,8 +110,8 @@ GANGSCHED_INLINE void node_answers::start() {
 }
 
 GANGSCHED_INLINE void node_answers::sync() {
-  const auto wanted = [](reads facets) { return any(facets & (detail::steady_reads | reads::usage)); };
-  const bool known = epoch_ == state_->topologies.plan_epoch() && stale_.read(*state_, wanted);
+  const bool known = epoch_ == state_->topologies.plan_epoch() &&
+                     stale_.read(*state_, detail::steady_reads | reads::usage, [](reads) { return true; });
   if (!known) {
     start();
   } else {

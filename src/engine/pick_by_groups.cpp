@@ -108,49 +108,65 @@ GANGSCHED_INLINE const group_scores* picker::group_scores_of(class_index& index,
   return &said;
 }
 
-GANGSCHED_INLINE picked picker::from_index(class_index& index, row_t pod, picked result) {
+GANGSCHED_INLINE void picker::from_index(class_index& index, row_t pod, picked& result) {
   const class_plan& plan = index.plan();
-  const row_scores& rows = index.rows();
   const grouped_rows& groups = index.groups();
-  for (const planned& hook : plan.local_filters) {
-    if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
+  if (index.rejects_some()) {
+    for (const planned& hook : plan.local_filters) {
+      if (index.verdict_counts()[hook.mark] != 0) result.rejectors |= plan.rejector(hook.mark);
+    }
   }
   const std::uint64_t decision = statistics_->decisions++;
   const group_scores* const scores = group_scores_of(index, pod, result, options_.check_hooks);
-  if (scores == nullptr) return result;
+  if (scores == nullptr) return;
 
   std::int64_t best = -1;
-  std::uint64_t count = 0;
-  buffers_.winners.clear();
+  best_groups which;
   for (const std::uint32_t g : scores->open_groups) {
     const std::int64_t total = scores->offset[g] + groups.best(g);
     if (total < best) continue;
-    if (total > best) {
-      buffers_.winners.clear();
-      count = 0;
-    }
-    best = total;
-    count += groups.best_count(g);
-    buffers_.winners.push_back(g);
+    if (total > best)
+      best = total, which = {g, false, groups.best_count(g)};
+    else
+      which.several = true, which.count += groups.best_count(g);
   }
-  if (best < 0) return result;
-  const auto each = [&](auto&& visit) {
-    for (const std::uint32_t g : buffers_.winners) groups.each_best(g, visit);
-  };
+  if (best < 0) return;
   result.score = best;
+  result.node = break_index_tie(index, *scores, best, which, decision);
+}
+
+GANGSCHED_INLINE row_t picker::break_index_tie(const class_index& index, const group_scores& scores, std::int64_t best,
+                                               const best_groups& which, std::uint64_t decision) {
+  const row_scores& rows = index.rows();
+  const grouped_rows& groups = index.groups();
+  const auto each = [&](auto&& visit) {
+    if (!which.several) return groups.each_best(which.first, visit);
+    for (const std::uint32_t g : scores.open_groups)
+      if (scores.offset[g] + groups.best(g) == best) groups.each_best(g, visit);
+  };
   if (options_.ties == tie_rule::lowest_row) {
-    each([&](row_t row) { result.node = std::min(result.node, row); });
-  } else {
-    result.node = break_tie(
-        options_.seed, decision, count, state_->nodes.rows.count(),
+    row_t lowest = no_row;
+    each([&](row_t row) { lowest = std::min(lowest, row); });
+    return lowest;
+  }
+  mixed_.grow(state_->nodes.rows.count());
+  const auto draw = [&](const auto& has_best) {
+    return break_tie(
+        options_.seed, decision, which.count, state_->nodes.rows.count(),
         [&](row_t row) {
-          return rows.verdict[row] == passes && scores->open[rows.group[row]] != 0 &&
-                 rows.score[row] + scores->offset[rows.group[row]] == best &&
+          return has_best(row) && rows.verdict[row] == passes &&
                  !std::binary_search(buffers_.withheld.begin(), buffers_.withheld.end(), row);
         },
-        each, mixed_rows());
+        each, mixed_);
+  };
+  if (!which.several) {
+    const std::int64_t score = groups.best(which.first);
+    return draw([&, score](row_t row) { return rows.score[row] == score && rows.group[row] == which.first; });
   }
-  return result;
+  return draw([&](row_t row) {
+    const std::uint32_t group = rows.group[row];
+    return group < scores.open.size() && scores.open[group] != 0 && rows.score[row] + scores.offset[group] == best;
+  });
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

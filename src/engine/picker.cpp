@@ -39,11 +39,9 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> picker::new_plan(class_id cls) cons
   return made;
 }
 
-GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::shared_plan(class_id cls) {
+GANGSCHED_INLINE const std::shared_ptr<const class_plan>& picker::renew_plan(class_id cls) {
   if (plans_.size() <= cls) plans_.resize(state_->classes.size());
-  auto& plan = plans_[cls];
-  if (plan == nullptr || !plan->holds(*state_)) plan = new_plan(cls);
-  return plan;
+  return plans_[cls] = new_plan(cls);
 }
 
 GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
@@ -58,27 +56,13 @@ GANGSCHED_INLINE void picker::drop_outdated() {
   if (indexes_.drop_outdated()) scanned_.candidates = 0;  // what it is about may be gone
 }
 
-/// Whether so little has changed since the class was picked for last that to ask about that again is less work than to ask about all nodes
-/// at once. (A class that was not picked for before is picked for without an index: it may not come again.)
-GANGSCHED_INLINE bool picker::pays_to_index(class_id cls) {
-  if (seen_classes_.size() <= cls) seen_classes_.resize(state_->classes.size());
-  seen_class& last = seen_classes_[cls];
-  const std::uint64_t now = state_->log.end();
-  const bool seen = last.known && last.generation == state_->classes.generation(cls);
-  const std::uint64_t changes = now > last.position ? now - last.position : 0;
-  last.generation = state_->classes.generation(cls);
-  last.known = true;
-  last.position = now;
-  return seen && changes <= std::max<std::uint64_t>(16, state_->nodes.rows.count() / 16);
-}
-
 GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::vector<row_t>* within) {
   std::vector<row_t> all;
   for (row_t row = 0; within == nullptr && row < state_->nodes.rows.count(); ++row) all.push_back(row);
   only_filter_ = true;
   buffers_.candidates.clear();
   const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
-  const picked said = pick_among(pod, within != nullptr ? within : &all, false);
+  const picked said = pick_among(pod, state_->class_of(pod), within != nullptr ? within : &all, false);
   only_filter_ = false;
   if (said.said.code == code::error || !said.said.ok()) return {};
   std::vector<row_t> found = buffers_.candidates;
@@ -155,27 +139,26 @@ GANGSCHED_INLINE status picker::broken(const class_plan& plan, const row_scores&
 }
 
 GANGSCHED_INLINE picked picker::pick(row_t pod, const std::vector<row_t>* within) {
-  if (look_into_reservations(*state_, state_->class_of(pod)))
-    return pick_with_reservations(*this, *state_, pod, within);
-  const model::held_rooms::lift own_room{state_->rooms, state_->classes[state_->class_of(pod)]};
-  if (goes_on(pod, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
+  const class_id cls = state_->class_of(pod);
+  if (look_into_reservations(*state_, cls)) return pick_with_reservations(*this, *state_, pod, within);
+  const model::held_rooms::lift own_room{state_->rooms, state_->classes[cls]};
+  if (scanned_.candidates != 0 && goes_on(cls, within)) return scan_on(scanned_.index->plan(), *scanned_.index, pod);
   const row_t nominated = state_->pods.nominated[pod];
   if (nominated == no_row || (within != nullptr && !std::binary_search(within->begin(), within->end(), nominated))) {
-    return pick_among(pod, within, true);
+    return pick_among(pod, cls, within, true);
   }
   const position before = where();
   const std::vector<row_t> only{nominated};
-  const picked there = pick_among(pod, &only, false);
+  const picked there = pick_among(pod, cls, &only, false);
   if (there.node != no_row) return there;
   go_back(before);  // both are one answer
   tried_ = nominated;
-  const picked found = pick_among(pod, within, true);
+  const picked found = pick_among(pod, state_->class_of(pod), within, true);  // (a trial may have given it another)
   tried_ = no_row;
   return found;
 }
 
-GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* within, bool sample) {
-  const class_id cls = state_->class_of(pod);
+GANGSCHED_INLINE picked picker::pick_among(row_t pod, class_id cls, const std::vector<row_t>* within, bool sample) {
   const class_plan& plan = *shared_plan(cls);  // until a trial makes another
   picked result;
   if (watched_) reasons_.clear();
@@ -198,20 +181,22 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
     result.said = said;
     return result;
   }
-  const auto indexed = [&] {
-    const class_index* const its = indexes_.find(cls);
-    return its != nullptr && its->whole();
-  };
+  const class_index* const its = indexes_.find(cls);
+  const bool whole = its != nullptr && its->whole();
   // (For a nominated pod that one node is asked about: no index is built for that.)
-  const bool few = plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !indexed());
+  const bool few = plan.narrowed || (within != nullptr && within->size() == 1 && !watched_ && !whole);
   const bool by_groups = within == nullptr && !plan.opaque && !in_order(plan);
   const bool may_do_without = by_groups && !watched_ && !only_filter_ && plan.cached.served_by_answers;
-  const bool unindexed = may_do_without && !few && !pays_to_index(cls);
+  // To ask again about what has changed is less work than to ask about all nodes at once as long as that is not much. (A class that was not
+  // picked for before is picked for without an index: it may not come again.)
+  const std::uint64_t not_much = std::max<std::uint64_t>(16, state_->nodes.rows.count() / 16);
+  const bool up_to_date = whole && its->unread() <= not_much;
+  const bool unindexed = may_do_without && !few && !up_to_date && !seen_.see(*state_, cls, not_much);
   if (few || unindexed) {
     const std::shared_ptr<const class_plan> kept = plans_[cls];
     return few ? scan_few(plan, pod, within, sample) : without_index(plan, pod);
   }
-  class_index& index = index_of(cls);
+  class_index& index = its != nullptr ? *indexes_.use(cls) : index_of(cls);
   if (!may_do_without)
     index.sync();
   else if (!index.sync_some(std::max<std::size_t>(options_.indexed_at_once, 1)))
@@ -233,11 +218,12 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, const std::vector<row_t>* 
   const bool from_groups = by_groups && index.grouped();
   // (`withhold` tries, so that `plan` may be another after it: below it is this one, or the index's own.)
   const std::shared_ptr<const class_plan> kept = from_groups ? nullptr : plans_[cls];
-  withhold(rows, pod, within, result);
+  buffers_.withheld.clear();
+  if (state_->nodes.first_wanted[0] != no_row) withhold(rows, pod, within, result);
   if (result.said.code == code::error) return result;
   if (from_groups) {
     index.hide(buffers_.withheld);
-    result = from_index(index, pod, result);
+    from_index(index, pod, result);
     index.show(buffers_.withheld);
     return result;
   }
@@ -309,18 +295,15 @@ GANGSCHED_INLINE picked picker::without_index(const class_plan& plan, row_t pod)
   }
   result.score = best;
   const auto each = [&](auto&& visit) { answers_.each_tied(visit); };
-  if (options_.ties == tie_rule::lowest_row)
+  if (options_.ties == tie_rule::lowest_row) {
     each([&](row_t row) { result.node = std::min(result.node, row); });
-  else
-    result.node = break_tie(
-        options_.seed, decision, answers_.tied(), state_->nodes.rows.count(),
-        [&](row_t row) { return answers_.is_tied(row); }, each, mixed_rows());
+    return result;
+  }
+  mixed_.grow(state_->nodes.rows.count());
+  result.node = break_tie(
+      options_.seed, decision, answers_.tied(), state_->nodes.rows.count(),
+      [&](row_t row) { return answers_.is_tied(row); }, each, mixed_);
   return result;
-}
-
-GANGSCHED_INLINE picker::mixed picker::mixed_rows() {
-  while (mixed_.size() < state_->nodes.rows.count()) mixed_.push_back(row_mixer{}(static_cast<row_t>(mixed_.size())));
-  return {mixed_.data()};
 }
 
 GANGSCHED_INLINE void picker::check_range(const plugin_entry& plugin, std::span<const scored_group> groups,

@@ -4,27 +4,42 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+GANGSCHED_INLINE void row_scores::grow_to(row_t rows) {
+  verdict.resize(rows, no_node);
+  group.resize(rows, key_groups::none);
+  score.resize(rows, 0);  // last: memory may run out before
+}
+
 GANGSCHED_INLINE void row_scores::run_filters(const model::cluster_state& state, const class_plan& plan,
                                               std::span<const row_t> rows) {
   for (const row_t row : rows) verdict[row] = state.nodes.alive(row) ? passes : no_node;
+  filter_again(state, plan, rows, reads::everything);
+}
+
+/// The filters that read something of @p dirty.
+GANGSCHED_INLINE void row_scores::filter_again(const model::cluster_state& state, const class_plan& plan,
+                                               std::span<const row_t> rows, reads dirty) {
+  hook_context context = plan.context(state, {}, no_row);
   for (const planned& hook : plan.local_filters) {
-    if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(),
-                                  hook.mark)) {
-      broken = "a filter failed with an error";
-      broken_by = hook.plugin;
-    }
+    const plugin_entry& plugin = *hook.plugin;
+    if (dirty != reads::everything && !any(plugin.filter.facets & dirty)) continue;
+    context.data = hook.data;
+    if (plugin.filter.rows(plugin.self.get(), context, rows, verdict.data(), hook.mark)) continue;
+    broken = "a filter failed with an error";
+    broken_by = &plugin;
   }
 }
 
 GANGSCHED_INLINE void row_scores::run_scores(const model::cluster_state& state, const class_plan& plan,
                                              std::span<const row_t> rows) {
   for (const row_t row : rows) score[row] = 0;
+  hook_context context = plan.context(state, {}, no_row);
   for (const planned& hook : plan.local_scores) {
-    if (!hook.plugin->score.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, hook.plugin->weight,
-                                 score.data())) {
-      broken = "a score is outside 0 to 100";
-      broken_by = hook.plugin;
-    }
+    const plugin_entry& plugin = *hook.plugin;
+    context.data = hook.data;
+    if (plugin.score.rows(plugin.self.get(), context, rows, plugin.weight, score.data())) continue;
+    broken = "a score is outside 0 to 100";
+    broken_by = &plugin;
   }
 }
 
@@ -38,11 +53,26 @@ GANGSCHED_INLINE std::int64_t row_scores::score_key(const model::cluster_state& 
   return hook.plugin->score.one(hook.plugin->self.get(), plan.context(state, hook, no_row), row);
 }
 
-GANGSCHED_INLINE void row_scores::run_keys(const model::cluster_state& state, const class_plan& plan, row_t row) {
-  tuple_.clear();
-  for (const planned& hook : plan.cached.filter_keys) tuple_.push_back(filter_key(state, plan, hook, row));
-  for (const planned& hook : plan.cached.score_keys) tuple_.push_back(score_key(state, plan, hook, row));
-  group[row] = groups.find_or_add(tuple_);
+GANGSCHED_INLINE void row_scores::run_keys(const model::cluster_state& state, const class_plan& plan, row_t row,
+                                           reads dirty) {
+  const std::uint32_t before = group[row];
+  bool same = dirty != reads::everything;
+  tuple_.resize(plan.key_count());
+  std::size_t which = 0;
+  hook_context context = plan.context(state, {}, no_row);
+  const auto ask = [&](const planned& hook, reads facets, auto* key) {
+    const std::size_t at = which++;
+    if (dirty != reads::everything && !any(facets & dirty)) {
+      tuple_[at] = groups.key(before, at);
+      return;
+    }
+    context.data = hook.data;
+    tuple_[at] = key(hook.plugin->self.get(), context, row);
+    same = same && tuple_[at] == groups.key(before, at);
+  };
+  for (const planned& hook : plan.cached.filter_keys) ask(hook, hook.plugin->filter.facets, hook.plugin->filter.key);
+  for (const planned& hook : plan.cached.score_keys) ask(hook, hook.plugin->score.facets, hook.plugin->score.one);
+  if (!same) group[row] = groups.find_or_add(tuple_);
 }
 
 GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const model::cluster_state& state, const class_plan& plan,
@@ -55,28 +85,22 @@ GANGSCHED_INLINE amount_memory::answer* row_scores::refresh(const model::cluster
   if (!passed || any(dirty & plan.cached.filters)) judge(state, plan, row, passed ? dirty : reads::everything, known);
   if (verdict[row] != passes) return known;
   if (!passed || any(dirty & plan.cached.scores)) rate(state, plan, row, known);
-  if (!passed || any(dirty & plan.cached.keys)) run_keys(state, plan, row);
+  if (!passed || any(dirty & plan.cached.keys)) run_keys(state, plan, row, passed ? dirty : reads::everything);
   return known;
 }
 
 GANGSCHED_INLINE void row_scores::refresh_passing(const model::cluster_state& state, const class_plan& plan,
                                                   std::span<const row_t> rows, reads dirty) {
   alike_.asked_elsewhere(rows.size());
-  for (const planned& hook : plan.local_filters) {
-    if (!any(hook.plugin->filter.facets & dirty)) continue;
-    if (!hook.plugin->filter.rows(hook.plugin->self.get(), plan.context(state, hook, no_row), rows, verdict.data(),
-                                  hook.mark)) {
-      broken = "a filter failed with an error";
-      broken_by = hook.plugin;
-    }
-  }
+  if (any(dirty & plan.cached.filters)) filter_again(state, plan, rows, dirty);
   std::array<row_t, most_together> passing;
   std::size_t count = 0;
   for (const row_t row : rows)
     if (verdict[row] == passes) passing[count++] = row;
+  if (count == 0) return;
   if (any(dirty & plan.cached.scores)) run_scores(state, plan, {passing.data(), count});
   if (!any(dirty & plan.cached.keys)) return;
-  for (std::size_t i = 0; i < count; ++i) run_keys(state, plan, passing[i]);
+  for (std::size_t i = 0; i < count; ++i) run_keys(state, plan, passing[i], dirty);
 }
 
 /// The filters in order up to the first that rejects.

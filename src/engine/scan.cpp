@@ -211,6 +211,7 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::vector<row_t>& tied, std::uin
   if (tied.size() == 1) return tied.front();
   if (options_.ties == tie_rule::lowest_row) return *std::min_element(tied.begin(), tied.end());
   const row_t rows = state_->nodes.rows.count();
+  mixed_.grow(rows);
   // Many that tie are drawn from all rows: only then is it asked which do.
   if (tied.size() * tied.size() >= rows && !std::is_sorted(tied.begin(), tied.end()))
     std::sort(tied.begin(), tied.end());
@@ -220,7 +221,7 @@ GANGSCHED_INLINE row_t picker::break_scan_tie(std::vector<row_t>& tied, std::uin
       [&](auto&& visit) {
         for (const row_t row : tied) visit(row);
       },
-      mixed_rows());
+      mixed_);
 }
 
 /// Whether the last pick among these nodes can be gone on from, with the node that was asked again since where it belongs now.
@@ -249,13 +250,12 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
 }
 
 /// Whether nothing has to be asked for this pod but what the last pick remembers.
-GANGSCHED_INLINE bool picker::goes_on(row_t pod, const std::vector<row_t>* within) {
+GANGSCHED_INLINE bool picker::goes_on(class_id cls, const std::vector<row_t>* within) {
   class_index* const index = scanned_.index;
-  if (scanned_.candidates == 0 || within == nullptr || watched_ || only_filter_) return false;
+  if (within == nullptr || watched_ || only_filter_) return false;
   const class_plan& plan = index->plan();
   // (No pod is nominated to any node, so that this one is not either.)
-  if (plan.cls != state_->class_of(pod) || !plan.holds(*state_) || !plan.cycle_hooks.empty() ||
-      state_->nodes.first_wanted[0] != no_row)
+  if (plan.cls != cls || !plan.holds(*state_) || !plan.cycle_hooks.empty() || state_->nodes.first_wanted[0] != no_row)
     return false;
   buffers_.withheld.clear();
   skipped_.clear();

@@ -8,7 +8,7 @@
 
 namespace gangsched::testing::grouped_rows_test {
 
-TEST_CASE("rows by group and score: as a plain list of them says, in groups of few and of many") {
+TEST_CASE("rows by group and score: as a plain list of them says, in groups of few and of many, where scores change") {
   std::mt19937 random{11};
   engine::grouped_rows rows;
   for (int round = 0; round < 60; ++round) {
@@ -21,16 +21,23 @@ TEST_CASE("rows by group and score: as a plain list of them says, in groups of f
       std::uint32_t group, score;
     };
     std::map<row_t, entry> plain;  // the reference
-    for (int step = 0; step < 600; ++step) {
+    for (int step = 0; step < 900; ++step) {
       const auto row = static_cast<row_t>(random() % nodes);
-      if (const auto known = plain.find(row); known != plain.end()) {
+      const std::uint64_t moves = rows.moves();
+      if (const auto known = plain.find(row); known != plain.end() && random() % 3 != 0) {
+        known->second.score = static_cast<std::uint32_t>(random() % scores);
+        rows.rescore(row, known->second.group, known->second.score);
+        REQUIRE(rows.moves() == moves);  // the groups have as many as before
+      } else if (known != plain.end()) {
         rows.erase(row, known->second.group);
         plain.erase(known);
+        REQUIRE(rows.moves() != moves);
       } else {
         const entry made{random() % 3 == 0 ? static_cast<std::uint32_t>(random() % groups) : 0,
                          static_cast<std::uint32_t>(random() % scores)};
         rows.insert(row, made.group, made.score);
         plain.emplace(row, made);
+        REQUIRE(rows.moves() != moves);
       }
       std::map<std::uint32_t, std::vector<row_t>> of_group;
       for (const auto& [one, its] : plain) of_group[its.group].push_back(one);

@@ -31,6 +31,8 @@ class GANGSCHED_API class_index {
   [[nodiscard]] bool sync_some(std::size_t most);
   /// Whether it was built, and not forgotten since.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
+  /// How many records of the log there are that it has not read.
+  [[nodiscard]] std::uint64_t unread() const noexcept { return stale_.unread(state_->log); }
 
   /// Takes feasible rows out of their groups for one pick, and puts them back. O(rows).
   void hide(std::span<const row_t> rows) {
@@ -47,11 +49,16 @@ class GANGSCHED_API class_index {
   [[nodiscard]] row_t row_count() const noexcept { return row_count_; }
   /// Rows per verdict: how many each local filter rejects.
   [[nodiscard]] std::span<const std::uint32_t> verdict_counts() const noexcept { return counts_; }
+  /// Whether some local filter rejects a row.
+  [[nodiscard]] bool rejects_some() const noexcept { return counts_[passes] + counts_[no_node] != row_count_; }
   /// Whether rows are in their groups by score; if not (scores too wide, too many groups) a pick looks at every feasible row.
   [[nodiscard]] bool grouped() const noexcept { return grouped_; }
   [[nodiscard]] const grouped_rows& groups() const noexcept { return groups_; }
-  /// The last results for the groups, if the keyed hooks would return them again; else null. O(groups).
-  [[nodiscard]] const group_scores* known_group_scores() const noexcept;
+  /// The last results for the groups, if the keyed hooks would return them again; else null. O(1), or O(groups) where rows have moved.
+  [[nodiscard]] const group_scores* known_group_scores() noexcept {
+    return group_scores_hold_ && (group_scores_moves_ == groups_.moves() || groups_are_as_scored()) ? &group_scores_
+                                                                                                    : nullptr;
+  }
   /// The keyed hooks have returned that for the present groups: kept if they may return it again (`cached_parts::finish_reads`). O(groups).
   void remember_group_scores(const group_scores& said);
 
@@ -87,13 +94,15 @@ class GANGSCHED_API class_index {
   void ask_all();
   void replay();
   void count_capacities();
+  void keep_capacity(row_t row, std::int64_t now);
+  [[nodiscard]] bool groups_are_as_scored() noexcept;
   /// @p known: of nodes like it, if not null.
   [[nodiscard]] std::int64_t capacity_now(row_t row, amount_memory::answer* known) const;
   amount_memory::answer* refresh(row_t row, reads dirty);
   void refresh_passing(std::span<const row_t> rows, reads dirty);
   void note_refreshed(row_t row, std::uint8_t verdict, std::uint32_t group, std::int64_t score);
   void learn_reasons(row_t row);
-  void prefetch(row_t row) const noexcept;
+  void prefetch_stale() const noexcept;
   void link(row_t row);
   void unlink(row_t row, std::uint32_t group);
 
@@ -113,7 +122,8 @@ class GANGSCHED_API class_index {
   std::vector<std::uint32_t> counts_;
   bool grouped_ = true;
   group_scores group_scores_;
-  bool group_scores_hold_ = false;  // nothing that they depend on has changed except the groups
+  bool group_scores_hold_ = false;        // nothing that they depend on has changed except the groups
+  std::uint64_t group_scores_moves_ = 0;  // `grouped_rows::moves` when the groups were as they have been scored
   stale_rows stale_;
   bool counts_capacity_ = false;
   std::vector<std::int64_t> capacity_;  // by row

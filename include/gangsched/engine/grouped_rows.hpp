@@ -61,18 +61,20 @@ class GANGSCHED_API grouped_rows {
     return true;
   }
   /// Prefetches the data of a row.
-  void prefetch(row_t row) const noexcept {
-    if (row < links_.size()) gangsched::detail::prefetch(&links_[row]);
-  }
+  void prefetch(row_t row) const noexcept { gangsched::detail::prefetch(links_.data() + row); }
   /// O(1); O(groups) for the first row of one that had none, O(scores) where a group has got many.
   void insert(row_t row, std::uint32_t group, std::uint32_t score);
   /// O(1), or O(few rows).
   void erase(row_t row, std::uint32_t group) noexcept;
+  /// A row of the group has another score now. O(1), or O(few rows).
+  void rescore(row_t row, std::uint32_t group, std::uint32_t score) noexcept;
 
   /// The groups that have rows, ascending.
   [[nodiscard]] std::span<const std::uint32_t> populated() const noexcept { return populated_; }
   /// How many rows groups have, by group.
   [[nodiscard]] std::span<const std::uint32_t> population() const noexcept { return population_; }
+  /// Moves on whenever that may have changed.
+  [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
   /// The best score of a group that has rows, and how many have it.
   [[nodiscard]] std::uint32_t best(std::uint32_t group) const noexcept { return best_[group].score; }
   [[nodiscard]] std::uint32_t best_count(std::uint32_t group) const noexcept { return best_[group].count; }
@@ -113,10 +115,12 @@ class GANGSCHED_API grouped_rows {
   };
   void push(row_t& head, row_t row, std::uint32_t score) noexcept;
   void put_into(buckets& its, row_t row, std::uint32_t score) noexcept;
+  void take_from(buckets& its, row_t row) noexcept;
   void give_buckets(std::uint32_t group);
   void find_best(std::uint32_t group) noexcept;
 
   std::size_t scores_ = 0;
+  std::uint64_t moves_ = 0;
   // So many rows are one list: so all buckets take no more than 512 bytes a row, but for groups of 24.
   std::uint32_t few_ = 0;
   std::vector<link> links_;                // by row

@@ -19,9 +19,18 @@ class GANGSCHED_API index_cache {
   explicit index_cache(const model::cluster_state& state) noexcept : state_(&state) {}
 
   /// The class's, if its plan is still valid, or null. It need not be complete.
-  [[nodiscard]] class_index* find(class_id cls);
+  [[nodiscard]] class_index* find(class_id cls) {
+    const cached* const known = entry_of(cls);
+    return known != nullptr ? known->index.get() : nullptr;
+  }
   /// The same, and it is the one used last.
-  [[nodiscard]] class_index* use(class_id cls);
+  [[nodiscard]] class_index* use(class_id cls) {
+    ++clock_;
+    cached* const known = entry_of(cls);
+    if (known == nullptr) return nullptr;
+    known->used = clock_;
+    return known->index.get();
+  }
   /// As the one used last; those used least go, until there are at most @p most.
   class_index& add(class_id cls, std::unique_ptr<class_index> made, std::size_t most);
   void erase(class_id cls);
@@ -33,7 +42,14 @@ class GANGSCHED_API index_cache {
   [[nodiscard]] const std::vector<cached>& all() const noexcept { return all_; }
 
  private:
-  [[nodiscard]] cached* entry_of(class_id cls);
+  [[nodiscard]] bool is_of(const cached& one, class_id cls) const noexcept {
+    return one.cls == cls && one.index->plan().holds(*state_);
+  }
+  [[nodiscard]] cached* entry_of(class_id cls) {
+    if (cls < place_.size() && place_[cls] < all_.size() && is_of(all_[place_[cls]], cls)) return &all_[place_[cls]];
+    return search(cls);
+  }
+  [[nodiscard]] cached* search(class_id cls);
 
   peer<const model::cluster_state> state_;
   std::vector<cached> all_;

@@ -103,7 +103,7 @@ class key_groups {
     for (key_values& one : values_) one.clear();
     tuples_.clear();
     table_.assign(16, none);
-    count_ = 0;
+    count_ = numbered_ = 0;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
   /// Groups whose nodes are gone stay: whether there are so many that it pays to begin anew. @p live: groups at the beginning.
@@ -113,14 +113,7 @@ class key_groups {
   }
   /// Sees to it that the values of all groups are known. O(keys), and what those cost that are new.
   void number_values() {
-    constexpr std::uint32_t some = 128;  // more than that are cheaper all at once
-    for (std::size_t which = 0; which < keys_; ++which) {
-      key_values& values = values_[which];
-      auto known = static_cast<std::uint32_t>(values.of_group.size());
-      if (count_ - known > some) values.set_groups(count_, [&](std::uint32_t group) { return key(group, which); });
-      for (known = static_cast<std::uint32_t>(values.of_group.size()); known < count_; ++known)
-        values.add_group(key(known, which));
-    }
+    if (numbered_ != count_) number_new();
   }
   /// The different values of a key among the groups when they were numbered last.
   [[nodiscard]] const key_values& values(std::size_t which) const noexcept { return values_[which]; }
@@ -138,6 +131,17 @@ class key_groups {
   }
 
  private:
+  void number_new() {
+    constexpr std::uint32_t some = 128;  // more than that are cheaper all at once
+    for (std::size_t which = 0; which < keys_; ++which) {
+      key_values& values = values_[which];
+      auto known = static_cast<std::uint32_t>(values.of_group.size());
+      if (count_ - known > some) values.set_groups(count_, [&](std::uint32_t group) { return key(group, which); });
+      for (known = static_cast<std::uint32_t>(values.of_group.size()); known < count_; ++known)
+        values.add_group(key(known, which));
+    }
+    numbered_ = count_;
+  }
   [[nodiscard]] bool is_of(std::span<const std::int64_t> tuple, std::uint32_t group) const noexcept {
     return std::equal(tuple.begin(), tuple.end(), tuples_.begin() + static_cast<std::ptrdiff_t>(group * keys_));
   }
@@ -159,6 +163,7 @@ class key_groups {
   std::vector<std::int64_t> tuples_;
   std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(16, none);  // open addressing, at most half full
   std::uint32_t count_ = 0, last_ = 0;                                       // last_: the one found last
+  std::uint32_t numbered_ = 0;                                               // groups whose values are known
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

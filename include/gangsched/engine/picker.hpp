@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
+#include "gangsched/core/tie_break.hpp"
 #include "gangsched/engine/index_cache.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/profile_set.hpp"
@@ -21,6 +22,41 @@ struct picked {
   std::uint64_t rejectors = 0;  ///< plugins (`plugin_bit`) whose filters rejected some node
   status said;                  ///< an error, or the pre-filter's verdict
   bool kept = false;  ///< some node is reserved for pods nominated there: other pods of the class may be among those
+};
+
+/// When classes were picked for last, as positions in the log.
+class seen_classes {
+ public:
+  /// Whether @p cls was seen before, with at most @p most records since; it is seen now.
+  [[nodiscard]] bool see(const model::cluster_state& state, class_id cls, std::uint64_t most) {
+    if (by_class_.size() <= cls) by_class_.resize(state.classes.size());
+    seen& last = by_class_[cls];
+    const std::uint64_t now = state.log.end();
+    const bool known = last.known && last.generation == state.classes.generation(cls);
+    const std::uint64_t changes = now > last.position ? now - last.position : 0;
+    last = {state.classes.generation(cls), true, now};
+    return known && changes <= most;
+  }
+
+ private:
+  struct seen {
+    std::uint32_t generation = 0;
+    bool known = false;
+    std::uint64_t position = 0;
+  };
+  std::vector<seen> by_class_;
+};
+
+/// What `row_mixer` makes of each row, computed once.
+class mixed_rows {
+ public:
+  [[nodiscard]] std::uint64_t operator()(row_t row) const noexcept { return by_row_[row]; }
+  void grow(row_t rows) {
+    while (by_row_.size() < rows) by_row_.push_back(row_mixer{}(static_cast<row_t>(by_row_.size())));
+  }
+
+ private:
+  std::vector<std::uint64_t> by_row_;
 };
 
 /// The pod cycle's selection of a node. Answers from the class index, or, where a hook must be called for every candidate (opaque hooks, a
@@ -57,7 +93,10 @@ class GANGSCHED_API picker {
   /// The plan of a class, created on first use. A pick, a filter with nominated pods or any other trial may replace it: code that uses it
   /// afterwards keeps a share.
   const class_plan& plan_of(class_id cls) { return *shared_plan(cls); }
-  const std::shared_ptr<const class_plan>& shared_plan(class_id cls);
+  const std::shared_ptr<const class_plan>& shared_plan(class_id cls) {
+    const bool holds = cls < plans_.size() && plans_[cls] != nullptr && plans_[cls]->holds(*state_);
+    return holds ? plans_[cls] : renew_plan(cls);
+  }
   /// Whether the local filters of a class pass on a node as it is now, or one of them fails.
   bool passes_locally(class_id cls, row_t node);
   /// The first difference between cached results and present results of the hooks, if any.
@@ -114,17 +153,25 @@ class GANGSCHED_API picker {
     std::uint64_t rejectors = 0;
   };
   [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
+  const std::shared_ptr<const class_plan>& renew_plan(class_id cls);
   class_index& index_of(class_id cls);
-  [[nodiscard]] bool pays_to_index(class_id cls);
-  picked pick_among(row_t pod, const std::vector<row_t>* within, bool sample);
+  picked pick_among(row_t pod, class_id cls, const std::vector<row_t>* within, bool sample);
   picked without_index(const class_plan& plan, row_t pod);
-  picked from_index(class_index& index, row_t pod, picked result);
+  void from_index(class_index& index, row_t pod, picked& result);
+  /// Groups of an index that have the best nodes, which are so many.
+  struct best_groups {
+    std::uint32_t first = 0;
+    bool several = false;
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] row_t break_index_tie(const class_index& index, const group_scores& scores, std::int64_t best,
+                                      const best_groups& which, std::uint64_t decision);
   const group_scores* group_scores_of(class_index& index, row_t pod, picked& result, bool anew);
   picked scan(const class_plan& plan, const row_scores& rows, row_t pod, picked result, const std::vector<row_t>* among,
               bool sample);
   [[nodiscard]] bool remembers(const class_index& index, const std::vector<row_t>& within);
   [[nodiscard]] picked scan_on(const class_plan& plan, const class_index& index, row_t pod);
-  [[nodiscard]] bool goes_on(row_t pod, const std::vector<row_t>* within);
+  [[nodiscard]] bool goes_on(class_id cls, const std::vector<row_t>* within);
   void remember(class_index& index, const std::vector<row_t>& within, const picked& found, std::uint64_t rejectors);
   picked scan_few(const class_plan& plan, row_t pod, const std::vector<row_t>* within, bool sample);
   /// Which of the rows @p among (all, if null) that pass do not with the pods nominated there: `buffers::withheld`.
@@ -161,13 +208,7 @@ class GANGSCHED_API picker {
   std::optional<instant> supposed_time_;
   std::vector<std::shared_ptr<const class_plan>> plans_;  // by class
   index_cache indexes_;
-  /// When a class was picked for last, as a position in the log.
-  struct seen_class {
-    std::uint32_t generation = 0;
-    bool known = false;
-    std::uint64_t position = 0;
-  };
-  std::vector<seen_class> seen_classes_;  // by class
+  seen_classes seen_;
   node_answers answers_;
   std::size_t start_ = 0;     // in the order of the snapshot: the node that the next pick examines first
   bool only_filter_ = false;  // the pick ends with the candidates
@@ -177,14 +218,9 @@ class GANGSCHED_API picker {
   row_scores unindexed_;      // of classes without an index
   scan_memory scanned_;
   reason_counts reasons_;  // of the last pick: of filters that are not cached
-  struct mixed {
-    const std::uint64_t* by_row;
-    [[nodiscard]] std::uint64_t operator()(row_t row) const noexcept { return by_row[row]; }
-  };
-  [[nodiscard]] mixed mixed_rows();
-  std::vector<std::uint64_t> mixed_;  // by row, for ties
-  std::string broken_;                // the text of the last contract error
-  status misled_;  // an incremental hook failed since the cycle began: filter results are then meaningless
+  mixed_rows mixed_;       // for ties
+  std::string broken_;     // the text of the last contract error
+  status misled_;          // an incremental hook failed since the cycle began: filter results are then meaningless
   const plugin_entry* rejected_by_ = nullptr;
   std::vector<const plugin_entry*> skipped_;  // by this cycle's pre-filters
 
@@ -200,9 +236,8 @@ class GANGSCHED_API picker {
     std::vector<filtered_group> filtered;
     std::vector<scored_group> scored;
     std::vector<std::int64_t> distinct;
-    std::vector<std::uint32_t> winners;  ///< the groups that have a best node
-    std::vector<std::int64_t> total;     ///< by row, of the candidates; where the cached parts are not all of it
-    std::vector<row_t> tied;             ///< the best of the candidates
+    std::vector<std::int64_t> total;  ///< by row, of the candidates; where the cached parts are not all of it
+    std::vector<row_t> tied;          ///< the best of the candidates
     std::vector<row_t> heap_rows;
     std::vector<std::uint8_t> feasible;  ///< by row
     std::vector<row_t> listed;           ///< the nodes that may be examined, in order

@@ -18,17 +18,15 @@ struct row_scores {
   const plugin_entry* broken_by = nullptr;
 
   void grow(row_t rows) {
-    if (score.size() >= rows) return;
-    verdict.resize(rows, no_node);
-    group.resize(rows, key_groups::none);
-    score.resize(rows, 0);  // last: memory may run out before
+    if (score.size() < rows) grow_to(rows);
   }
 
   /// Calls the local filters for every row; rows without a node get `no_node`. O(rows · hooks).
   void run_filters(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
   /// The local scores of rows that pass.
   void run_scores(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows);
-  void run_keys(const model::cluster_state& state, const class_plan& plan, row_t row);
+  /// The keys and the group of a row that passes; of one that has a group, those keys again that read something of @p dirty.
+  void run_keys(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty = reads::everything);
   /// The key of one of the plan's cached keyed filters, or scores.
   [[nodiscard]] static std::int64_t filter_key(const model::cluster_state& state, const class_plan& plan,
                                                const planned& hook, row_t row);
@@ -49,6 +47,9 @@ struct row_scores {
                        reads dirty);
 
  private:
+  void grow_to(row_t rows);
+  void filter_again(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows,
+                    reads dirty);
   void judge(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty,
              amount_memory::answer* known);
   void rate(const model::cluster_state& state, const class_plan& plan, row_t row, amount_memory::answer* known);
