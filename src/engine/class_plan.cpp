@@ -105,7 +105,6 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
       plan.keyed_filters.push_back(hook);
       if (!hook.opaque) {
         plan.cached.filter_keys.push_back(hook);
-        plan.cached.finish_reads.reset();
         plan.cached.keys |= kernel.facets;
       }
       break;

@@ -83,24 +83,31 @@ GANGSCHED_INLINE std::int64_t picker::score_only_group(const class_plan& plan, c
   return sum;
 }
 
-/// What the keyed hooks say of an index's groups, as it remembers that; or asked now, and compared with that, if @p anew. Null: there is an
-/// error.
+/// What the keyed hooks say of an index's groups, scores as it remembers them if the same groups are open; or asked now, and compared with
+/// that, if @p anew (without a pod of those that were open then). Null: there is an error.
 GANGSCHED_INLINE const group_scores* picker::group_scores_of(class_index& index, row_t pod, picked& result, bool anew) {
-  const group_scores* const known = index.known_group_scores();
-  if (known != nullptr && !anew) return known;
-  const grouped_rows& groups = index.groups();
+  const group_scores* known = index.known_group_scores();
+  const class_plan& plan = index.plan();
+  if (known != nullptr && !anew && plan.cached.filter_keys.empty()) return known;
   group_scores& said = buffers_.of_groups;
-  said.population.assign(groups.population().begin(), groups.population().end());
-  buffers_.populated.assign(groups.populated().begin(), groups.populated().end());
-  judge_groups(index.plan(), index.rows(), pod, result);
-  if (result.said.code == code::error) return nullptr;
-  score_groups(index.plan(), index.rows(), pod, result);
+  if (known != nullptr && pod == no_row) {
+    said.population = known->population, said.open = known->open, said.open_groups = known->open_groups;
+  } else {
+    const grouped_rows& groups = index.groups();
+    said.population.assign(groups.population().begin(), groups.population().end());
+    buffers_.populated.assign(groups.populated().begin(), groups.populated().end());
+    judge_groups(plan, index.rows(), pod, result);
+    if (result.said.code == code::error) return nullptr;
+  }
+  if (known != nullptr && known->open_groups != said.open_groups) known = nullptr;
+  if (known != nullptr && !anew) return known;
+  score_groups(plan, index.rows(), pod, result);
   if (result.said.code == code::error) return nullptr;
   if (known == nullptr) {
     index.remember_group_scores(said);
   } else if (known->offset != said.offset) {
     broken_ = "a hook read more than its signature says: the score of groups by one of";
-    for (const planned& hook : index.plan().cached.score_keys) (broken_ += ' ') += hook.plugin->name;
+    for (const planned& hook : plan.cached.score_keys) (broken_ += ' ') += hook.plugin->name;
     result.said = status::error(broken_.c_str());
     index.forget();
     return nullptr;

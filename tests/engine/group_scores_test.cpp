@@ -69,6 +69,18 @@ struct warmest {
     for (scored_group& node : nodes) node.score = cluster.node_at(static_cast<row_t>(node.score))->own(warmth);
   }
 };
+/// Keeps a pod out of the zone that its name begins with.
+struct not_at_home {
+  static constexpr std::string_view name = "NotAtHome";
+  using points = implements<point::filter>;
+  [[nodiscard]] std::int64_t filter_key(const pod_view& pod, node_view<reads::labels> node) const {
+    return most_candidates{}.score_key(pod, node);
+  }
+  void finish_filter(const pod_info& pod, std::span<filtered_group> zones) const {
+    for (filtered_group& zone : zones)
+      if (zone.key == pod.name()[0]) zone.verdict = status::unschedulable("it is at home there");
+  }
+};
 /// ImageLocality, and counts how often it is asked.
 struct counting_images : image_locality {
   static constexpr std::string_view name = "CountingImages";
@@ -106,6 +118,23 @@ TEST_CASE("scores of groups are asked again when a group has another number of c
   CHECK(asked == 5);
   CHECK(w.cycle() == words{"bind 6 b1"});  // nothing has changed but amounts
   CHECK(asked == 5);
+}
+
+TEST_CASE("scores of groups are asked again when a keyed filter leaves other groups open", "[engine]") {
+  world w{with(most_candidates{}, not_at_home{})};
+  for (const char* name : {"a1", "a2", "a3", "b1", "b2", "c1"}) w.add(a_node{name}.cpu(99).zone(std::string{name[0]}));
+  add_pods(w, {"x1", "x2", "x3", "a4", "a5", "x6", "x7"});
+  asked = 0;
+  const auto zone_of_next = [&] { return w.cycle().at(0).substr(8, 1); };
+  const std::string zones[] = {"a", "a", "a", "b", "b", "a", "a"};
+  const int times[] = {1, 2, 2, 3, 3, 4, 4};  // (the first looks at all nodes, as the class is new)
+  for (int i = 0; i < 7; ++i) {
+    CAPTURE(i);
+    CHECK(zone_of_next() == zones[i]);
+    CHECK(asked == times[i]);
+    if (i == 4) CHECK(w.scheduler.verify());
+    asked = times[i];
+  }
 }
 
 TEST_CASE("a score that looks at the cluster is asked every time, or when what it says it reads has changed",

@@ -68,7 +68,7 @@ struct class_plan {
     std::size_t by_amounts = 0;                    ///< local filters and scores that see nothing of a node but amounts
     std::int64_t local_range = 0;                  ///< the largest sum of local scores
     std::vector<planned> filter_keys, score_keys;  ///< in this order; opaque ones left out
-    /// What of any node the keyed hooks read in `finish`, beside the groups; no value: they are called at every pick.
+    /// What of any node the keyed scores read in `finish`, beside the groups; no value: they are called at every pick.
     std::optional<reads> finish_reads = reads::nothing;
     bool served_by_answers = false;  ///< `node_answers` can judge and rate all nodes for it
   };
