@@ -23,6 +23,12 @@ inline void widen(amount_range& range, double allocatable, double used, double f
   take(range.least_share, range.most_share, share);
 }
 
+/// What is in @p more is in it, too.
+inline void widen(amount_range& range, const amount_range& more) noexcept {
+  widen(range, more.least_allocatable, more.least_used, more.least_free, more.least_share);
+  widen(range, more.most_allocatable, more.most_used, more.most_free, more.most_share);
+}
+
 /// After so many changes the ranges of a block are made anew: they only get wider by them.
 inline constexpr std::uint8_t changes_before_narrowing = 32;
 
@@ -62,6 +68,7 @@ GANGSCHED_INLINE void amount_columns::start(const model::cluster_state& state, c
   }
   show();
   for (std::size_t block = 0; block < changes_.size(); ++block) narrow(block);
+  narrow_all();
 }
 
 /// New places are no nodes yet, and new kinds what no node has.
@@ -99,6 +106,7 @@ GANGSCHED_INLINE void amount_columns::update(const model::cluster_state& state, 
   is_node_[place] = is_node;
   const std::size_t block = place / amount_block::rows;
   if (++changes_[block] >= detail::changes_before_narrowing) narrow(block);
+  if (narrowed_ >= changes_.size()) narrow_all();
 }
 
 GANGSCHED_INLINE void amount_columns::set(column& of, std::size_t place, std::int64_t allocatable, std::int64_t used,
@@ -109,7 +117,10 @@ GANGSCHED_INLINE void amount_columns::set(column& of, std::size_t place, std::in
   if (had == has && used_before == uses && is_node == (is_node_[place] != 0)) return;
   const bool was_exact = of.inexact == 0;
   put(of, place, has, uses);
-  if (is_node) detail::widen(of.ranges[place / amount_block::rows], has, uses, of.free[place], of.share[place]);
+  if (is_node) {
+    detail::widen(of.ranges[place / amount_block::rows], has, uses, of.free[place], of.share[place]);
+    detail::widen(of.range_of_all, has, uses, of.free[place], of.share[place]);
+  }
   if (was_exact != (of.inexact == 0)) show();
 }
 
@@ -121,6 +132,7 @@ GANGSCHED_INLINE void amount_columns::put(column& of, std::size_t place, double 
   if (had != has) {
     std::uint8_t& lacking = of.lacking[place / amount_block::rows];
     lacking = static_cast<std::uint8_t>(lacking + (has == 0.0 ? 1 : 0) - (had == 0.0 ? 1 : 0));
+    if (has == 0.0) of.lacking_of_all = 1;
     of.allocatable[place] = has;
     of.inverse[place] = has == 0.0 ? 0.0 : 1.0 / has;
   }
@@ -131,6 +143,7 @@ GANGSCHED_INLINE void amount_columns::put(column& of, std::size_t place, double 
 
 GANGSCHED_INLINE void amount_columns::narrow(std::size_t block) {
   changes_[block] = 0;
+  ++narrowed_;
   const std::size_t first = block * amount_block::rows;
   std::uint64_t nodes = 0;
   for (std::size_t at = 0; at < amount_block::rows; ++at) nodes |= std::uint64_t{is_node_[first + at]} << at;
@@ -143,6 +156,17 @@ GANGSCHED_INLINE void amount_columns::narrow(std::size_t block) {
     find(of.used, made.least_used, made.most_used);
     find(of.free, made.least_free, made.most_free);
     find(of.share, made.least_share, made.most_share);
+  }
+}
+
+/// From the ranges of the blocks: as often as those of one block are made for each block, so that its cost is theirs.
+GANGSCHED_INLINE void amount_columns::narrow_all() {
+  narrowed_ = 0;
+  for (column& of : columns_) {
+    of.range_of_all = {};
+    for (const amount_range& one : of.ranges)
+      if (one.least_allocatable <= one.most_allocatable) detail::widen(of.range_of_all, one);
+    of.lacking_of_all = std::any_of(of.lacking.begin(), of.lacking.end(), [](auto rows) { return rows != 0; }) ? 1 : 0;
   }
 }
 
@@ -167,9 +191,13 @@ GANGSCHED_INLINE void amount_columns::permute(std::size_t first, std::span<const
 
 GANGSCHED_INLINE void amount_columns::show() {
   views_.clear();
+  views_of_all_.clear();
   for (const column& one : columns_) {
+    const bool exact = one.inexact == 0;
     views_.push_back({one.allocatable.data(), one.used.data(), one.free.data(), one.inverse.data(), one.share.data(),
-                      one.lacking.data(), one.ranges.data(), one.inexact == 0});
+                      one.lacking.data(), one.ranges.data(), exact});
+    amount_column& all = views_of_all_.emplace_back();
+    all.lacking = &one.lacking_of_all, all.ranges = &one.range_of_all, all.exact = exact;
   }
 }
 

@@ -283,6 +283,16 @@ GANGSCHED_INLINE std::uint64_t node_answers::rejected_of(const source& one, std:
   return rejects;
 }
 
+/// Those that reject no node at all, by the ranges of all: no block is asked about.
+GANGSCHED_INLINE void node_answers::drop_idle_filters() {
+  const amount_block all{amounts_.of_all(), 0};
+  std::erase_if(filters_, [&](const source& one) {
+    const plugin_entry& plugin = *one.hook->plugin;
+    return one.kept == nullptr && plugin.filter.bound != nullptr &&
+           plugin.filter.bound(plugin.self.get(), one.context, all) == block_verdict::none_rejected;
+  });
+}
+
 template <class Rejected>
 std::uint64_t node_answers::judge_block(std::size_t block, std::uint64_t open, row_scores& out,
                                         std::span<std::uint32_t> counts, const Rejected& rejected) {
@@ -333,6 +343,7 @@ GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& ou
   sync();
   reorder();  // (An index that is built looks at all nodes in any order.)
   begin(plan, out);
+  drop_idle_filters();
   passing_.clear(places());
   for (std::size_t block = 0; block < passing_.words(); ++block)
     passing_.word(block) = judge_block(block, nodes_.word(block), out, counts, [](std::uint64_t, std::uint8_t) {});

@@ -33,6 +33,12 @@ double compare(const engine::amount_columns& columns, const model::cluster_state
         CHECK((range.least_allocatable <= has && has <= range.most_allocatable));
         CHECK((range.least_free <= has - uses && has - uses <= range.most_free));
         CHECK((range.least_share <= column.share[place] && column.share[place] <= range.most_share));
+        const amount_range& all = columns.of_all()[kind].ranges[0];
+        CHECK((all.least_allocatable <= has && has <= all.most_allocatable));
+        CHECK((all.least_used <= uses && uses <= all.most_used));
+        CHECK((all.least_free <= has - uses && has - uses <= all.most_free));
+        CHECK((all.least_share <= column.share[place] && column.share[place] <= all.most_share));
+        CHECK((has != 0 || columns.of_all()[kind].lacking[0] != 0));
         least = std::min(least, uses), most = std::max(most, uses);
       }
       if (least > most) continue;

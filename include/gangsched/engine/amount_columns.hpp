@@ -25,24 +25,30 @@ class GANGSCHED_API amount_columns {
   void permute(std::size_t first, std::span<const row_t> from);
 
   [[nodiscard]] std::span<const amount_column> by_kind() const noexcept { return views_; }
+  /// All nodes as if they were the first block: of that there are only ranges, and whether all have a kind.
+  [[nodiscard]] std::span<const amount_column> of_all() const noexcept { return views_of_all_; }
 
  private:
   struct column {
     std::vector<double> allocatable, used, free, inverse, share;
     std::vector<std::uint8_t> lacking;
     std::vector<amount_range> ranges;
-    std::size_t inexact = 0;  // places with an amount that is too large
+    amount_range range_of_all;
+    std::uint8_t lacking_of_all = 0;  // 1: some node may lack it
+    std::size_t inexact = 0;          // places with an amount that is too large
   };
   void grow(const model::cluster_state& state);
   void set(column& of, std::size_t place, std::int64_t allocatable, std::int64_t used, bool is_node);
   void put(column& of, std::size_t place, double has, double uses);
   void narrow(std::size_t block);
+  void narrow_all();
   void show();
 
   std::vector<column> columns_;
-  std::vector<amount_column> views_;
+  std::vector<amount_column> views_, views_of_all_;
   std::vector<std::uint8_t> is_node_;  // by place
   std::vector<std::uint8_t> changes_;  // by block: since its ranges were made
+  std::size_t narrowed_ = 0;           // blocks, since the ranges of all were made
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

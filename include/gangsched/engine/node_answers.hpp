@@ -150,6 +150,7 @@ class GANGSCHED_API node_answers {
                          std::span<const row_t> rows);
   [[nodiscard]] bool changed_since(std::uint64_t& position, reads facets);
   void begin(const class_plan& plan, row_scores& out);
+  void drop_idle_filters();
   void list_rows(std::size_t block, std::uint64_t about);
   /// The filters in order, each for those rows of the block that are @p open and that none before it has rejected: calls rejected(places,
   /// mark) for each that rejects some. Returns the rows that pass.
