@@ -26,6 +26,7 @@ GANGSCHED_INLINE void controller_record::digest_into(digest& out) const {
 }
 
 GANGSCHED_INLINE const label_map& named_objects::labels_of(symbol ns) const {
+  if (namespaces.rows.count() == 0) return no_labels;
   const row_t row = namespaces.by_name.find({}, names->text(ns));
   return row == no_row ? no_labels : namespaces.record[row]->spec.labels;
 }

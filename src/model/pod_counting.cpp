@@ -51,8 +51,10 @@ GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
   if (!default_spread.empty() && classes_[old].spread.empty()) {
     selector = default_selector(record.ns, record.details->labels, record.details->controller);
   }
-  const bool renamed = canonical::bytes(selector) != canonical::bytes(classes_[old].default_selector) ||
-                       (selector && classes_[old].counters.default_spread.size() != default_spread.size());
+  const std::optional<label_selector>& before = classes_[old].default_selector;
+  const bool none = !selector && !before;  // as a rule
+  const bool renamed = !none && (canonical::bytes(selector) != canonical::bytes(before) ||
+                                 (selector && classes_[old].counters.default_spread.size() != default_spread.size()));
   std::vector<row_t> owned;
   if (!classes_[old].reserves)
     owned = reserved_.owned_by(names_.text(record.ns), record.name, record.details->labels, record.details->controller);
