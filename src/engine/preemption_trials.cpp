@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "gangsched/engine/known_misfits.hpp"
 #include "gangsched/engine/supposed_moves.hpp"
 #include "gangsched/model/transaction.hpp"
 
@@ -44,6 +45,7 @@ class preemption_trials::open_trial final : public trial {
     homes_.push_back({victim, node});
     if (group_) slot_of(victim.row) = static_cast<std::uint32_t>(homes_.size());
     take_off(victim.row, node);
+    misfits_.went(victim.row, node);
   }
   void restore(pod_id victim) override {
     const auto home = find(victim);
@@ -58,6 +60,7 @@ class preemption_trials::open_trial final : public trial {
       homes_.erase(home);
     }
     suppose_back(*state_, victim.row, node, kind_of_removal());
+    misfits_.came_back(victim.row, node);
     if (begun_ != no_row) with_->picks_->follow(begun_, victim.row, node, true);
   }
   void take_node(pod_id member) override {
@@ -65,11 +68,11 @@ class preemption_trials::open_trial final : public trial {
     begun_ = no_row;
     state_->assigned.release(member.row);
     taken_ = true;
-    need_.reset();
+    members_moved();
   }
   [[nodiscard]] bool put(pod_id pod, node_id node) override {
     begun_ = no_row;
-    need_.reset();
+    members_moved();
     picked where;
     where.node = node.row;
     status said;
@@ -78,7 +81,7 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] std::size_t put_so_far() const override { return put_.size(); }
   void take_back(std::size_t left) override {
     begun_ = no_row;
-    need_.reset();
+    members_moved();
     put_.undo(left);
   }
   void reset() override {
@@ -94,7 +97,7 @@ class preemption_trials::open_trial final : public trial {
     }
     homes_.clear();
     taken_ = false;
-    need_.reset();
+    members_moved();
     now_->roll_back();
     now_.emplace(*state_);
   }
@@ -110,12 +113,29 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] status place(const group_view& group, std::vector<assignment>& placed,
                              const placement* within) override {
     begun_ = no_row;
-    if (!need_ || needs_ != group.row()) need_ = with_->parts_->room_for(group.row()), needs_ = group.row();
-    if (!with_->parts_->may_fit(*need_))
+    if (!need_ || needs_ != group.row()) {
+      members_moved();
+      need_ = with_->parts_->room_for(group.row()), needs_ = group.row();
+    }
+    if (group_) misfits_.follow(state_->nodes.rows.count());
+    if (within == nullptr && holds(found_)) return placed = found_.placed, status{};
+    constexpr auto in_cluster = known_misfits::scope::cluster;
+    const row_t back = misfits_.last();
+    const bool like_others = back != no_row && is_like_others(back);
+    const bool known = like_others && misfits_.knows_last(state_->class_of(back), in_cluster);
+    if (known || !with_->parts_->may_fit(*need_)) {
+      if (like_others && !known && need_tells_no_pods_apart()) misfits_.note_last(state_->class_of(back), in_cluster);
       return placed.clear(), status::unschedulable("there is not enough room for the group");
-    return try_group(group.row(), placed, within);
+    }
+    const std::uint64_t before = budget_;
+    const status said = try_group(group.row(), placed, within);
+    if (group_ && said.ok() && within == nullptr && budget_ == before)
+      found_ = {placed, misfits_.version(), wanted_, true};
+    return said;
   }
   void suppose(std::span<const assignment> placed) override {
+    const auto same = [](const assignment& a, const assignment& b) { return a.pod == b.pod && a.node == b.node; };
+    if (!std::equal(placed.begin(), placed.end(), placed_.begin(), placed_.end(), same)) misfits_.forget();
     placed_.assign(placed.begin(), placed.end());
     wanted_ = placed.size();
     by_node_alone_ = fit_by_node(placed);
@@ -126,6 +146,9 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] bool still_fits(std::span<const pod_id> moved) override {
     begun_ = no_row;
     if (!by_node_alone_) return still_fit(placed_);
+    const bool like_others = moved.size() == 1 && misfits_.last() == moved[0].row && is_like_others(moved[0].row);
+    constexpr auto on_node = known_misfits::scope::node;
+    if (like_others && misfits_.knows_last(state_->class_of(moved[0].row), on_node)) return false;
     std::vector<row_t> nodes;
     for (const pod_id pod : moved) nodes.push_back(state_->pods.node[pod.row]);
     std::sort(nodes.begin(), nodes.end());
@@ -135,7 +158,19 @@ class preemption_trials::open_trial final : public trial {
       auto one = std::lower_bound(by_node_.begin(), by_node_.end(), std::pair{node, std::size_t{0}});
       for (; one != by_node_.end() && one->first == node; ++one) there.push_back(placed_[one->second]);
     }
-    return still_fit(there);
+    const bool fits = still_fit(there);
+    if (like_others && !fits && std::all_of(there.begin(), there.end(), [&](const assignment& one) {
+          return tells_no_pods_apart(state_->class_of(one.pod.row));
+        }))
+      misfits_.note_last(state_->class_of(moved[0].row), on_node);
+    return fits;
+  }
+  [[nodiscard]] bool known_to_be_in_the_way(std::span<const pod_id> away, bool anywhere) override {
+    if (!group_ || away.size() != 1) return false;
+    const auto home = find(away[0]);
+    if (home == homes_.end() || !is_like_others(away[0].row)) return false;
+    const auto scope = anywhere ? known_misfits::scope::cluster : known_misfits::scope::node;
+    return misfits_.knows(home->second, state_->class_of(away[0].row), scope);
   }
 
  private:
@@ -153,6 +188,36 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] std::uint32_t& slot_of(row_t pod) {
     if (slots_.empty()) slots_.resize(state_->pods.rows.count());
     return slots_[pod];
+  }
+  /// Whether pods of its class cannot be told from it where they come back, by filters that do not look at pods one by one.
+  [[nodiscard]] bool is_like_others(row_t pod) {
+    const pod_class& cls = state_->classes[state_->class_of(pod)];
+    return state_->pods.claim[pod] == nullptr && !state_->columns.has_notes(pod) && !state_->reserved.involves(pod) &&
+           cls.claims.empty() && !cls.volumes.disks && !cls.volumes.attachments;
+  }
+  /// Whether the filters of members of class @p cls that look at one node do not look at the pods there.
+  [[nodiscard]] bool tells_no_pods_apart(class_id cls) {
+    return !any(with_->picks_->plan_of(cls).cached.filters & reads::pods);
+  }
+  [[nodiscard]] bool need_tells_no_pods_apart() {
+    return std::all_of(need_->classes.begin(), need_->classes.end(),
+                       [&](const auto& one) { return tells_no_pods_apart(one.first); });
+  }
+  void members_moved() {
+    need_.reset();
+    misfits_.forget();
+    found_.known = false;
+  }
+  /// Where the group's cycle put the members, without a complete search.
+  struct found_places {
+    std::vector<assignment> placed;
+    std::uint64_t version = 0;  ///< of `misfits_`
+    std::size_t wanted = 0;
+    bool known = false;
+  };
+  /// Whether it would put them there again: the same pods are away, and as many members suffice.
+  [[nodiscard]] bool holds(const found_places& one) const noexcept {
+    return one.known && one.version == misfits_.version() && one.wanted <= wanted_ && wanted_ <= one.placed.size();
   }
   /// Cycle-level plugins begin anew when another pod is asked about; for one and the same they follow.
   status begin(row_t pod) {
@@ -260,6 +325,8 @@ class preemption_trials::open_trial final : public trial {
   std::vector<assignment> placed_;                      ///< as supposed
   std::vector<std::pair<row_t, std::size_t>> by_node_;  ///< their nodes, and places in `placed_`
   bool by_node_alone_ = false;                          ///< nothing elsewhere matters to them
+  known_misfits misfits_;
+  found_places found_;
 };
 
 GANGSCHED_INLINE std::unique_ptr<trial> preemption_trials::start(std::uint16_t plugin, bool for_group) {

@@ -48,7 +48,8 @@ struct group_victim_search {
 
   void reprieve_where_they_are() {
     attempt.suppose(placed);
-    units.reprieve([&](const victim_unit& one) { return attempt.still_fits(one.pods); });
+    units.reprieve([&](const victim_unit& one) { return attempt.still_fits(one.pods); },
+                   [&](const victim_unit& one) { return attempt.known_to_be_in_the_way(one.pods, false); });
   }
   /// Whether as many members have room with the unit there: where they are supposed to go, or else elsewhere.
   bool fits_with(const victim_unit& one) {
@@ -64,7 +65,14 @@ struct group_victim_search {
   /// Until no unit can be put back, wherever the members would go then.
   void reprieve_elsewhere() {
     attempt.suppose(placed);
-    while (units.reprieve([&](const victim_unit& one) { return fits_with(one); })) {
+    const auto hopeless = [&](const victim_unit& one) {
+      if (!attempt.known_to_be_in_the_way(one.pods, false)) return false;
+      if (effort < placed.size()) return true;
+      if (!attempt.known_to_be_in_the_way(one.pods, true)) return false;
+      effort -= placed.size();  // what an attempt takes, so that where effort ends does not depend on what is known
+      return true;
+    };
+    while (units.reprieve([&](const victim_unit& one) { return fits_with(one); }, hopeless)) {
     }
   }
 
@@ -277,7 +285,8 @@ struct group_victim_search {
     }
     if (alpha) {
       std::vector<assignment> anywhere;
-      units.reprieve([&](const victim_unit&) { return attempt.place(group, anywhere).ok(); });
+      units.reprieve([&](const victim_unit&) { return attempt.place(group, anywhere).ok(); },
+                     [&](const victim_unit& one) { return attempt.known_to_be_in_the_way(one.pods, true); });
       placed.clear();
     } else {
       reprieve_where_they_are();

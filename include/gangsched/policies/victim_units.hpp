@@ -72,15 +72,16 @@ class GANGSCHED_API victim_units {
     for (victim_unit& one : all_)
       if (!one.gone) take(one);
   }
-  /// Puts back the units that need not be evicted, by @p fits, called while the unit is there. Returns whether there was one.
-  template <class Fits>
-  bool reprieve(const Fits& fits) {
+  /// Puts back the units that need not be evicted, by @p fits, called while the unit is there, except those that @p hopeless, called
+  /// before, says it of. Returns whether there was one.
+  template <class Fits, class Hopeless>
+  bool reprieve(const Fits& fits, const Hopeless& hopeless) {
     bool any = false;
     queues::in_order_of_put_back(
         all_.size(), [&](std::size_t i) { return all_[i].violating; },
         [&](std::size_t i) {
           victim_unit& one = all_[i];
-          if (!one.gone || rest_is_gone(one)) return;
+          if (!one.gone || rest_is_gone(one) || hopeless(one)) return;
           give_back(one);
           if (fits(one))
             any = true;
@@ -88,6 +89,10 @@ class GANGSCHED_API victim_units {
             take(one);
         });
     return any;
+  }
+  template <class Fits>
+  bool reprieve(const Fits& fits) {
+    return reprieve(fits, [](const victim_unit&) { return false; });
   }
 
  private:
