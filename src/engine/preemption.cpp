@@ -152,10 +152,13 @@ GANGSCHED_INLINE void preemption::nominate(row_t pod, const node_id& node, preem
 /// Members without a place are rejected, if others have one.
 GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const assignment> places,
                                                    preemption_result& out) {
+  std::vector<std::pair<row_t, std::size_t>> by_pod;
+  for (std::size_t i = 0; i < places.size(); ++i) by_pod.emplace_back(places[i].pod.row, i);
+  std::sort(by_pod.begin(), by_pod.end());
   for (const row_t pod : parts_->of(group).all_members()) {
-    const auto its =
-        std::find_if(places.begin(), places.end(), [&](const assignment& one) { return one.pod.row == pod; });
-    const bool named = its != places.end() && its->pod.generation == state_->pods.rows.generation(pod) &&
+    const auto first = std::lower_bound(by_pod.begin(), by_pod.end(), std::pair{pod, std::size_t{0}});
+    const assignment* const its = first != by_pod.end() && first->first == pod ? &places[first->second] : nullptr;
+    const bool named = its != nullptr && its->pod.generation == state_->pods.rows.generation(pod) &&
                        gangsched::detail::names_node(*state_, its->node);
     if (named) {
       nominate(pod, its->node, out);
