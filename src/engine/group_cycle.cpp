@@ -67,19 +67,21 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   }
   // Members above the minimum that did not fit fail one by one, and come back as the group: at once, with its old timestamp,
   // as long as each cycle places a member (KEP-4671). The cycle that places none may preempt.
-  std::vector<row_t> tried;
-  bool kept = true;  // what a permit or bind hook sent back waits for its time
-  for (const member_place& one : placed) {
-    tried.push_back(one.pod);
-    kept = kept && pods.state[one.pod] != pod_state::pending;
-  }
-  std::sort(tried.begin(), tried.end());
   bool left = false;
-  for (const row_t pod : members) {
-    if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
-    left = true;
-    note_attempt({&pod, 1}, outcome, {});
-    with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
+  bool kept = true;  // what a permit or bind hook sent back waits for its time
+  if (placed.size() != members.size()) {
+    std::vector<row_t> tried;
+    for (const member_place& one : placed) {
+      tried.push_back(one.pod);
+      kept = kept && pods.state[one.pod] != pod_state::pending;
+    }
+    std::sort(tried.begin(), tried.end());
+    for (const row_t pod : members) {
+      if (pods.state[pod] != pod_state::pending || std::binary_search(tried.begin(), tried.end(), pod)) continue;
+      left = true;
+      note_attempt({&pod, 1}, outcome, {});
+      with_.decisions.add(decision_kind::reject, pod).code = code::unschedulable;
+    }
   }
   if (left && kept && !with_.entities.members_enter_singly())
     with_.queue.places().activate({group, true});

@@ -131,9 +131,18 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
                                                           std::uint32_t tier, const std::vector<row_t>* within,
                                                           placed_members& placed) {
   const std::size_t from = placed.size();
+  // Those that may have room for enough; where none may, all.
+  const std::uint64_t least = parts_->least_members(what);
+  std::size_t all = 0;
   std::vector<std::size_t> mine;
   mine.reserve(list.all.size());
   for (std::size_t i = 0; i < list.all.size(); ++i) {
+    if (list.all[i].tier != tier) continue;
+    ++all;
+    if (list.all[i].room >= least) mine.push_back(i);
+  }
+  const std::size_t hopeful = mine.size();
+  for (std::size_t i = 0; hopeful == 0 && i < list.all.size(); ++i) {
     if (list.all[i].tier == tier) mine.push_back(i);
   }
   // Picks are numbered from the same start in each placement, so that the best one comes out again exactly.
@@ -155,16 +164,12 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
       placed.discard(from);
     return made;
   };
-  if (mine.size() == 1) return keep(mine[0]);
+  if (all == 1) return keep(mine[0]);
 
   group_outcome outcome;
   outcome.verdict = status::unschedulable("no placement is left for the group");
-  const std::uint64_t least = parts_->least_members(what);
-  const auto hopeless = [&](std::size_t which) { return list.all[which].room < least; };
-  const std::size_t hopeful = mine.size() - static_cast<std::size_t>(std::count_if(mine.begin(), mine.end(), hopeless));
   // Where nothing can fit, one attempt says why. What was not tried could be helped by anything.
-  if (hopeful != mine.size()) outcome.rejectors = unknown_rejectors;
-  if (hopeful != 0 && hopeful != mine.size()) std::erase_if(mine, hopeless);
+  if (hopeful != all) outcome.rejectors = unknown_rejectors;
   const domain_choice choice = state_->groups.record[what.group]->spec.topology.choice;
   const bool by_room = what.is_slice() || choice == domain_choice::best_fit || choice == domain_choice::least_free;
   if (by_room || hopeful == 0) {
@@ -184,7 +189,7 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
     return outcome;
   }
 
-  if (list.bound.empty()) candidates_.bound_scores(what, list, within);
+  if (list.bound.empty()) candidates_.bound_scores(what, list, within, least);
   std::optional<std::size_t> best;
   const auto total = [&](std::size_t which) {
     bool known = true;

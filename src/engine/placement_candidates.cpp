@@ -187,7 +187,7 @@ GANGSCHED_INLINE candidate_list placement_candidates::of(const group_part& what,
 }
 
 GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what, candidate_list& list,
-                                                         const std::vector<row_t>* within) {
+                                                         const std::vector<row_t>* within, std::uint64_t least) {
   const group_view group{*state_, what.group};
   std::vector<placement_demand::part> parts;
   std::vector<bound_memory::class_count> classes;
@@ -217,6 +217,7 @@ GANGSCHED_INLINE void placement_candidates::bound_scores(const group_part& what,
   bound_memory::shelf* shelf = nullptr;
   for (std::size_t i = 0; i < list.all.size(); ++i) {
     const placement_candidate& one = list.all[i];
+    if (one.room < least) continue;
     std::int64_t* const bounds = list.bound.data() + i * scorers;
     if (one.domains == nullptr || !one.whole) {
       const bool everywhere = one.from->all && one.whole;

@@ -102,8 +102,9 @@ class GANGSCHED_API placement_candidates {
                                   const std::vector<row_t>* within);
   /// The nodes of a candidate, ascending.
   [[nodiscard]] static std::vector<row_t> rows_of(const placement_candidate& one, const std::vector<row_t>* within);
-  /// The scores that the candidates cannot exceed. O(candidates) where they are domains.
-  void bound_scores(const group_part& what, candidate_list& list, const std::vector<row_t>* within);
+  /// The scores that the candidates with room for @p least members cannot exceed. O(candidates) where they are domains.
+  void bound_scores(const group_part& what, candidate_list& list, const std::vector<row_t>* within,
+                    std::uint64_t least);
   /// The score of the candidate @p which, where the members after the first @p from are placed now. @p rows: its nodes; null: all.
   void score(const group_part& what, candidate_list& list, std::size_t which, const std::vector<row_t>* rows,
              const placed_members& placed, std::size_t from);
