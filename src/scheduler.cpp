@@ -66,17 +66,19 @@ class running_call {
 
 GANGSCHED_INLINE std::optional<error> refuse_timed(const engine::core& core, const model::cluster_state& state,
                                                    instant now) {
+  if (!is_busy(state) && now >= core.now()) [[likely]]
+    return std::nullopt;
   if (auto busy = refuse_busy(state)) return busy;
-  if (now < core.now()) return error{errc::time_went_back, "scheduler", "now", "is earlier than in the call before"};
-  return std::nullopt;
+  return error{errc::time_went_back, "scheduler", "now", "is earlier than in the call before"};
 }
 
 GANGSCHED_INLINE std::optional<error> refuse_pod(const model::cluster_state& state, pod_id pod, pod_state wanted,
                                                  const char* why) {
+  if (!is_busy(state) && names_pod(state, pod) && state.pods.state[pod.row] == wanted) [[likely]]
+    return std::nullopt;
   if (auto busy = refuse_busy(state)) return busy;
   if (!names_pod(state, pod)) return unknown_id("pod");
-  if (state.pods.state[pod.row] != wanted) return error{errc::wrong_state, pod_text(state, pod.row), "state", why};
-  return std::nullopt;
+  return error{errc::wrong_state, pod_text(state, pod.row), "state", why};
 }
 
 GANGSCHED_INLINE std::optional<error> refuse_waiting(const engine::core& core, const model::cluster_state& state,

@@ -43,24 +43,22 @@ class waiting_for_plugin final : public permit_room {
 
 }  // namespace detail
 
-GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_table& profile, std::size_t index,
-                                                               row_t pod) {
-  const plugin_entry& plugin = profile.hooks(point::permit)[index];
+GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_table& profile, const plugin_entry& plugin,
+                                                               std::size_t index, row_t pod) {
   detail::waiting_for_plugin waiting{*state_, waiting_, *entities_, profile, index};
   return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], *now_}, waiting);
 }
 
 /// Permit hooks in order (kube-scheduler: RunPermitPlugins): a rejection ends it, waits are collected and the others still asked.
-GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
-  const kernel_table& profile = entities_->profile_of(pod);
+GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, const kernel_table& profile, std::int64_t score) {
   const hook_range hooks = profile.hooks(point::permit);
-  if (hooks.empty()) return bind(pod, score, false), false;
-  waiting_pods::entry entry{{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], score};
+  std::optional<waiting_pods::entry> held;  // as a rule by none
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const plugin_entry& plugin = hooks[i];
-    const permit_verdict said = ask_permit_hook(profile, i, pod);
+    const permit_verdict said = ask_permit_hook(profile, plugin, i, pod);
     if (said.verdict.code == code::wait) {
-      waiting_pods::hold(entry, i, *now_, said.timeout);
+      if (!held) held.emplace(pod_id{pod, state_->pods.rows.generation(pod)}, state_->pods.attempt[pod], score);
+      waiting_pods::hold(*held, i, *now_, said.timeout);
     } else if (!said.verdict.ok()) {
       const std::uint64_t from = state_->log.end();
       release(pod);
@@ -81,24 +79,23 @@ GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, std::int64_t score) {
       return false;
     }
   }
-  if (entry.plugins == 0) {
-    bind(pod, score, false);
+  if (!held) {
+    bind(pod, profile, score, false);
     return false;
   }
-  waiting_.add(std::move(entry));
+  waiting_.add(*std::move(held));
   reported_.add(pod);
   decisions_->add(decision_kind::wait, pod).score = score;
   return true;
 }
 
 /// Pre-bind and bind hooks fill in the decision; one that rejects takes the pod back: a revocation if the host knew of its wait.
-GANGSCHED_INLINE void binding_cycle::bind(row_t pod, std::int64_t score, bool waited) {
+GANGSCHED_INLINE void binding_cycle::bind(row_t pod, const kernel_table& profile, std::int64_t score, bool waited) {
   waiting_.remove(pod);
   const std::size_t at = decisions_->size();
   decisions_->add(decision_kind::bind, pod).score = score;
   status said;
   const plugin_entry* last = nullptr;
-  const kernel_table& profile = entities_->profile_of(pod);
   const reservation held{*state_, pod, state_->pods.node[pod], *now_};
   for (const plugin_entry& plugin : profile.hooks(point::pre_bind)) {
     last = &plugin;
@@ -199,9 +196,10 @@ GANGSCHED_INLINE void binding_cycle::ask_permit_again() {
       if (one.rejected != nullptr || state_->pods.terminating[pod]) return;
       if (std::find(groups.begin(), groups.end(), state_->pods.group[pod]) == groups.end()) return;
       const kernel_table& profile = entities_->profile_of(pod);
-      for (std::size_t i = 0; i < profile.hooks(point::permit).size(); ++i) {
+      const hook_range hooks = profile.hooks(point::permit);
+      for (std::size_t i = 0; i < hooks.size(); ++i) {
         if (((one.overruled >> i) & 1u) != 0) continue;
-        const auto [said, timeout] = ask_permit_hook(profile, i, pod);
+        const auto [said, timeout] = ask_permit_hook(profile, hooks[i], i, pod);
         if (said.ok()) {
           one.plugins &= ~(std::uint64_t{1} << i);
         } else if (said.code == code::wait) {
@@ -220,7 +218,7 @@ GANGSCHED_INLINE void binding_cycle::finish_waiting() {
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;
     ask_permit_again();  // one that a bind hook refused may have been of a minimum
-    if (waiting_.has(pod) && one.plugins == 0) bind(pod, one.score, true);
+    if (waiting_.has(pod) && one.plugins == 0) bind(pod, entities_->profile_of(pod), one.score, true);
   });
   waiting_.compact();
 }
@@ -308,15 +306,18 @@ GANGSCHED_INLINE void binding_cycle::reject(row_t pod) {
 GANGSCHED_INLINE void binding_cycle::confirm(row_t pod) {
   reported_.remove(pod);
   state_->assigned.bind(pod);
-  if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr)
-    queue_->in_flight().end_attempt(*tried);
+  if (!queue_->in_flight().empty()) {
+    if (const auto* tried = queue_->in_flight().find(entity{pod, false}); tried != nullptr)
+      queue_->in_flight().end_attempt(*tried);
+  }
   if (const entity e = entities_->entity_of(pod); e.group) {
     queue_item& item = queue_->places().item(e);
     if (item.where == place::none) item.failures = item.errors = 0;
   }
+  const hook_range hooks = entities_->profile_of(pod).hooks(point::post_bind);
+  if (hooks.empty()) return;
   const reservation held{*state_, pod, state_->pods.node[pod], *now_};
-  for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::post_bind))
-    plugin.post_bind(plugin.self.get(), held);
+  for (const plugin_entry& plugin : hooks) plugin.post_bind(plugin.self.get(), held);
 }
 
 GANGSCHED_INLINE std::span<const decision> binding_cycle::fail(row_t pod) {
@@ -358,14 +359,6 @@ GANGSCHED_INLINE std::optional<instant> binding_cycle::next_deadline() const {
   for (const std::optional<instant>& due : {stale_.next_due(), leaving_.next_due(), notices_.next_due()})
     if (due) next = std::min(next.value_or(*due), *due);
   return next;
-}
-
-GANGSCHED_INLINE void binding_cycle::remember() {
-  waiting_.remember();
-  stale_.remember();
-  leaving_.remember();
-  notices_.remember();
-  reported_.remember();
 }
 
 GANGSCHED_INLINE void binding_cycle::recall() noexcept {

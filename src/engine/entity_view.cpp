@@ -15,8 +15,7 @@ GANGSCHED_INLINE const kernel_table& entity_view::profile_of_group(row_t group) 
   return found == nullptr ? profiles_->front() : *found;
 }
 
-GANGSCHED_INLINE bool entity_view::cycles_as_group(row_t group) const noexcept {
-  if (group == no_row) return false;
+GANGSCHED_INLINE bool entity_view::is_scheduled_as_one(row_t group) const noexcept {
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
   return policy == nullptr || policy->mode == gang_mode::group_cycle || state_->groups.parent[group] != no_row;
 }

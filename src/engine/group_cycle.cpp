@@ -63,7 +63,8 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   for (const member_place& one : placed) with_.queue.count_out(one.pod);
   for (const member_place& one : placed) {
     if (pods.state[one.pod] != pod_state::assumed) continue;
-    if (with_.binding.begin(one.pod, one.score)) with_.holdings.call_older(pods.group[one.pod]);
+    if (with_.binding.begin(one.pod, with_.entities.profile_of(one.pod), one.score))
+      with_.holdings.call_older(pods.group[one.pod]);
   }
   // Members above the minimum that did not fit fail one by one, and come back as the group: at once, with its old timestamp,
   // as long as each cycle places a member (KEP-4671). The cycle that places none may preempt.

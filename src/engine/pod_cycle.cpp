@@ -34,15 +34,15 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
 
 /// Reserves the node, runs reserve and permit hooks; one of them may send the pod back.
 GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
-  with_.state.nodes.prefetch(where.node);
-  with_.state.nodes.first_pod.prefetch(where.node);
+  with_.state.nodes.prefetch_used(where.node);
   gangsched::detail::prefetch(&with_.state.nodes.record[where.node]->cookie);  // for the decision
   picked refused;
   if (!with_.state.assigned.fits_in_words(where.node, with_.state.classes[with_.state.pods.cls[pod]])) {
     refused.said = status::error("the node's usage would not fit into 64 bits");
     return refuse_place(pod, refused, nullptr);
   }
-  if (with_.entities.profile_of(pod).at(point::reserve).empty()) {
+  const kernel_table& profile = with_.entities.profile_of(pod);
+  if (profile.at(point::reserve).empty()) {
     if (!with_.reserved.assume(pod, where.node, refused.said)) return refuse_place(pod, refused, nullptr);
   } else {
     const std::uint64_t from = with_.state.log.end();
@@ -56,7 +56,7 @@ GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
     with_.state.log.mark_undone(from);  // columns that reserve hooks add to help no pod
   }
   with_.queue.count_out(pod);
-  if (with_.binding.begin(pod, where.score)) with_.holdings.call_older(with_.state.pods.group[pod]);
+  if (with_.binding.begin(pod, profile, where.score)) with_.holdings.call_older(with_.state.pods.group[pod]);
   with_.queue.unschedulable().pass_on(pod);
 }
 

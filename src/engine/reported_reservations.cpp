@@ -8,8 +8,8 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void reported_reservations::add(row_t pod) {
-  if (place_.size() <= pod)
-    place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
+  if (place_.size() <= pod) [[unlikely]]
+    grow(pod);
   note_change(pod);
   const row_t node = state_->pods.node[pod];
   const reservation made{
@@ -20,6 +20,10 @@ GANGSCHED_INLINE void reported_reservations::add(row_t pod) {
   }
   all_.push_back(made);
   place_[pod] = static_cast<std::uint32_t>(all_.size());
+}
+
+GANGSCHED_INLINE void reported_reservations::grow(row_t pod) {
+  place_.resize(std::max({pod + std::size_t{1}, std::size_t{state_->pods.rows.room()}, 2 * place_.size()}));
 }
 
 GANGSCHED_INLINE void reported_reservations::remove(row_t pod) {
@@ -68,10 +72,6 @@ GANGSCHED_INLINE void reported_reservations::report_ended(decision_list& decisio
                               : "its reservation was given back";
   }
   reported_.swap(ended_);
-}
-
-GANGSCHED_INLINE void reported_reservations::note_change(row_t pod) {
-  changes_.emplace_back(pod, place_[pod] != 0 ? &all_[place_[pod] - 1] : nullptr);
 }
 
 GANGSCHED_INLINE void reported_reservations::recall() noexcept {

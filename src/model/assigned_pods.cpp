@@ -5,24 +5,35 @@
 
 #include "gangsched/model/node_claims.hpp"
 
+namespace gangsched::inline GANGSCHED_ABI::detail {
+
+/// Calls visit(kind, amount) for what a pod of the class uses on its node, its ports apart.
+template <class Visit>
+void each_used(const pod_class& cls, const Visit& visit) {
+  for (const amount& a : cls.requests) visit(a.kind, a.value);
+  visit(kinds::pods, std::int64_t{1});
+  visit(kinds::scored_cpu, cls.scored_cpu);
+  visit(kinds::scored_memory, cls.scored_memory);
+}
+
+}  // namespace gangsched::inline GANGSCHED_ABI::detail
+
 namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const pod_class& cls,
                                                    const pod_class* replaced) const noexcept {
+  bool fits = true;
   if (replaced == nullptr && reserved_.empty()) {  // as a rule: what is used there is all that counts
-    const auto fits = [&](resource_kind kind, std::int64_t more) {
+    const std::int64_t* const used = nodes_.used.row(node);
+    gangsched::detail::each_used(cls, [&](resource_kind kind, std::int64_t more) {
       std::int64_t sum = 0;
-      return !__builtin_add_overflow(nodes_.used.at(node, kind), more, &sum);
-    };
-    bool all = fits(kinds::scored_cpu, cls.scored_cpu) && fits(kinds::scored_memory, cls.scored_memory);
-    for (const amount& a : cls.requests) all = all && fits(a.kind, a.value);
-    return all;
+      fits &= !__builtin_add_overflow(used[kind], more, &sum);
+    });
+  } else {
+    gangsched::detail::each_used(
+        cls, [&](resource_kind kind, std::int64_t more) { fits = fits && fits_in_words(node, kind, more, replaced); });
   }
-  for (const amount& a : cls.requests) {
-    if (!fits_in_words(node, a.kind, a.value, replaced)) return false;
-  }
-  return fits_in_words(node, kinds::scored_cpu, cls.scored_cpu, replaced) &&
-         fits_in_words(node, kinds::scored_memory, cls.scored_memory, replaced);
+  return fits;
 }
 
 GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, resource_kind kind, std::int64_t more,
@@ -47,32 +58,13 @@ GANGSCHED_INLINE bool assigned_pods::fits_in_words(row_t node, const amount& hel
          (held.kind != kinds::memory || fits(kinds::scored_memory));
 }
 
-GANGSCHED_INLINE void assigned_pods::count_usage(row_t node, const pod_class& cls, std::int64_t sign) {
-  matrix_column& used = nodes_.used;
-  for (const amount& a : cls.requests) used.set(node, a.kind, used.at(node, a.kind) + sign * a.value);
-  used.set(node, kinds::pods, used.at(node, kinds::pods) + sign);
-  used.set(node, kinds::scored_cpu, used.at(node, kinds::scored_cpu) + sign * cls.scored_cpu);
-  used.set(node, kinds::scored_memory, used.at(node, kinds::scored_memory) + sign * cls.scored_memory);
-}
-
-GANGSCHED_INLINE reads assigned_pods::facets_of(const pod_class& cls) noexcept {
-  reads facets = reads::usage | reads::pods;
-  if (!cls.ports.empty()) facets |= reads::ports;
-  // Some node may count its devices by a resource that the class requests.
-  const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
-  const bool own = cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none;
-  if (!cls.devices.empty() || !cls.claims.empty() || others || own) facets |= reads::devices;
-  if (!cls.claims.empty()) facets |= reads::claims;
-  return facets;
-}
-
-GANGSCHED_INLINE void assigned_pods::put(row_t pod, row_t node) {
-  const pod_class& cls = classes_[pods_.cls[pod]];
+GANGSCHED_INLINE void assigned_pods::put(row_t pod, const pod_class& cls, row_t node) {
   const bool saved = undo_.recording();
   if (saved) undo_.make_room();
   const undo_log::pause words{undo_};
   priorities.add(cls.priority, +1);  // first, because only this may allocate
-  count_usage(node, cls, +1);
+  std::int64_t* const used = nodes_.used.unsaved_row(node);
+  gangsched::detail::each_used(cls, [&](resource_kind kind, std::int64_t amount) { used[kind] += amount; });
   rooms_.draw(cls, node, +1);
   reserved_.came(pod, node);
   queued_.count(pod, node, cls, +1);
@@ -89,7 +81,8 @@ GANGSCHED_INLINE void assigned_pods::take_off(row_t pod) {
   const row_t node = pods_.node[pod];
   const pod_class& cls = classes_[pods_.cls[pod]];
   reserved_.leaves(pod, node);
-  count_usage(node, cls, -1);
+  gangsched::detail::each_used(cls,
+                               [&](resource_kind kind, std::int64_t amount) { nodes_.used.add(node, kind, -amount); });
   rooms_.draw(cls, node, -1);
   queued_.count(pod, node, cls, -1);
   priorities.add(cls.priority, -1);
@@ -115,15 +108,15 @@ template <class Devices>
 void assigned_pods::come(row_t pod, row_t node, removal how, const Devices& count_devices) {
   if (const row_t next = nodes_.first_pod[node]; next != no_row) pods_.prefetch(next);
   const pod_class& cls = classes_[counting_.class_of(pod)];  // by which the pod is counted
-  counting_.count_pod(pod, node, +1, how);
+  counting_.count_pod(pod, cls, node, +1, how);
   for (const host_port& port : cls.ports) nodes_.ports.add(node, port);
   count_devices(cls);
-  count_claims(pod, +1);
-  put(pod, node);
+  count_claims(pod, cls, +1);
+  put(pod, cls, node);
 }
 
-GANGSCHED_INLINE row_t assigned_pods::open_devices(row_t pod, row_t node) {
-  const row_t from = reserved_.empty() ? no_row : reserved_.drawn_by(pod);
+GANGSCHED_INLINE row_t assigned_pods::open_reserved_devices(row_t pod, row_t node) {
+  const row_t from = reserved_.drawn_by(pod);
   if (from == no_row || pods_.node[from] != node || pods_.claim[from] == nullptr) return no_row;
   if (reserved_.devices(from) == nullptr) {
     if (pods_.claim[from]->grants.empty()) return no_row;
@@ -213,26 +206,31 @@ GANGSCHED_INLINE void assigned_pods::put_on_node_again(row_t pod, row_t node) {
 GANGSCHED_INLINE void assigned_pods::take_off_node(row_t pod, removal how) {
   const row_t node = pods_.node[pod];
   const pod_class& cls = classes_[counting_.class_of(pod)];
-  counting_.count_pod(pod, node, -1, how);
+  counting_.count_pod(pod, cls, node, -1, how);
   for (const host_port& port : cls.ports) nodes_.ports.remove(node, port);
   const row_t from = open_devices(pod, node);
   devices_.pod_leaves(pod, cls, node);
   if (from != no_row) close_devices(from, node, no_row, pod);
-  count_claims(pod, -1);
+  count_claims(pod, cls, -1);
   take_off(pod);
 }
 
-GANGSCHED_INLINE void assigned_pods::count_claims(row_t pod, std::int32_t sign) {
-  if (!classes_[pods_.cls[pod]].volumes.disks) return;
+GANGSCHED_INLINE void assigned_pods::count_exclusive_claims(row_t pod, std::int32_t sign) {
   for (const symbol claim : pods_.record[pod]->details->disks->exclusive_claims) claims.add(claim, sign);
 }
 
 GANGSCHED_INLINE void assigned_pods::set_pod_state(row_t pod, pod_state to) {
   const pod_state from = pods_.state[pod];
   pods_.state.set(pod, to);
-  if (to == pod_state::bound) devices_.pod_runs(classes_[pods_.cls[pod]]), reserved_.runs(pod);
-  const row_t group = pods_.group[pod];
-  if (group == no_row) return;
+  if (to == pod_state::bound) {
+    devices_.pod_runs(classes_[pods_.cls[pod]]);
+    if (!reserved_.empty()) reserved_.runs(pod);
+  }
+  if (const row_t group = pods_.group[pod]; group != no_row) count_member(group, from, to);
+}
+
+/// A member of the group goes from one state to another.
+GANGSCHED_INLINE void assigned_pods::count_member(row_t group, pod_state from, pod_state to) {
   const auto count = [&](column<std::uint32_t>& counter, pod_state counted) {
     if (from == counted) counter.set(group, counter[group] - 1);
     if (to == counted) counter.set(group, counter[group] + 1);

@@ -113,12 +113,6 @@ GANGSCHED_INLINE void device_ledger::count_users(const pod_class& cls, row_t nod
   }
 }
 
-GANGSCHED_INLINE void device_ledger::pod_runs(const pod_class& cls) {
-  for (const resource_claim_id claim : cls.claims) {
-    if (resource_claims.kept[claim.row]) resource_claims.kept.set(claim.row, false);
-  }
-}
-
 GANGSCHED_INLINE void device_ledger::class_came(const pod_class& cls) {
   for (const resource_claim_id claim : cls.claims)
     resource_claims.classes.set(claim.row, resource_claims.classes[claim.row] + 1);

@@ -117,8 +117,9 @@ GANGSCHED_INLINE void pod_counting::fill(counter_id id) {
   }
 }
 
-GANGSCHED_INLINE void pod_counting::count_pod(row_t pod, row_t node, std::int32_t by, removal how) {
-  for (const counter_id id : classes_[pods_.cls[pod]].counters.counted) {
+GANGSCHED_INLINE void pod_counting::count_in(std::span<const counter_id> counted, row_t pod, row_t node,
+                                             std::int32_t by, removal how) {
+  for (const counter_id id : counted) {
     const counter_spec& spec = counters_.spec(id);
     if (spec.spread && how == removal::real && (spec.nobody || pods_.terminating[pod])) continue;
     const domain_id domain = topologies_.domain(spec.topology, node);
@@ -135,14 +136,14 @@ GANGSCHED_INLINE void pod_counting::count_all(const std::vector<row_t>& all, std
     epoch = classes_.epoch();
     for (const row_t pod : all) static_cast<void>(class_of(pod));
   } while (epoch != classes_.epoch());
-  for (const row_t pod : all) count_pod(pod, pods_.node[pod], by);
+  for (const row_t pod : all) count_pod(pod, classes_[pods_.cls[pod]], pods_.node[pod], by);
 }
 
 GANGSCHED_INLINE void pod_counting::mark_terminating(row_t pod) {
   const row_t node = pods_.node[pod];
-  if (node != no_row) static_cast<void>(class_of(pod)), count_pod(pod, node, -1);
+  if (node != no_row) count_pod(pod, classes_[class_of(pod)], node, -1);
   pods_.terminating.set(pod, true);
-  if (node != no_row) count_pod(pod, node, +1);  // affinity counts it all the same
+  if (node != no_row) count_pod(pod, classes_[pods_.cls[pod]], node, +1);  // affinity counts it all the same
 }
 
 GANGSCHED_INLINE void pod_counting::count_node(row_t node, bool came) {

@@ -4,19 +4,16 @@
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-GANGSCHED_INLINE void priority_table::add(std::int32_t priority, std::int32_t pods) {
-  if (last_ >= rows_.size() || rows_[last_].first != priority) {
-    auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair{priority, row_t{0}});
-    if (found == rows_.end() || found->first != priority) {
-      const row_t row = free_.empty() ? static_cast<row_t>(rows_.size()) : free_.back();
-      pods_.grow(row + 1);
-      found = rows_.insert(found, {priority, row});
-      if (!free_.empty()) free_.pop_back();
-    }
-    last_ = static_cast<std::size_t>(found - rows_.begin());
+/// Points `last_` at the priority's entry, which it adds if there is none.
+GANGSCHED_INLINE void priority_table::look_up(std::int32_t priority) {
+  auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair{priority, row_t{0}});
+  if (found == rows_.end() || found->first != priority) {
+    const row_t row = free_.empty() ? static_cast<row_t>(rows_.size()) : free_.back();
+    pods_.grow(row + 1);
+    found = rows_.insert(found, {priority, row});
+    if (!free_.empty()) free_.pop_back();
   }
-  const row_t row = rows_[last_].second;
-  pods_.set(row, pods_[row] + static_cast<std::uint32_t>(pods));
+  last_ = static_cast<std::size_t>(found - rows_.begin());
 }
 
 GANGSCHED_INLINE void priority_table::sweep() {

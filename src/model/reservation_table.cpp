@@ -237,11 +237,6 @@ GANGSCHED_INLINE row_t reservation_table::row_of(row_t pod) const noexcept {
   return row != no_row && record_[row] != nullptr && record_[row]->pod == pod ? row : no_row;
 }
 
-GANGSCHED_INLINE row_t reservation_table::drawn_by(row_t pod) const noexcept {
-  const row_t row = pod < pod_rows_ ? of_pod_[pod] : no_row;
-  return row == no_row || record_[row] == nullptr || record_[row]->pod == pod ? no_row : record_[row]->pod;
-}
-
 GANGSCHED_INLINE bool reservation_table::is_on(row_t row, row_t node) const noexcept {
   return record_[row] != nullptr && pods_.node[record_[row]->pod] == node;
 }

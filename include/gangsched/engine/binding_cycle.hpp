@@ -40,8 +40,8 @@ class GANGSCHED_API binding_cycle {
         leaving_(state, entities),
         notices_(state, notice) {}
 
-  /// The pod has a node: calls permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
-  bool begin(row_t pod, std::int64_t score);
+  /// The pod, of that profile, has a node: calls permit hooks, and decides `bind`, `wait` or `reject`. @return whether it waits.
+  bool begin(row_t pod, const kernel_table& profile, std::int64_t score);
   /// Decides `bind` for the pods that no hook holds any more.
   void finish_waiting();
   /// Decides `revoke` for the pods that may not wait any longer, and `evict` for gangs that have been stale for too long, for running pods
@@ -87,7 +87,13 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] eviction_notices& notices() noexcept { return notices_; }
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
-  void remember();
+  void remember() {
+    waiting_.remember();
+    stale_.remember();
+    leaving_.remember();
+    notices_.remember();
+    reported_.remember();
+  }
   void recall() noexcept;
   void end_call() noexcept { waiting_.end_call(); }
 
@@ -96,9 +102,11 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] std::optional<error> restore(const saved_binding& from);
 
  private:
-  [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, std::size_t index, row_t pod);
+  /// @p index: of the plugin among those of point::permit.
+  [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, const plugin_entry& plugin,
+                                               std::size_t index, row_t pod);
   void ask_permit_again();
-  void bind(row_t pod, std::int64_t score, bool waited);
+  void bind(row_t pod, const kernel_table& profile, std::int64_t score, bool waited);
   void release(row_t pod);
 
   peer<model::cluster_state> state_;

@@ -43,7 +43,10 @@ class GANGSCHED_API decision_list {
   [[nodiscard]] const rejection_notes& rejections() const noexcept { return rejections_; }
 
   // For a call that may be abandoned: `recall` drops the answers that were begun since `remember`.
-  void remember() noexcept { answers_before_ = answers_.size(), grants_before_ = grants_used_; }
+  void remember() noexcept {
+    answers_before_ = answers_.empty() ? 0 : answers_.size();
+    grants_before_ = grants_used_;
+  }
   void recall() noexcept;
 
  private:

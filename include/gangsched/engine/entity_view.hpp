@@ -25,7 +25,9 @@ class GANGSCHED_API entity_view {
     return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod] && has_profile(pod);
   }
   /// Whether the group's members are scheduled together. Groups in a tree are, whatever their own mode. `no_row`: no.
-  [[nodiscard]] bool cycles_as_group(row_t group) const noexcept;
+  [[nodiscard]] bool cycles_as_group(row_t group) const noexcept {
+    return group != no_row && is_scheduled_as_one(group);
+  }
   /// The entity that stands in the queue for the pod: its tree's root, or itself.
   [[nodiscard]] entity entity_of(row_t pod) const noexcept {
     const row_t group = state_->pods.group[pod];
@@ -51,6 +53,7 @@ class GANGSCHED_API entity_view {
   }
 
  private:
+  [[nodiscard]] bool is_scheduled_as_one(row_t group) const noexcept;
   [[nodiscard]] const kernel_table* find_profile(row_t pod) const noexcept {
     return profiles_->find(state_->classes[state_->pods.cls[pod]]);
   }

@@ -39,8 +39,7 @@ class GANGSCHED_API leaving_pods {
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called, and looks again.
   void remember() {
-    before_.clear();
-    if (!told_.empty()) before_ = told_;
+    if (!told_.empty() || !before_.empty()) before_ = told_;
     next_before_ = next_;
   }
   void recall() noexcept {

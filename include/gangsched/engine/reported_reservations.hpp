@@ -51,7 +51,8 @@ class GANGSCHED_API reported_reservations {
     reservation before{};
   };
   [[nodiscard]] bool has(row_t pod) const noexcept { return pod < place_.size() && place_[pod] != 0; }
-  void note_change(row_t pod);
+  void note_change(row_t pod) { changes_.emplace_back(pod, place_[pod] != 0 ? &all_[place_[pod] - 1] : nullptr); }
+  void grow(row_t pod);
   void erase(row_t pod) noexcept;
 
   peer<const model::cluster_state> state_;

@@ -33,8 +33,7 @@ class GANGSCHED_API stale_gangs {
 
   // For a call that may be abandoned: `recall` puts back what was there when `remember` was called.
   void remember() {
-    before_.clear();
-    if (!all_.empty()) before_ = all_;
+    if (!all_.empty() || !before_.empty()) before_ = all_;
   }
   void recall() noexcept { all_.swap(before_); }
 

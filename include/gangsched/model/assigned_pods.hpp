@@ -85,10 +85,6 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// Moves the pod to the nominations of @p node without writing the log.
   void set_nominated_node(row_t pod, row_t node);
 
-  /// Adds (sign +1) or removes (−1) the exclusive claims of volumes that a pod on a node uses.
-  void count_claims(row_t pod, std::int32_t sign);
-  /// Adds (sign +1) or removes (−1) what a pod of class @p cls uses on @p node, except its ports.
-  void count_usage(row_t node, const pod_class& cls, std::int64_t sign);
   /// Whether the node's usage stays below 2^63 with one more pod of @p cls (in place of one of @p replaced, if given), whichever owners
   /// leave the reservations there.
   [[nodiscard]] bool fits_in_words(row_t node, const pod_class& cls,
@@ -99,20 +95,36 @@ class GANGSCHED_API assigned_pods final : public column_base {
   /// The same for an amount that a room is to hold there, including the amounts that scores use.
   [[nodiscard]] bool fits_in_words(row_t node, const amount& held) const noexcept;
   /// What a pod of @p cls touches on its node.
-  [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept;
+  [[nodiscard]] static reads facets_of(const pod_class& cls) noexcept {
+    reads facets = reads::usage | reads::pods;
+    if (!cls.ports.empty()) facets |= reads::ports;
+    // Some node may count its devices by a resource that the class requests.
+    const bool others = !cls.requests.empty() && cls.requests.back().kind >= kinds::first_other;
+    const bool own = cls.guaranteed || cls.bind_cpus.policy != cpu_bind_policy::none;
+    if (!cls.devices.empty() || !cls.claims.empty() || others || own) facets |= reads::devices;
+    if (!cls.claims.empty()) facets |= reads::claims;
+    return facets;
+  }
 
   void restore(row_t pod, std::uint32_t, std::uint64_t) noexcept override;
   void digest_into(digest&, row_t) const override {}  // all of it is in other columns
 
  private:
+  void count_member(row_t group, pod_state from, pod_state to);
   template <class Devices>
   void come(row_t pod, row_t node, removal how, const Devices& count_devices);
+  /// Adds (sign +1) or removes (−1) the exclusive claims of volumes that a pod of class @p cls on a node uses.
+  void count_claims(row_t pod, const pod_class& cls, std::int32_t sign) {
+    if (cls.volumes.disks) count_exclusive_claims(pod, sign);
+  }
+  void count_exclusive_claims(row_t pod, std::int32_t sign);
   /// Counts the pod's amounts and priority on the node, and links it into the node's list of pods.
-  void put(row_t pod, row_t node);
+  void put(row_t pod, const pod_class& cls, row_t node);
   void take_off(row_t pod);
   [[nodiscard]] std::vector<row_t> leave_reservation(row_t reservation, row_t node);
   /// Makes the devices of the reservation on @p node that the pod draws from available, and returns it; no_row if it has none.
-  row_t open_devices(row_t pod, row_t node);
+  row_t open_devices(row_t pod, row_t node) { return reserved_.empty() ? no_row : open_reserved_devices(pod, node); }
+  row_t open_reserved_devices(row_t pod, row_t node);
   /// Holds again what its owners have left of these devices. @p comes: an owner to be put on the node; @p goes: one still on it.
   void close_devices(row_t reservation, row_t node, row_t comes, row_t goes);
 

@@ -42,6 +42,8 @@ class change_log {
   /// Makes room for twice the bound, or for a million records if that is more.
   void reserve() { records_.reserve(std::min(2 * bound_ + 1, std::size_t{1} << 20)); }
   void append(const change& record) {
+    if (records_.size() == records_.capacity()) [[unlikely]]
+      grow();
     records_.push_back(record);
     records_.back().author = author_ & last_author;
   }
@@ -147,6 +149,9 @@ class change_log {
     while (old_cuts < cuts_.size() && cuts_[old_cuts].end < begin_) forgotten_cut_ = cuts_[old_cuts++].number;
     cuts_.erase(cuts_.begin(), cuts_.begin() + static_cast<std::ptrdiff_t>(old_cuts));
   }
+  /// (By more than a vector would: a change is 20 bytes, and each growth copies all of them one by one.)
+  [[gnu::noinline]] void grow() { records_.reserve(4 * records_.size() + 64); }
+
   static constexpr std::uint32_t last_author = (1u << 22) - 1;
   std::size_t bound_;
   std::vector<change> records_;

@@ -39,7 +39,10 @@ template <class Tag>
 [[nodiscard]] bool had(const slots& rows, const id<Tag>& one) noexcept {
   return one.row < rows.count() && one.generation <= rows.generation(one.row);
 }
-/// Of a scheduler's calls: neither inside a hook nor with a transaction open.
+/// Calls of a scheduler are made neither inside a hook nor with a transaction open.
+[[nodiscard]] inline bool is_busy(const model::cluster_state& state) noexcept {
+  return state.in_hook || state.undo.recording();
+}
 [[nodiscard]] inline std::optional<error> refuse_busy(const model::cluster_state& state) {
   if (state.in_hook) return error{errc::busy, "scheduler", "", "a hook may not call the scheduler that runs it"};
   if (state.undo.recording()) return error{errc::busy, "scheduler", "", "a transaction is open on the cluster"};

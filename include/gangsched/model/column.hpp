@@ -103,6 +103,9 @@ class GANGSCHED_API matrix_column final : public column_base {
     if (undo_->recording()) undo_->save(*this, row, kind, static_cast<std::uint64_t>(word));
     word = value;
   }
+  void add(row_t row, std::uint32_t kind, std::int64_t more) { set(row, kind, at(row, kind) + more); }
+  /// To be written while the undo log pauses: another entry of it undoes the change.
+  [[nodiscard]] std::int64_t* unsaved_row(row_t row) noexcept { return &data_[std::size_t{row} * stride_]; }
 
   void restore(row_t row, std::uint32_t kind, std::uint64_t old) noexcept override {
     data_[std::size_t{row} * stride_ + kind] = static_cast<std::int64_t>(old);

@@ -98,7 +98,11 @@ class GANGSCHED_API device_ledger {
   }
   void drop_unused(std::span<const resource_claim_id> shared);
   /// The pod, of class @p cls, runs: from now on its shared claims last only as long as their users.
-  void pod_runs(const pod_class& cls);
+  void pod_runs(const pod_class& cls) {
+    for (const resource_claim_id claim : cls.claims) {
+      if (resource_claims.kept[claim.row]) resource_claims.kept.set(claim.row, false);
+    }
+  }
   /// The first pod of a class that names shared claims was added, or the last one removed.
   void class_came(const pod_class& cls);
   void class_left(const pod_class& cls);

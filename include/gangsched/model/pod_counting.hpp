@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gangsched/core/config.hpp"
@@ -47,7 +48,7 @@ class GANGSCHED_API pod_counting {
 
   // --- pods
   /// The pod's class, re-keyed if counters came or went since it was computed.
-  class_id class_of(row_t pod) {
+  [[gnu::always_inline]] class_id class_of(row_t pod) {
     if (pods_.cls_epoch[pod] != classes_.epoch()) catch_up(pod);
     return pods_.cls[pod];
   }
@@ -55,7 +56,9 @@ class GANGSCHED_API pod_counting {
   void enter_class(class_id cls);
   void leave_class(class_id cls);
   /// A pod, whose class is up to date, is put on @p node (+1) or taken off (−1).
-  void count_pod(row_t pod, row_t node, std::int32_t by, removal how = removal::real);
+  void count_pod(row_t pod, const pod_class& cls, row_t node, std::int32_t by, removal how = removal::real) {
+    if (!cls.counters.counted.empty()) count_in(cls.counters.counted, pod, node, by, how);
+  }
   /// The pod is being deleted: spread constraints no longer count it.
   void mark_terminating(row_t pod);
 
@@ -94,6 +97,7 @@ class GANGSCHED_API pod_counting {
   void rekey(row_t pod);
   void catch_up(row_t pod);
   void fill(counter_id id);
+  void count_in(std::span<const counter_id> counted, row_t pod, row_t node, std::int32_t by, removal how);
   void count_all(const std::vector<row_t>& all, std::int32_t by);
   [[nodiscard]] std::vector<row_t> placed_in(symbol ns) const;
   void count_node(row_t node, bool came);

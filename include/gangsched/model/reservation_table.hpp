@@ -76,7 +76,11 @@ class GANGSCHED_API reservation_table {
   /// The row of the reservation that the pod is, or no_row.
   [[nodiscard]] row_t row_of(row_t pod) const noexcept;
   /// The pod of the reservation that a pod draws from, or is to draw from, or no_row.
-  [[nodiscard]] row_t drawn_by(row_t pod) const noexcept;
+  [[nodiscard]] row_t drawn_by(row_t pod) const noexcept {
+    if (empty()) return no_row;
+    const row_t row = pod < pod_rows_ ? of_pod_[pod] : no_row;
+    return row == no_row || record_[row] == nullptr || record_[row]->pod == pod ? no_row : record_[row]->pod;
+  }
   /// @pre the pod is a reservation on its node. O(1).
   [[nodiscard]] std::int64_t left(row_t pod, resource_kind kind) const noexcept;
   /// What its owners request of what it holds.

@@ -62,7 +62,7 @@ struct GANGSCHED_API cluster_state : viewed_tables {
   call_listener* listener = nullptr;  ///< is called for the host's calls, if not null; a copy has none
 
   /// The pod's class, re-keyed if counters came or went since it was computed.
-  class_id class_of(row_t pod) { return counting.class_of(pod); }
+  [[gnu::always_inline]] class_id class_of(row_t pod) { return counting.class_of(pod); }
 
   /// The next number of the order in which nodes, pods and groups arrive.
   std::uint64_t next_arrival() {
