@@ -89,28 +89,15 @@ GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, const kernel_table& profil
   return true;
 }
 
-/// Pre-bind and bind hooks fill in the decision; one that rejects takes the pod back: a revocation if the host knew of its wait.
+/// One that a pre-bind or bind hook rejects is taken back: a revocation if the host knew of its wait.
 GANGSCHED_INLINE void binding_cycle::bind(row_t pod, const kernel_table& profile, std::int64_t score, bool waited) {
   waiting_.remove(pod);
   const std::size_t at = decisions_->size();
   decisions_->add(decision_kind::bind, pod).score = score;
-  status said;
+  const hook_range before = profile.hooks(point::pre_bind), hooks = profile.hooks(point::bind);
+  if (before.empty() && hooks.empty()) return reported_.add(pod);
   const plugin_entry* last = nullptr;
-  const reservation held{*state_, pod, state_->pods.node[pod], *now_};
-  for (const plugin_entry& plugin : profile.hooks(point::pre_bind)) {
-    last = &plugin;
-    said = plugin.pre_bind(plugin.self.get(), held, (*decisions_)[at]);
-    if (said.code == code::skip) said = {};
-    if (!said.ok()) break;
-  }
-  if (said.ok()) {
-    for (const plugin_entry& plugin : profile.hooks(point::bind)) {
-      last = &plugin;
-      said = plugin.bind(plugin.self.get(), held, (*decisions_)[at]);
-      if (said.code != code::skip) break;
-      said = {};
-    }
-  }
+  const status said = ask_bind_hooks(before, hooks, pod, (*decisions_)[at], last);
   if (said.ok()) return reported_.add(pod);
   decisions_->shrink(at);
   decisions_->rejections().keep(pod, profile, last, said);
@@ -121,6 +108,23 @@ GANGSCHED_INLINE void binding_cycle::bind(row_t pod, const kernel_table& profile
   state_->log.mark_undone(from);
   (*decisions_)[at].kind = decision_kind::reject;  // the host has not heard of it
   (*decisions_)[at].code = said.code;
+}
+
+/// Pre-bind and bind hooks fill in the decision, up to the first that rejects, or that binds. @p last: the one that was asked last.
+GANGSCHED_INLINE status binding_cycle::ask_bind_hooks(const hook_range& before, const hook_range& hooks, row_t pod,
+                                                      decision& made, const plugin_entry*& last) {
+  const reservation held{*state_, pod, state_->pods.node[pod], *now_};
+  for (const plugin_entry& plugin : before) {
+    last = &plugin;
+    const status said = plugin.pre_bind(plugin.self.get(), held, made);
+    if (!said.ok() && said.code != code::skip) return said;
+  }
+  for (const plugin_entry& plugin : hooks) {
+    last = &plugin;
+    const status said = plugin.bind(plugin.self.get(), held, made);
+    if (said.code != code::skip) return said;
+  }
+  return {};
 }
 
 GANGSCHED_INLINE void binding_cycle::send_back(row_t pod, const char* reason, bool error) {

@@ -106,6 +106,8 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, const plugin_entry& plugin,
                                                std::size_t index, row_t pod);
   void ask_permit_again();
+  [[nodiscard]] status ask_bind_hooks(const hook_range& before, const hook_range& hooks, row_t pod, decision& made,
+                                      const plugin_entry*& last);
   void bind(row_t pod, const kernel_table& profile, std::int64_t score, bool waited);
   void release(row_t pod);
 
