@@ -11,12 +11,16 @@ GANGSCHED_INLINE void requeue_index::set(std::uint32_t who, help_condition needs
   erase(who);
   if (needs.anything) needs = {.anything = true};
   standing& its = known_[who];
-  its = {needs.anything, needs.labels, needs.what, needs.columns, needs.hears, {}, {}};
+  its = {needs.anything, needs.labels, needs.what, needs.columns, needs.hears, {}, {}, reads::nothing};
+  for (const needed_node& one : needs.nodes) its.facets |= one.facets;
+  if (its.labels) its.facets |= reads::labels;
   if (its.anything) anything_.insert(who);
   if (its.labels) labels_.insert(who);
   if (any(its.what)) by_events_[its.what].insert(who);
   if (any(its.columns)) by_columns_[its.columns].insert(who);
   if (its.hears != 0) by_hearing_[its.hears].insert(who);
+  if (any(its.facets)) by_facets_[its.facets].insert(who);
+  all_.what |= its.what, all_.columns |= its.columns, all_.facets |= its.facets;
   for (needed_node& one : needs.nodes) {
     for (const symbol name : one.named) by_name_[name].insert(who);
     its.named.insert(its.named.end(), one.named.begin(), one.named.end());
@@ -25,11 +29,20 @@ GANGSCHED_INLINE void requeue_index::set(std::uint32_t who, help_condition needs
 }
 
 template <class Sets, class Key>
-void requeue_index::leave(Sets& sets, const Key& key, std::uint32_t who) {
+bool requeue_index::leave(Sets& sets, const Key& key, std::uint32_t who) {
   const auto found = sets.find(key);
-  if (found == sets.end()) return;
+  if (found == sets.end()) return false;
   found->second.erase(who);
-  if (found->second.empty()) sets.erase(found);
+  if (!found->second.empty()) return false;
+  sets.erase(found);
+  return true;
+}
+
+GANGSCHED_INLINE void requeue_index::add_up() noexcept {
+  all_ = {};
+  for (const auto& [mask, all] : by_events_) all_.what |= mask;
+  for (const auto& [mask, all] : by_columns_) all_.columns |= mask;
+  for (const auto& [mask, all] : by_facets_) all_.facets |= mask;
 }
 
 GANGSCHED_INLINE void requeue_index::erase(std::uint32_t who) {
@@ -38,8 +51,8 @@ GANGSCHED_INLINE void requeue_index::erase(std::uint32_t who) {
   const standing& its = found->second;
   if (its.anything) anything_.erase(who);
   if (its.labels) labels_.erase(who);
-  leave(by_events_, its.what, who);
-  leave(by_columns_, its.columns, who);
+  const bool last_by_events = leave(by_events_, its.what, who), last_by_columns = leave(by_columns_, its.columns, who);
+  if (leave(by_facets_, its.facets, who) || last_by_events || last_by_columns) add_up();
   leave(by_hearing_, its.hears, who);
   for (const symbol name : its.named) leave(by_name_, name, who);
   for (const auto& [owner, at] : its.rooms) {
@@ -53,8 +66,9 @@ GANGSCHED_INLINE void requeue_index::erase(std::uint32_t who) {
 GANGSCHED_INLINE void requeue_index::clear() {
   known_.clear();
   anything_.clear(), labels_.clear();
-  by_events_.clear(), by_columns_.clear(), by_name_.clear(), by_hearing_.clear();
+  by_events_.clear(), by_columns_.clear(), by_facets_.clear(), by_name_.clear(), by_hearing_.clear();
   rooms_.clear();
+  all_ = {};
 }
 
 namespace detail {
@@ -79,7 +93,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> requeue_index::candidates(const mode
       if (any(mask & what.facets)) take(all);
     }
   }
-  if (!what.node) return detail::ascending(std::move(found));
+  if (!what.node || !any(what.facets & all_.facets)) return detail::ascending(std::move(found));
   const row_t node = what.node->id().row;
   if (any(what.facets & reads::labels)) take(labels_);
   if (const auto named = by_name_.find(state.nodes.record[node]->name); named != by_name_.end()) take(named->second);

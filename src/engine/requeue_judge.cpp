@@ -141,6 +141,7 @@ GANGSCHED_INLINE void requeue_judge::add_needs(class_id cls, std::uint64_t rejec
   if (plan.narrowed && plan.only.empty()) return;
   needed_node& made = to.nodes.emplace_back();
   made.owner = state_->classes[cls].held_room;
+  made.facets = plan.cached.filters;
   if (plan.narrowed && plan.only.size() <= most_names) made.named = plan.only;
   for (const planned& hook : plan.local_filters) {
     if (hook.plugin->filter.least_free == nullptr) continue;
@@ -190,16 +191,14 @@ GANGSCHED_INLINE std::uint64_t requeue_judge::outdated(class_id cls, std::uint64
   return rejectors;  // the attempt will say what it is
 }
 
-GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
-  event made{record.kind, record.facets, std::nullopt, std::nullopt};
-  if (const row_t node = record.node(); node != no_row && state_->nodes.alive(node)) made.node.emplace(*state_, node);
-  if (record.about_pod() && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
-  const auto touched = [&](reads facet, events what) {
-    if (any(record.facets & facet)) made.what |= what;
+GANGSCHED_INLINE events requeue_judge::kind_of(const change& record) noexcept {
+  events what = events::nothing;
+  const auto touched = [&](reads facet, events told) {
+    if (any(record.facets & facet)) what |= told;
   };
   switch (record.kind) {
-    case change_kind::node_added: made.what = events::node_added; break;
-    case change_kind::node_removed: made.what = events::node_removed; break;
+    case change_kind::node_added: return events::node_added;
+    case change_kind::node_removed: return events::node_removed;
     case change_kind::node_updated:
       touched(reads::labels, events::node_labels);
       touched(reads::taints | reads::schedulable, events::node_taints);
@@ -208,27 +207,32 @@ GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
       touched(reads::images, events::node_images);
       break;
     case change_kind::pod_added:
-    case change_kind::pod_bound: made.what = events::pod_added; break;
+    case change_kind::pod_bound: return events::pod_added;
     case change_kind::pod_removed:
-    case change_kind::pod_released: made.what = events::pod_removed; break;
+    case change_kind::pod_released: return events::pod_removed;
     case change_kind::pod_updated:
-      made.what = events::pod_labels | events::pod_scaled_down | events::pod_tolerations | events::pod_updated;
-      break;
-    case change_kind::pod_terminating: made.what = events::pod_updated; break;
-    case change_kind::namespace_changed: made.what = events::namespace_changed; break;
-    case change_kind::column_changed:
-      made.what = events::column_changed;
-      if (record.scope() == scope_number::groups) made.group = {record.row, state_->groups.rows.generation(record.row)};
-      if (record.scope() == scope_number::pods && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
-      if (record.scope() >= scope_number::first_named) made.scope_row = state_->columns.id_of(record.row);
-      break;
-    case change_kind::queue_changed:
-      made.what = events::queue_changed;
-      if (state_->queues.alive(record.row)) made.queue = state_->queues.id_of(record.row);
-      break;
+      return events::pod_labels | events::pod_scaled_down | events::pod_tolerations | events::pod_updated;
+    case change_kind::pod_terminating: return events::pod_updated;
+    case change_kind::namespace_changed: return events::namespace_changed;
+    case change_kind::column_changed: return events::column_changed;
+    case change_kind::queue_changed: return events::queue_changed;
     default: break;
   }
-  if (!any(made.what)) made.what = events::anything;
+  return any(what) ? what : events::anything;
+}
+
+GANGSCHED_INLINE event requeue_judge::event_of(const change& record) const {
+  event made{record.kind, record.facets, std::nullopt, std::nullopt};
+  made.what = kind_of(record);
+  if (const row_t node = record.node(); node != no_row && state_->nodes.alive(node)) made.node.emplace(*state_, node);
+  if (record.about_pod() && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
+  if (record.kind == change_kind::column_changed) {
+    if (record.scope() == scope_number::groups) made.group = {record.row, state_->groups.rows.generation(record.row)};
+    if (record.scope() == scope_number::pods && state_->pods.alive(record.row)) made.pod.emplace(*state_, record.row);
+    if (record.scope() >= scope_number::first_named) made.scope_row = state_->columns.id_of(record.row);
+  }
+  if (record.kind == change_kind::queue_changed && state_->queues.alive(record.row))
+    made.queue = state_->queues.id_of(record.row);
   return made;
 }
 

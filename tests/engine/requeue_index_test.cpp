@@ -85,6 +85,37 @@ TEST_CASE("a column concerns those who wait for one with its facet", "[engine][w
   CHECK(w.candidates(what).empty());
 }
 
+TEST_CASE("an event that touches nothing that somebody waits for is told apart at once", "[engine][wake]") {
+  with_a_node w;
+  const auto found_for = [&](reads facets) {
+    event what = w.about_node(facets);
+    what.what = events::pod_added;
+    const found all = w.candidates(what);
+    if (!w.index.may_find(what.what, facets, false)) CHECK(all.empty());
+    return std::pair{w.index.may_find(what.what, facets, false), all};
+  };
+  const auto nobody = std::pair{false, found{}};
+  CHECK(found_for(reads::everything) == nobody);
+  engine::help_condition room = w.cores(1);
+  room.nodes.front().facets = reads::usage | reads::taints;
+  w.index.set(1, room);
+  CHECK(found_for(reads::pods) == nobody);
+  CHECK(found_for(reads::pods | reads::taints) == std::pair{true, found{1}});
+  w.index.set(2, {.labels = true});
+  CHECK(found_for(reads::labels).second == found{1, 2});  // (that one may be there in vain)
+  w.index.set(2, {.what = events::pod_added});
+  CHECK(found_for(reads::pods) == std::pair{true, found{2}});
+  CHECK(!w.index.may_find(events::node_added, reads::labels, false));
+  w.index.set(2, {.columns = own_facet(3)});
+  CHECK(found_for(own_facet(3)) == nobody);
+  CHECK(w.index.may_find(events::column_changed, own_facet(3), true));
+  w.index.set(1, {.anything = true});
+  CHECK(found_for(reads::pods) == std::pair{true, found{1}});
+  w.index.erase(1), w.index.erase(2);
+  CHECK(found_for(reads::usage) == nobody);
+  CHECK(!w.index.may_find(events::column_changed, own_facet(3), true));
+}
+
 TEST_CASE("by hints those hear of an event whom a plugin rejected that is told of it", "[engine][wake]") {
   engine::requeue_index index;
   index.set(3, {.hears = 0b011});

@@ -11,9 +11,10 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The conditions under which a node can help an entity.
 struct needed_node {
-  std::vector<amount> least = {};  ///< free at least, each kind once
-  symbol owner = {};               ///< what is left of the held room of that name is free, too
-  std::vector<symbol> named = {};  ///< one of these, if there are any
+  std::vector<amount> least = {};    ///< free at least, each kind once
+  symbol owner = {};                 ///< what is left of the held room of that name is free, too
+  std::vector<symbol> named = {};    ///< one of these, if there are any
+  reads facets = reads::everything;  ///< the event touches one of these of the node
 };
 
 /// The conditions under which an event can help an entity: without any of them it need not be judged.
@@ -41,6 +42,11 @@ class GANGSCHED_API requeue_index {
   void erase(std::uint32_t who);
   void clear();
   [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
+  /// Whether an event of this kind may help any of them, whatever it is about: else there are no candidates. O(1).
+  [[nodiscard]] bool may_find(events what, reads facets, bool numbers) const noexcept {
+    return !anything_.empty() || any(what & all_.what) || any(facets & all_.facets) ||
+           (numbers && any(facets & all_.columns));
+  }
   /// Ascending, each once. O((log n + 1) · those found), and one look-up for each set of kinds that an entity needs, each waiting owner of
   /// a held room, and each set of events that an entity waits for.
   [[nodiscard]] std::vector<std::uint32_t> candidates(const model::cluster_state& state, const event& what) const;
@@ -56,9 +62,11 @@ class GANGSCHED_API requeue_index {
     std::uint64_t hears;
     std::vector<std::pair<symbol, room_index::place>> rooms;  ///< by owner
     std::vector<symbol> named;
+    reads facets;  ///< of nodes
   };
   template <class Sets, class Key>
-  static void leave(Sets& sets, const Key& key, std::uint32_t who);
+  static bool leave(Sets& sets, const Key& key, std::uint32_t who);
+  void add_up() noexcept;
 
   std::map<std::uint32_t, standing> known_;
   members anything_, labels_;
@@ -67,6 +75,11 @@ class GANGSCHED_API requeue_index {
   std::map<symbol, members> by_name_;  // of nodes
   std::map<std::uint64_t, members> by_hearing_;
   std::map<symbol, room_index> rooms_;  // by owner; no owner: those that own none
+  std::map<reads, members> by_facets_;  // of nodes
+  struct {
+    events what = events::nothing;
+    reads columns = reads::nothing, facets = reads::nothing;
+  } all_;  // what any of them waits for
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine
