@@ -278,7 +278,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
     }
     if (i == line.front) ++line.front;
     if (!there) continue;
-    woken_for_[next.pod] = why;
+    woken_.set(next.pod, why);
     wake_up({next.pod, false});
     return;
   }
@@ -286,7 +286,7 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
 }
 
 GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
-  if (woken_for_[pod].cls != no_class) wake_next(std::exchange(woken_for_[pod], {}));
+  if (woken_[pod].cls != no_class) wake_next(woken_.take(pod));
 }
 
 /// Until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often this is asked. It
@@ -327,11 +327,11 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
   }
   // A pod that was woken for a class that has fallen apart was woken for its own part only: the other parts wake a pod of theirs.
   std::vector<std::pair<wake, class_id>> open;
-  for (row_t pod = 0; pod < woken_for_.size(); ++pod) {
-    if (woken_for_[pod].cls == no_class || !state_->pods.alive(pod)) continue;
-    open.emplace_back(woken_for_[pod], state_->class_of(pod));
-    woken_for_[pod].cls = open.back().second;
-  }
+  woken_.each([&](row_t pod, wake& why) {
+    if (!state_->pods.alive(pod)) return;
+    open.emplace_back(why, state_->class_of(pod));
+    why.cls = open.back().second;
+  });
   for (const auto& [woken, own] : open) {
     std::vector<class_id> parts;
     for (const waiting_pod& waiting : pods) {
@@ -583,16 +583,16 @@ GANGSCHED_INLINE void unschedulable_pods::clear() {
   groups_.clear();
   groups_read_ = state_->log.committed_end();
   group_woken_for_.clear();
-  woken_for_.assign(state_->pods.rows.count(), {});
+  woken_.clear(state_->pods.rows.count());
   if (options_->wake == wake_rule::hints) rejections_.resize(state_->pods.rows.count());
   epoch_ = state_->classes.epoch();
 }
 
 GANGSCHED_INLINE void unschedulable_pods::grow() {
   const std::size_t pods = state_->pods.rows.count();
-  if (woken_for_.size() >= pods) return;
-  woken_for_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * woken_for_.size()}));
-  if (options_->wake == wake_rule::hints) rejections_.resize(woken_for_.size());
+  if (woken_.size() >= pods) return;
+  woken_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * woken_.size()}));
+  if (options_->wake == wake_rule::hints) rejections_.resize(woken_.size());
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -42,8 +42,8 @@ GANGSCHED_INLINE saved_unschedulable unschedulable_pods::save(model::cluster_sav
     made.lines.push_back(std::move(one));
     numbers[cls] = static_cast<std::uint32_t>(made.lines.size());
   }
-  for (row_t pod = 0; pod < woken_for_.size() && pod < pods.rows.count(); ++pod) {
-    const wake& why = woken_for_[pod];
+  for (row_t pod = 0; pod < woken_.size() && pod < pods.rows.count(); ++pod) {
+    const wake& why = woken_[pod];
     if (why.cls == no_class) continue;
     const auto line = numbers.find(why.cls);
     saved_wake one{pod, classes.number_of(why.cls), line == numbers.end() ? 0 : line->second, 0, why.position};
@@ -118,11 +118,11 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::lines() {
     line.compact_at = std::max<std::size_t>(64, 2 * line.pods.size());
     to_->unknown_.insert(cls);
   }
-  to_->woken_for_.resize(count);
+  to_->woken_.resize(count);
   for (const saved_wake& one : from_->woken) {
     if (one.row >= count || one.line > classes_of_lines.size() || (one.line == 0 && one.cls >= classes_.size()))
       return false;
-    to_->woken_for_[one.row] = {one.line != 0 ? classes_of_lines[one.line - 1] : classes_[one.cls], one.position};
+    to_->woken_.set(one.row, {one.line != 0 ? classes_of_lines[one.line - 1] : classes_[one.cls], one.position});
   }
   if (to_->options_->wake == wake_rule::hints) to_->rejections_.resize(count);
   for (const auto& [pod, by] : from_->rejections) {

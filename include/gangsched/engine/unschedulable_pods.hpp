@@ -13,6 +13,7 @@
 #include "gangsched/engine/requeue_judge.hpp"
 #include "gangsched/engine/unschedulable_groups.hpp"
 #include "gangsched/engine/unschedulable_line.hpp"
+#include "gangsched/engine/woken_pods.hpp"
 #include "gangsched/scheduling/saved_scheduler.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -82,14 +83,14 @@ class GANGSCHED_API unschedulable_pods {
   void pass_on(row_t pod);
   /// The same if it is of another class by now.
   void pass_on_if_changed(row_t pod) {
-    if (woken_for_[pod].cls != state_->pods.cls[pod]) pass_on(pod);
+    if (woken_[pod].cls != state_->pods.cls[pod]) pass_on(pod);
   }
   /// The event that woke it is used up: other pods of its class would get the same result. (By hints each is judged by itself.)
   void forget_wake(row_t pod) {
     if (options_->wake == wake_rule::hints)
       pass_on(pod);
     else
-      woken_for_[pod] = {};
+      woken_.take(pod);
   }
   /// The same for groups. One that could not use it has failed on behalf of equal ones: they would get the same result.
   void pass_on_group(row_t group);
@@ -136,13 +137,11 @@ class GANGSCHED_API unschedulable_pods {
   void forget_conditions() noexcept { plan_epoch_ = no_epoch; }
   /// Drops all entities.
   void clear();
-  /// Classes may have split, or their numbers may have been reused: O(pods) then, else O(1).
+  /// Classes may have split, or their numbers may have been reused: O(pods that wait) then, else O(1).
   void follow_classes();
   /// Makes room for the rows of pods.
   void grow();
-  void prefetch(row_t pod) const noexcept {
-    if (pod < woken_for_.size()) gangsched::detail::prefetch(&woken_for_[pod]);
-  }
+  void prefetch(row_t pod) const noexcept { woken_.prefetch(pod); }
 
   /// The waiting entities, as plain data; and sets those of a new one on a restored cluster, once the queue is restored. @p classes: what
   /// saves the cluster; its classes, by number. Error: malformed, and it is left empty. O(pods + groups + classes).
@@ -159,11 +158,7 @@ class GANGSCHED_API unschedulable_pods {
     std::uint64_t refusers = 0;    ///< admission plugins
     std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods
   };
-  /// Why a pod was woken: on behalf of its class, by the change at `position`.
-  struct wake {
-    class_id cls = no_class;
-    std::uint64_t position = 0;
-  };
+  using wake = woken_pods::wake;
   /// The same of a group, on behalf of those like it.
   struct group_wake {
     std::uint64_t kind = 0;
@@ -215,7 +210,7 @@ class GANGSCHED_API unschedulable_pods {
   requeue_index by_class_;      ///< of lines
   std::set<class_id> unknown_;  ///< classes of lines whose condition is not known
   unschedulable_groups groups_;
-  std::vector<wake> woken_for_;              ///< by pod row: why it was woken, until it is placed or rejected
+  woken_pods woken_;
   std::vector<group_wake> group_woken_for_;  ///< by group row
   std::vector<rejection> rejections_;        ///< by pod row: of its last attempt
   std::uint32_t epoch_ = 0;                  ///< of the classes, as the lines know it
