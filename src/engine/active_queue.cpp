@@ -4,8 +4,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE void active_queue::add(const queued& what, entity who, std::uint32_t ticket) {
-  if (order_ == nullptr) return all_.add(sort_, what, who, ticket);
+GANGSCHED_INLINE void active_queue::add_to_its_queue(const queued& what, entity who, std::uint32_t ticket) {
   std::optional<hook_error> broken;  // said when it is popped
   const std::optional<std::int64_t> key = queue_of(what.pod, broken);
   (key ? by_queue_[*key] : all_).add(sort_, what, who, ticket);

@@ -165,7 +165,7 @@ GANGSCHED_INLINE void binding_cycle::revoke_strict_gang(row_t group) {
   for (const row_t pod : waiting_.members_of(group)) send_back(pod, "a member of its strict gang found no node", false);
 }
 
-GANGSCHED_INLINE void binding_cycle::expire_waits() {
+GANGSCHED_INLINE void binding_cycle::look_for_ended_waits() {
   ask_permit_again();  // first: a pod that may go does not time out
   waiting_.each([&](const waiting_pods::entry& one) {
     const row_t pod = one.pod.row;

@@ -201,10 +201,8 @@ GANGSCHED_INLINE bool core::schedule(instant now) {
     const bool worked = try_entity(*next);
     if (notes_) [[unlikely]]
       notes_->end_attempt();
-    if (places.item(next->who).where == place::in_flight) {
-      places.take_out(next->who);
-      if (next->who.group && state_->groups.alive(next->who.row)) queue_.requeue_group(next->who.row);
-    }
+    if (places.land(next->who) && next->who.group && state_->groups.alive(next->who.row))
+      queue_.requeue_group(next->who.row);
     if (!worked) continue;
     ++statistics_.cycles;
     places.tidy();

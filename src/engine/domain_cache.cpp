@@ -15,8 +15,7 @@ GANGSCHED_INLINE domain_index& domain_cache::of(std::string_view key) {
   return **found;
 }
 
-GANGSCHED_INLINE bool domain_cache::drop_unused() noexcept {
-  if (collections_ == state_->collection.freed && all_.size() <= most) return false;
+GANGSCHED_INLINE bool domain_cache::drop() noexcept {
   const bool all = std::exchange(collections_, state_->collection.freed) != state_->collection.freed;
   all_.erase(all_.begin(), all ? all_.end() : all_.end() - std::ptrdiff_t{most});
   return true;

@@ -28,10 +28,23 @@ GANGSCHED_INLINE event_handlers& event_handlers::operator=(const event_handlers&
   return *this;
 }
 
-GANGSCHED_INLINE void event_handlers::read(bool only_one) {
+/// Records that only say that this scheduler placed a pod are passed over where that helps nobody: as a rule these are all that there are.
+/// Returns whether they were.
+GANGSCHED_INLINE bool event_handlers::passes_over_all() noexcept {
   const change_log& log = state_->log;
-  queue_->grow();
-  gates_->forget_open();
+  const std::uint64_t end = log.committed_end();
+  if (log.begin() > cursor_.position || binding_->leaving().follows_pods()) return false;
+  for (; cursor_.position != end; ++cursor_.position) {
+    const change& record = log[cursor_.position];
+    const bool placed = record.kind == change_kind::pod_assumed || record.kind == change_kind::pod_bound;
+    if (!placed || !is_own(record) || !queue_->helps_nobody(record)) return false;
+    binding_->notices().on_change(record);
+  }
+  return true;
+}
+
+GANGSCHED_INLINE void event_handlers::read_on(bool only_one) {
+  const change_log& log = state_->log;
   // (What is known of a pod stands in tables that are far apart.)
   if (const change* const first = next(); first != nullptr && first->about_pod() && !is_own(*first))
     queue_->prefetch(first->row);
@@ -48,7 +61,6 @@ GANGSCHED_INLINE void event_handlers::read(bool only_one) {
     if (only_one) break;
   }
   gates_->forget_open();
-  known_end_ = cursor_.position;
 }
 
 GANGSCHED_INLINE const change* event_handlers::next() const noexcept {
@@ -280,10 +292,11 @@ GANGSCHED_INLINE void event_handlers::requeue_by(const change& record, std::uint
   // (A nomination that ends counts even if undone: a pod placed on another node has given up what was kept for it there.)
   if (record.undone && is_own(record) && record.kind != change_kind::pod_nominated) return;
   if (queue_->by_hints()) return requeue_by_hints(record, position);
+  if (record.kind == change_kind::pod_assumed) return;  // (as `helpful` says, and every second record is one)
   if (queue_->unschedulable().empty() && queue_->in_flight().empty()) return;
   const std::optional<change> helpful = queue_->judge().helpful(record);
   if (!helpful) return;
-  queue_->in_flight().add_event({.record = *helpful});
+  if (!queue_->in_flight().empty()) queue_->in_flight().add_event({.record = *helpful});
   queue_->unschedulable().on_change(*helpful, position);
 }
 
@@ -314,7 +327,7 @@ GANGSCHED_INLINE void event_handlers::ask_gates(queueing_event& what) {
 /// What is known of a pod by its row and of no use to the row's next owner.
 GANGSCHED_INLINE void event_handlers::forget_row(row_t pod) {
   entered_->forget(pod);
-  queue_->forget_row(pod);
+  queue_->unschedulable().clear_rejection(pod);
   explainer_->forget_row(pod);
 }
 

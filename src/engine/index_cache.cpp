@@ -23,10 +23,9 @@ GANGSCHED_INLINE void index_cache::erase(class_id cls) {
   std::erase_if(all_, [&](const cached& one) { return one.cls == cls; });
 }
 
-GANGSCHED_INLINE bool index_cache::drop_outdated() {
+GANGSCHED_INLINE bool index_cache::drop() {
   constexpr std::size_t most_at_once = 16;  // so that no call takes long
   const std::uint64_t epoch = state_->topologies.plan_epoch();
-  if (epoch == cleared_epoch_) return false;
   std::size_t dropped = 0;
   std::erase_if(all_, [&](const cached& one) {
     const bool goes = dropped < most_at_once && !one.index->plan().holds(*state_);

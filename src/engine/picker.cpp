@@ -52,10 +52,6 @@ GANGSCHED_INLINE class_index& picker::index_of(class_id cls) {
   return indexes_.add(cls, std::move(made), detail::most_indexes(options_.indexed_classes, state_->nodes.rows.count()));
 }
 
-GANGSCHED_INLINE void picker::drop_outdated() {
-  if (indexes_.drop_outdated()) scanned_.candidates = 0;  // what it is about may be gone
-}
-
 GANGSCHED_INLINE std::vector<row_t> picker::feasible_rows(row_t pod, const std::vector<row_t>* within) {
   std::vector<row_t> all;
   for (row_t row = 0; within == nullptr && row < state_->nodes.rows.count(); ++row) all.push_back(row);

@@ -24,6 +24,26 @@ GANGSCHED_INLINE scheduler_options without_negative_times(scheduler_options opti
   return entries > 64 + 2 * standing;
 }
 
+/// The end of the window of backoffs that the time is in.
+GANGSCHED_INLINE instant window_of(const scheduler_options& options, instant when) noexcept {
+  const std::int64_t window = options.backoff_window.count();
+  if (window <= 0) return when;
+  const std::int64_t beyond = when.count() % window;
+  return later_by(when, instant{beyond < 0 ? -beyond - window : -beyond});
+}
+
+GANGSCHED_INLINE instant backoff_end(const scheduler_options& options, instant since, std::uint32_t count,
+                                     std::size_t members) noexcept {
+  // kube-scheduler, backoff_queue.go: min(initial · 2^(n−1), max). For its groups since 1.37: max · √members.
+  if (count == 0 || options.max_backoff.count() == 0) return no_backoff;
+  double most = static_cast<double>(options.max_backoff.count());
+  if (members > 1 && options.wake == wake_rule::hints) most *= std::sqrt(static_cast<double>(members));
+  const double doubled = static_cast<double>(options.initial_backoff.count()) *
+                         std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
+  constexpr double longest = 9.0e18;  // what an instant holds
+  return window_of(options, later_by(since, instant{static_cast<std::int64_t>(std::min({doubled, most, longest}))}));
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE queue::queue(const model::cluster_state& state, const plugin_entry& sort, const plugin_entry* order,
@@ -34,17 +54,15 @@ GANGSCHED_INLINE queue::queue(const model::cluster_state& state, const plugin_en
       active_(state, sort, order) {}
 
 /// The first time in a call, or the first time at all.
-GANGSCHED_INLINE queue_item& queue::touch(entity e) {
+GANGSCHED_INLINE queue_item& queue::touch(row_t row, bool group) {
+  const entity e{row, group};
   std::vector<queue_item>& items = e.group ? groups_ : pods_;
   if (items.size() <= e.row) {
     const std::size_t room = e.group ? state_->groups.rows.room() : state_->pods.rows.room();
     items.resize(std::max({std::size_t{e.row} + 1, room, items.size() * 2}));
   }
   queue_item& found = items[e.row];
-  if (found.seen != call_) {
-    before_.emplace_back(e, found);
-    found.seen = call_;
-  }
+  keep(e, found);
   if (const std::uint32_t owner = generation_of(e); found.generation != owner) {
     forget(e, found);
     found.generation = owner;
@@ -54,8 +72,8 @@ GANGSCHED_INLINE queue_item& queue::touch(entity e) {
 
 GANGSCHED_INLINE void queue::recall() noexcept {
   for (; !before_.empty(); before_.pop_back()) {
-    const auto& [item, e] = before_.back();
-    queue_item& there = (e.group ? groups_ : pods_)[e.row];
+    const auto& [item, row, group] = before_.back();
+    queue_item& there = (group ? groups_ : pods_)[row];
     ++left_[static_cast<std::size_t>(there.where)];
     ++came_[static_cast<std::size_t>(item.where)];
     there = item;
@@ -67,38 +85,41 @@ GANGSCHED_INLINE void queue::rebuild() {
   backoff_.clear(), timed_.clear();
   parked_ = {};
   late_.clear();
-  const auto stand = [&](const std::vector<queue_item>& items, bool group) {
+  const auto stand = [&](const std::vector<queue_item>& items, const slots& rows, bool group) {
     for (row_t row = 0, end = known_rows(group); row < end; ++row) {
       const queue_item& it = items[row];
       const entity e{row, group};
-      if (it.generation != generation_of(e)) continue;
+      if (it.where == place::none || it.generation != rows.generation(row)) continue;
       if (it.where == place::active)
-        enter(e, it);
+        active_.add(describe(e, it), e, it.ticket);
       else if (it.where == place::backoff)
         arm(backoff_, e, it);
       else if (it.where == place::timed)
         arm(timed_, e, it);
       else if (it.where == place::unschedulable)
         parked_.entries.push_back({it.since.count(), it.arrival, e, it.ticket});
-      note_late_start(e, it);
+      if (state_->pods.have_limits) note_late_start(row, group, it);
     }
   };
-  stand(pods_, false);
-  stand(groups_, true);
+  stand(pods_, state_->pods.rows, false);
+  stand(groups_, state_->groups.rows, true);
   std::sort(parked_.entries.begin(), parked_.entries.end(),
             [](const queue_entry& a, const queue_entry& b) { return a.before(b); });
 }
 
 GANGSCHED_INLINE void queue::begin_time(instant now) {
-  for (const bool group : {false, true}) {
+  before_.reserve(before_.size() + known_rows(false) + known_rows(true));
+  const auto enter = [&](std::vector<queue_item>& items, const slots& rows, bool group) {
     for (row_t row = 0, end = known_rows(group); row < end; ++row) {
-      const entity e{row, group};
-      if (const queue_item* const known = find(e); known == nullptr || known->entered != instant::min()) continue;
-      queue_item& its = item(e);
+      queue_item& its = items[row];
+      if (its.entered != instant::min() || its.generation != rows.generation(row)) continue;
+      keep({row, group}, its);
       if (its.since == instant::min()) its.since = now;
       its.entered = its.since;  // (as `restore` said it, if it did)
     }
-  }
+  };
+  enter(pods_, state_->pods.rows, false);
+  enter(groups_, state_->groups.rows, true);
   rebuild();
 }
 
@@ -110,36 +131,18 @@ GANGSCHED_INLINE void queue::forget(entity e, queue_item& it) {
 
 GANGSCHED_INLINE void queue::renew(entity e) { forget(e, item(e)); }
 
-GANGSCHED_INLINE const queue_item* queue::find(entity e) const noexcept {
-  const std::vector<queue_item>& items = e.group ? groups_ : pods_;
-  return e.row < items.size() && items[e.row].generation == generation_of(e) ? &items[e.row] : nullptr;
-}
-
-GANGSCHED_INLINE bool queue::current(entity e, std::uint32_t ticket, place where) const noexcept {
-  const queue_item* it = find(e);
-  return it != nullptr && it->ticket == ticket && it->where == where;
-}
-
-GANGSCHED_INLINE void queue::note_left(row_t group) {
+GANGSCHED_INLINE void queue::note_move(row_t group, place from, place to) {
+  const auto waits = [&](place where) {  // as unschedulable_pods::waits
+    return where == place::timed || where == place::unschedulable ||
+           (where == place::backoff && options_.wake != wake_rule::hints);
+  };
+  if (!waits(from) || waits(to)) return;
   constexpr std::size_t few = 64;
   if (groups_left_.size() > few + 2 * groups_.size()) {  // not read for long
     std::sort(groups_left_.begin(), groups_left_.end());
     groups_left_.erase(std::unique(groups_left_.begin(), groups_left_.end()), groups_left_.end());
   }
   groups_left_.push_back(group);
-}
-
-GANGSCHED_INLINE void queue::move(entity e, queue_item& it, place to) {
-  const auto waits = [&](place where) {  // as unschedulable_pods::waits
-    return where == place::timed || where == place::unschedulable ||
-           (where == place::backoff && options_.wake != wake_rule::hints);
-  };
-  if (e.group && waits(it.where) && !waits(to)) note_left(e.row);
-  ++left_[static_cast<std::size_t>(it.where)];
-  ++came_[static_cast<std::size_t>(to)];
-  it.where = to;
-  ++it.ticket;
-  note_late_start(e, it);
 }
 
 /// The first time at which a hook refuses it because of its deadline; the last instant: never, or no hook would.
@@ -154,8 +157,9 @@ GANGSCHED_INLINE instant queue::too_late_from(entity e) const {
 }
 
 /// Notes when it will be too late for a waiting entity to start, unless it was so when it entered or failed last: then that was reported.
-GANGSCHED_INLINE void queue::note_late_start(entity e, const queue_item& it) {
+GANGSCHED_INLINE void queue::note_late_start(row_t row, bool group, const queue_item& it) {
   if (entities_ == nullptr || !state_->pods.have_limits) return;
+  const entity e{row, group};
   const instant when = waits(e) ? too_late_from(e) : instant::max();
   if (when == instant::max())
     late_.erase(e);
@@ -165,40 +169,31 @@ GANGSCHED_INLINE void queue::note_late_start(entity e, const queue_item& it) {
     late_.set_told(e);
 }
 
-GANGSCHED_INLINE queued queue::describe(entity e, const queue_item& it) const {
-  queued q;
-  q.priority = it.priority;
-  q.since = it.since;
-  q.entered = it.entered;
-  q.arrival = it.arrival;
-  if (e.group) {
-    if (options_.wake != wake_rule::hints) q.since = it.entered;  // it keeps its age, however often it failed
-    q.group = {e.row, state_->groups.rows.generation(e.row)};
-    q.start_by = model::limits_of_group(*state_, e.row).start_by(it.entered);
-    state_->groups.each_below(e.row, [&](row_t group) {
-      row_t pod = state_->groups.first[group];
-      const auto waits = [&] {
-        return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod];
-      };
-      while (pod != no_row && !waits()) pod = state_->pods.next_in_group[pod];
-      if (pod != no_row) q.pod = {pod, state_->pods.rows.generation(pod)};
-      return pod == no_row;
-    });
-  } else {
-    q.pod = {e.row, state_->pods.rows.generation(e.row)};
-    if (state_->pods.have_limits) q.start_by = model::limits_of_pod(*state_, e.row).start_by(it.entered);
+/// What else hooks see of a group; and of a pod where some have deadlines.
+GANGSCHED_INLINE void queue::describe_more(entity e, queued& made) const {
+  if (!e.group) {
+    made.pod = {e.row, state_->pods.rows.generation(e.row)};
+    made.start_by = model::limits_of_pod(*state_, e.row).start_by(made.entered);
+    return;
   }
-  return q;
+  if (options_.wake != wake_rule::hints) made.since = made.entered;  // it keeps its age, however often it failed
+  made.group = {e.row, state_->groups.rows.generation(e.row)};
+  made.start_by = model::limits_of_group(*state_, e.row).start_by(made.entered);
+  state_->groups.each_below(e.row, [&](row_t group) {
+    row_t pod = state_->groups.first[group];
+    const auto waits = [&] { return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod]; };
+    while (pod != no_row && !waits()) pod = state_->pods.next_in_group[pod];
+    if (pod != no_row) made.pod = {pod, state_->pods.rows.generation(pod)};
+    return pod == no_row;
+  });
 }
 
 GANGSCHED_INLINE void queue::activate(entity e) {
   queue_item& it = item(e);
   if (it.where == place::active) return;
   move(e, it, place::active);
-  enter(e, it);
+  active_.add(describe(e, it), e, it.ticket);
 }
-
-GANGSCHED_INLINE void queue::enter(entity e, const queue_item& it) { active_.add(describe(e, it), e, it.ticket); }
 
 GANGSCHED_INLINE void queue::gate(entity e) {
   queue_item& it = item(e);
@@ -207,27 +202,9 @@ GANGSCHED_INLINE void queue::gate(entity e) {
   it.was_gated = true;
 }
 
-GANGSCHED_INLINE instant queue::window_of(instant when) const noexcept {
-  const std::int64_t window = options_.backoff_window.count();
-  if (window <= 0) return when;
-  const std::int64_t beyond = when.count() % window;
-  return later_by(when, instant{beyond < 0 ? -beyond - window : -beyond});
-}
-
 GANGSCHED_INLINE bool queue::backs_off(const queue_item& it, instant now) const noexcept {
   if (it.ready == no_backoff) return false;
-  return options_.backoff_window.count() > 0 ? it.ready >= window_of(now) : it.ready > now;
-}
-
-GANGSCHED_INLINE instant queue::backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept {
-  // kube-scheduler, backoff_queue.go: min(initial · 2^(n−1), max). For its groups since 1.37: max · √members.
-  if (count == 0 || options_.max_backoff.count() == 0) return no_backoff;
-  double most = static_cast<double>(options_.max_backoff.count());
-  if (members > 1 && options_.wake == wake_rule::hints) most *= std::sqrt(static_cast<double>(members));
-  const double doubled = static_cast<double>(options_.initial_backoff.count()) *
-                         std::ldexp(1.0, static_cast<int>(std::min(count, 60u)) - 1);
-  constexpr double longest = 9.0e18;  // what an instant holds
-  return window_of(later_by(since, instant{static_cast<std::int64_t>(std::min({doubled, most, longest}))}));
+  return options_.backoff_window.count() > 0 ? it.ready >= detail::window_of(options_, now) : it.ready > now;
 }
 
 GANGSCHED_INLINE void queue::park(entity e, instant now, std::size_t members) {
@@ -236,7 +213,7 @@ GANGSCHED_INLINE void queue::park(entity e, instant now, std::size_t members) {
   ++it.failures;
   it.errors = 0;
   it.since = now;
-  it.ready = backoff_end(now, it.failures, members);
+  it.ready = detail::backoff_end(options_, now, it.failures, members);
   move(e, it, place::unschedulable);
   // Void entries go when they are first, but the first entity may wait long while others behind fail again and again.
   if (detail::mostly_void(parked_.entries.size(), counts().unschedulable)) {
@@ -258,7 +235,8 @@ GANGSCHED_INLINE void queue::retry_later(entity e, instant now, std::size_t memb
     ++it.failures, it.errors = 0;
   it.since = now;
   // Not again at the same time, or the host's loop would never end.
-  it.ready = std::max(backoff_end(now, error ? it.errors : it.failures, members), window_of(later_by(now, instant{1})));
+  it.ready = std::max(detail::backoff_end(options_, now, error ? it.errors : it.failures, members),
+                      detail::window_of(options_, later_by(now, instant{1})));
   move(e, it, place::timed);
   arm(timed_, e, it);
 }
@@ -267,8 +245,8 @@ GANGSCHED_INLINE void queue::wait_until(entity e, instant now, instant when) {
   queue_item& it = item(e);
   it.strict = true;
   it.since = now;
-  it.ready =
-      std::max(std::min(when, later_by(now, options_.unschedulable_timeout)), window_of(later_by(now, instant{1})));
+  it.ready = std::max(std::min(when, later_by(now, options_.unschedulable_timeout)),
+                      detail::window_of(options_, later_by(now, instant{1})));
   move(e, it, place::timed);
   arm(timed_, e, it);
 }
@@ -304,15 +282,10 @@ GANGSCHED_INLINE bool queue::end_wait(entity e) {
   return true;
 }
 
-GANGSCHED_INLINE void queue::take_out(entity e) {
-  queue_item& it = item(e);
-  if (it.where != place::none) move(e, it, place::none);
-}
-
 GANGSCHED_INLINE void queue::reorder(entity e, bool smaller) {
   queue_item& it = item(e);
   // A smaller group has as much time as before or more: `flush_unschedulable` finds out, but of one that has been told.
-  if (!smaller || late_.is_told(e)) note_late_start(e, it);
+  if (!smaller || late_.is_told(e)) note_late_start(e.row, e.group, it);
   if (it.where != place::active && it.where != place::backoff) return;
   const place where = it.where;
   take_out(e);
@@ -345,43 +318,42 @@ GANGSCHED_INLINE void queue::drop_void(std::vector<timer>& heap, place where) {
 }
 
 GANGSCHED_INLINE void queue::activate_due(std::vector<timer>& heap, place where, instant now) {
-  for (clean(heap, where); !heap.empty() && heap.front().when <= now && heap.front().when != instant::max();
-       clean(heap, where)) {
+  for (drop_void(heap, where); !heap.empty() && heap.front().when <= now && heap.front().when != instant::max();
+       drop_void(heap, where)) {
     const entity e = heap.front().who;
     activate(e);
   }
 }
 
-GANGSCHED_INLINE std::optional<active_queue::popped> queue::first_to_try(instant now, bool& early) {
-  std::optional<active_queue::popped> next =
-      active_.pop([&](const queue_entry& one) { return current(one.who, one.ticket, place::active); },
-                  [&](entity e) { return describe(e, *find(e)); }, now);
-  early = !next;
-  if (early) {
-    clean(backoff_, place::backoff);
-    if (!backoff_.empty()) next = active_queue::popped{backoff_.front().who, {}};
+GANGSCHED_INLINE std::optional<queue::popped> queue::pop(instant now) {
+  for (;;) {
+    entity e = active_.pop([&](const queue_entry& one) { return current(one.who, one.ticket, place::active); },
+                           [&](entity one) { return describe(one, *find(one)); }, now);
+    const bool early = e.row == no_row;
+    if (early) {
+      drop_void(backoff_, place::backoff);
+      if (backoff_.empty()) return std::nullopt;
+      e = backoff_.front().who;
+    }
+    queue_item& it = (e.group ? groups_ : pods_)[e.row];  // of its present owner, as its entry is current
+    keep(e, it);
+    if (it.round != round_) it.round = round_, it.tries = 0;
+    if (it.tries >= most_tries) {
+      put_off(e, it, now);
+      continue;
+    }
+    ++it.tries;
+    ++it.attempts;
+    move(e, it, place::in_flight);
+    return popped{e, early, early ? nullptr : active_.broken()};
   }
-  return next;
 }
 
-GANGSCHED_INLINE std::optional<queue::popped> queue::pop(instant now) {
-  bool early = false;
-  while (std::optional<active_queue::popped> next = first_to_try(now, early)) {
-    const entity e = next->who;
-    queue_item& it = item(e);
-    if (it.round != round_) it.round = round_, it.tries = 0;
-    if (it.tries < most_tries) {
-      ++it.tries;
-      ++it.attempts;
-      move(e, it, place::in_flight);
-      return popped{e, early, std::move(next->broken)};
-    }
-    it.strict = false;
-    it.ready = std::max(it.ready, window_of(later_by(now, instant{1})));
-    move(e, it, place::timed);
-    arm(timed_, e, it);
-  }
-  return std::nullopt;
+GANGSCHED_INLINE void queue::put_off(entity e, queue_item& it, instant now) {
+  it.strict = false;
+  it.ready = std::max(it.ready, detail::window_of(options_, later_by(now, instant{1})));
+  move(e, it, place::timed);
+  arm(timed_, e, it);
 }
 
 GANGSCHED_INLINE void queue::flush_unschedulable(instant now) {
@@ -416,9 +388,9 @@ GANGSCHED_INLINE bool queue::overdue(instant now) const noexcept {
   return any_late(pods_, state_->pods.rows.count(), false) || any_late(groups_, state_->groups.rows.count(), true);
 }
 
-GANGSCHED_INLINE void queue::tidy() {
-  clean(backoff_, place::backoff);
-  clean(timed_, place::timed);
+GANGSCHED_INLINE void queue::drop_void_fronts() {
+  drop_void(backoff_, place::backoff);
+  drop_void(timed_, place::timed);
   while (!parked_.empty()) {
     const queue_entry& first = parked_.first();
     if (current(first.who, first.ticket, place::unschedulable)) break;
@@ -492,8 +464,8 @@ GANGSCHED_INLINE std::optional<error> queue::restore(const saved_places& from) {
     if (one.generation > owner || (where != place::none && one.generation == owner && !alive) || it.ticket != 0 ||
         it.where != place::none)
       return model::damaged("the queue");
-    it = {where,        one.strict, one.was_gated, one.generation, one.ticket,  one.attempts, one.failures, one.errors,
-          one.priority, one.since,  one.entered,   one.ready,      one.arrival, one.round,    one.tries,    0};
+    it = {where,        one.strict, one.was_gated, one.generation, one.ticket, one.attempts, one.failures, one.errors,
+          one.priority, one.tries,  one.since,     one.entered,    one.ready,  one.arrival,  one.round,    0};
     --left[one.where];
   }
   for (const row_t group : from.groups_left) {

@@ -299,12 +299,6 @@ GANGSCHED_INLINE void scheduling_queue::wait_until(entity e, instant when) {
     queue_.wait_until(e, *now_, when);
 }
 
-GANGSCHED_INLINE void scheduling_queue::flush() {
-  if (options_->timers == timer_rule::by_host) return;
-  queue_.flush_backoff(*now_);
-  queue_.flush_unschedulable(*now_);
-}
-
 GANGSCHED_INLINE void scheduling_queue::flush_unschedulable() {
   // As kube-scheduler's timer: if anything is overdue, a gated pod even, attempts in flight are to be tried again too when they fail.
   if (by_hints() && !in_flight_.empty() && queue_.overdue(*now_)) in_flight_.requeue_all();
@@ -529,19 +523,11 @@ GANGSCHED_INLINE std::vector<scheduling_queue::listed> scheduling_queue::list() 
   return made;
 }
 
-GANGSCHED_INLINE void scheduling_queue::forget_row(row_t pod) { unschedulable_.clear_rejection(pod); }
-
 GANGSCHED_INLINE void scheduling_queue::start_over() {
   unschedulable_.clear();
   in_flight_.requeue_all();
   pending_counts_.clear(state_->pods.rows.count(), state_->groups.rows.count());
   dependents_.look_again();  // the caller queues all waiting pods again
-}
-
-GANGSCHED_INLINE void scheduling_queue::grow() {
-  unschedulable_.grow();
-  pending_counts_.grow(state_->pods.rows.count(), state_->pods.rows.room());
-  unschedulable_.follow_classes();
 }
 
 GANGSCHED_INLINE void scheduling_queue::prefetch(row_t pod) const noexcept {
@@ -550,11 +536,6 @@ GANGSCHED_INLINE void scheduling_queue::prefetch(row_t pod) const noexcept {
   queue_.prefetch(pod);
   gangsched::detail::prefetch(known);
   unschedulable_.prefetch(pod);
-}
-
-GANGSCHED_INLINE void scheduling_queue::remember() {
-  in_flight_.remember();
-  queue_.remember();
 }
 
 GANGSCHED_INLINE void scheduling_queue::recall() noexcept {

@@ -17,6 +17,13 @@ GANGSCHED_INLINE bool sort_order::before(const queued& a, const queued& b) const
   return one.order != other.order ? one.order < other.order : a.arrival < b.arrival;
 }
 
+GANGSCHED_INLINE sorted_entities::band& sorted_entities::band_of(std::int64_t key) {
+  if (added_to_ != nullptr && added_key_ == key) return *added_to_;  // entities of one priority come in a row
+  added_to_ = &bands_[key];
+  added_key_ = key;
+  return *added_to_;
+}
+
 GANGSCHED_INLINE void sorted_entities::add(const sort_order& order, const queued& what, entity who,
                                            std::uint32_t ticket) {
   if (!order.has_key()) {
@@ -26,7 +33,7 @@ GANGSCHED_INLINE void sorted_entities::add(const sort_order& order, const queued
     return;
   }
   const sort_key key = order.key_of(what);
-  band& in = bands_[key.band];
+  band& in = band_of(key.band);
   const queue_entry made{key.order, what.arrival, who, ticket};
   if (in.in_order.empty() || !made.before(in.in_order.entries.back())) {
     in.in_order.entries.push_back(made);
@@ -47,19 +54,17 @@ GANGSCHED_INLINE void sorted_entities::pop_compared(const sort_order& order) {
   compared_.pop_back();
 }
 
-GANGSCHED_INLINE void sorted_entities::pop_first(const sort_order& order) {
-  if (!order.has_key())
-    pop_compared(order);
-  else if (first_in_->first_is_in_order())
-    first_in_->in_order.pop();
-  else
+GANGSCHED_INLINE void sorted_entities::pop_from_heap(const sort_order& order) {
+  if (order.has_key())
     pop_returned(*first_in_);
+  else
+    pop_compared(order);
 }
 
 GANGSCHED_INLINE void sorted_entities::clear() {
   bands_.clear();
   compared_.clear();
-  first_in_ = nullptr;
+  first_in_ = added_to_ = nullptr;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -285,21 +285,11 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   if (line.front == line.pods.size()) erase_line(found);
 }
 
-GANGSCHED_INLINE void unschedulable_pods::pass_on(row_t pod) {
-  if (woken_[pod].cls != no_class) wake_next(woken_.take(pod));
-}
-
 /// Until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often this is asked. It
 /// ends: which counters a pod names goes by what it and its services say, not by which counters match it, so that after one round no
 /// counter comes or goes.
-GANGSCHED_INLINE void unschedulable_pods::follow_classes() {
-  while (epoch_ != state_->classes.epoch()) {
-    epoch_ = state_->classes.epoch();
-    line_up_again();
-  }
-}
-
 GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
+  epoch_ = state_->classes.epoch();
   struct waiting_pod {
     row_t pod;
     class_id before;
@@ -398,9 +388,9 @@ GANGSCHED_INLINE void unschedulable_pods::sweep_groups() {
 }
 
 GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::uint64_t position) {
-  if (empty()) return;
-  const event what = judge_->event_of(record);
+  if (helps_nobody(record)) return;
   learn_conditions();
+  const event what = judge_->event_of(record);
   std::vector<class_id> helped;
   for (const class_id cls : by_class_.candidates(*state_, what)) {
     const auto found = lines_.find(cls);
@@ -586,13 +576,6 @@ GANGSCHED_INLINE void unschedulable_pods::clear() {
   woken_.clear(state_->pods.rows.count());
   if (options_->wake == wake_rule::hints) rejections_.resize(state_->pods.rows.count());
   epoch_ = state_->classes.epoch();
-}
-
-GANGSCHED_INLINE void unschedulable_pods::grow() {
-  const std::size_t pods = state_->pods.rows.count();
-  if (woken_.size() >= pods) return;
-  woken_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * woken_.size()}));
-  if (options_->wake == wake_rule::hints) rejections_.resize(woken_.size());
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

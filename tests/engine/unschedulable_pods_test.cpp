@@ -393,7 +393,7 @@ struct house : engine_parts {
   }
   void read_log() {
     real.waiting.grow();
-    both([&](auto& its) { its.waiting.follow_classes(); });
+    plain.waiting.follow_classes();
     compare();
     for (; read < state.log.end(); ++read) {
       const change record = state.log[read];

@@ -46,7 +46,11 @@ class GANGSCHED_API binding_cycle {
   void finish_waiting();
   /// Decides `revoke` for the pods that may not wait any longer, and `evict` for gangs that have been stale for too long, for running pods
   /// of draining queues, and for pods whose notice is over.
-  void expire_waits();
+  void expire_waits() {
+    if (waiting_.has_changed_groups() || !waiting_.empty() || stale_.may_be_due() || leaving_.may_be_due(*now_) ||
+        !notices_.empty())
+      look_for_ended_waits();
+  }
   /// Takes a reservation back and tells the host; the pod is queued again as after a failure.
   void send_back(row_t pod, const char* reason, bool error);
   /// If the victim runs, decides `evict`, unless it is terminating already or was evicted in this call. If it is only assumed, its
@@ -106,6 +110,7 @@ class GANGSCHED_API binding_cycle {
   [[nodiscard]] permit_verdict ask_permit_hook(const kernel_table& profile, const plugin_entry& plugin,
                                                std::size_t index, row_t pod);
   void ask_permit_again();
+  void look_for_ended_waits();
   [[nodiscard]] status ask_bind_hooks(const hook_range& before, const hook_range& hooks, row_t pod, decision& made,
                                       const plugin_entry*& last);
   void bind(row_t pod, const kernel_table& profile, std::int64_t score, bool waited);

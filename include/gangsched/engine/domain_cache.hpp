@@ -16,10 +16,12 @@ class GANGSCHED_API domain_cache {
   /// O(nodes changed since).
   [[nodiscard]] domain_index& of(std::string_view key);
   /// Between attempts: only the labels used last stay, and none whose names may have been collected since. Whether any went.
-  bool drop_unused() noexcept;
+  bool drop_unused() noexcept { return (collections_ != state_->collection.freed || all_.size() > most) && drop(); }
   void clear() noexcept { all_.clear(); }
 
  private:
+  bool drop() noexcept;
+
   static constexpr std::uint8_t most = 64;
 
   const model::cluster_state* state_;

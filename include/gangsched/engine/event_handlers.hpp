@@ -24,7 +24,12 @@ class GANGSCHED_API event_handlers {
 
   /// Reads the log to its end, or one record of it. If what it has not read is gone: `start_over`. O(records · what each changed).
   /// @pre not in the middle of a trial, in which the tables show what may never have been
-  void read(bool only_one = false);
+  void read(bool only_one = false) {
+    queue_->grow();
+    gates_->forget_open();
+    if (has_unread() && (only_one || !passes_over_all())) read_on(only_one);
+    known_end_ = cursor_.position;
+  }
   [[nodiscard]] bool has_unread() const noexcept { return cursor_.position < state_->log.committed_end(); }
   /// What is read next; null if that is nothing, or not there any more.
   [[nodiscard]] const change* next() const noexcept;
@@ -43,6 +48,8 @@ class GANGSCHED_API event_handlers {
   [[nodiscard]] std::optional<error> restore(const saved_handlers& from, const past_objects& past);
 
  private:
+  void read_on(bool only_one);
+  [[nodiscard]] bool passes_over_all() noexcept;
   void handle(const change& record);
   void pod_updated(row_t pod);
   void pod_removed(const change& record);

@@ -18,6 +18,8 @@ class GANGSCHED_API eviction_notices {
   eviction_notices(const model::cluster_state& state, instant span) noexcept : state_(&state), span_(span) {}
 
   [[nodiscard]] bool in_use() const noexcept { return span_ > instant{0}; }
+  /// Nobody has notice.
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   /// A running victim has notice from @p now on, on behalf of a pod or a group. @return whether it had none before. O(notices).
   bool give(pod_id victim, const char* reason, entity for_whom, instant now);
   /// Whether a pod or a group waits for victims that still run. O(notices).

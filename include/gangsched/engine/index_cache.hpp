@@ -37,7 +37,7 @@ class GANGSCHED_API index_cache {
   /// Frees some of those that will not be used again, because their plan is no longer valid: of classes that are gone, or from before a
   /// collection. Returns whether any was freed. Not inside a trial, after which they may be valid again. O(indexes) where inputs of plans
   /// have changed since the last time, else O(1).
-  bool drop_outdated();
+  bool drop_outdated() { return state_->topologies.plan_epoch() != cleared_epoch_ && drop(); }
   void clear() noexcept { all_.clear(); }
   [[nodiscard]] const std::vector<cached>& all() const noexcept { return all_; }
 
@@ -50,6 +50,7 @@ class GANGSCHED_API index_cache {
     return search(cls);
   }
   [[nodiscard]] cached* search(class_id cls);
+  bool drop();
 
   peer<const model::cluster_state> state_;
   std::vector<cached> all_;

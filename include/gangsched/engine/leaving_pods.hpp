@@ -18,8 +18,11 @@ class GANGSCHED_API leaving_pods {
 
   /// A change may add pods to evict, or remove some: the next `recheck` looks. O(1), where a queue drains O(depth + log pods told).
   void on_change(const change& record) {
-    const bool any = any_ || expires_next_ || !told_.empty() || !state_->reserved.empty();
-    if (any || record.kind == change_kind::queue_changed) note(record);
+    if (follows_pods() || record.kind == change_kind::queue_changed) note(record);
+  }
+  /// Whether changes of pods matter to it. O(1).
+  [[nodiscard]] bool follows_pods() const noexcept {
+    return any_ || expires_next_ || !told_.empty() || !state_->reserved.empty();
   }
   /// Changes were lost: everything is checked.
   void start_over() noexcept { look_at_all_ = reservations_changed_ = true; }
@@ -28,9 +31,13 @@ class GANGSCHED_API leaving_pods {
   /// changed or is over; O(1) if no queue drains and there are no reservations.
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
-    const bool over = (expires_next_ && *expires_next_ <= now) || (next_ && *next_ <= now);
-    if (!over && !look_at_all_ && !reservations_changed_ && changed_.empty()) return;
+    if (!may_be_due(now)) return;
     for (const row_t pod : due(now)) evict(pod, why(pod));
+  }
+  /// Whether `recheck` would look at anything. O(1).
+  [[nodiscard]] bool may_be_due(instant now) const noexcept {
+    return look_at_all_ || reservations_changed_ || !changed_.empty() || (expires_next_ && *expires_next_ <= now) ||
+           (next_ && *next_ <= now);
   }
   /// When a decision is to be repeated.
   [[nodiscard]] std::optional<instant> next_due() const noexcept {

@@ -125,7 +125,9 @@ class GANGSCHED_API picker {
     tried_ = no_row;
   }
   /// Frees some of the indexes that do not hold any more (`index_cache::drop_outdated`). Not inside a trial.
-  void drop_outdated();
+  void drop_outdated() {
+    if (indexes_.drop_outdated()) scanned_.candidates = 0;  // what it is about may be gone
+  }
   /// Runs the cycle-level pre-filters for a pod, once before a trial or a pick.
   status begin_cycle(const class_plan& plan, row_t pod);
   /// The error of a plugin that broke its contract, in a text that is kept until the next one.

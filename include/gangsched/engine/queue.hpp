@@ -38,14 +38,15 @@ struct queue_item {
   std::uint32_t failures = 0;    ///< unschedulable attempts
   std::uint32_t errors = 0;      ///< attempts in a row that ended in an error
   std::int32_t priority = 0;
+  std::uint32_t tries = 0;     ///< attempts in `round`
   instant since{};             ///< when it entered, or failed last
   instant entered{};           ///< when it entered
   instant ready = no_backoff;  ///< when its backoff ends
   std::uint64_t arrival = 0;
   std::uint64_t round = 0;  ///< of its last attempt
-  std::uint32_t tries = 0;  ///< attempts in that round
   std::uint64_t seen = 0;   ///< the call that touched it last
 };
+static_assert(sizeof(queue_item) == 80);  // each call copies those that it touches
 
 /// The most attempts of one entity in a round: more than decisions that undo one another ever need. So the host's loop ends.
 inline constexpr std::uint32_t most_tries = 16;
@@ -59,16 +60,19 @@ class GANGSCHED_API queue {
         const scheduler_options& options, const entity_view* entities = nullptr);
 
   /// Of the row's present owner: data of an earlier owner is dropped.
-  [[nodiscard]] queue_item& item(entity e) {
+  [[nodiscard, gnu::always_inline]] queue_item& item(entity e) {
     std::vector<queue_item>& items = e.group ? groups_ : pods_;
     if (e.row < items.size()) {
       queue_item& found = items[e.row];
       if (found.seen == call_ && found.generation == generation_of(e)) return found;
     }
-    return touch(e);
+    return touch(e.row, e.group);
   }
   /// Null if there is no data of the row's present owner.
-  [[nodiscard]] const queue_item* find(entity e) const noexcept;
+  [[nodiscard]] const queue_item* find(entity e) const noexcept {
+    const std::vector<queue_item>& items = e.group ? groups_ : pods_;
+    return e.row < items.size() && items[e.row].generation == generation_of(e) ? &items[e.row] : nullptr;
+  }
   void prefetch(row_t pod) const noexcept {
     if (pod < pods_.size()) gangsched::detail::prefetch_object(&pods_[pod]);
   }
@@ -98,7 +102,16 @@ class GANGSCHED_API queue {
         if (const entity e{row, group}; waits(e)) visit(e);
     }
   }
-  void take_out(entity e);
+  void take_out(entity e) {
+    if (queue_item& it = item(e); it.where != place::none) move(e, it, place::none);
+  }
+  /// Takes it out if it is still in flight. Returns whether it did.
+  [[gnu::always_inline]] bool land(entity e) {
+    queue_item& it = item(e);
+    if (it.where != place::in_flight) return false;
+    move(e, it, place::none);
+    return true;
+  }
   /// Removes it, and drops its counts of attempts.
   void renew(entity e);
   /// Its key has changed. @p smaller: a group that a member has left, so that it is not more urgent than before.
@@ -119,7 +132,7 @@ class GANGSCHED_API queue {
   struct popped {
     entity who;
     bool early;
-    std::optional<hook_error> broken;  ///< the error that ends the attempt
+    const hook_error* broken;  ///< the error that ends the attempt, or null; valid until the next is popped
   };
   std::optional<popped> pop(instant now);
   /// The host made a change, or time moved: all entities may be tried again.
@@ -128,8 +141,8 @@ class GANGSCHED_API queue {
   void begin_time(instant now);
   /// Moves those whose backoff is over to active.
   void flush_backoff(instant now) {
-    expire(backoff_, place::backoff, now);
-    expire(timed_, place::timed, now);
+    if (!backoff_.empty()) activate_due(backoff_, place::backoff, now);
+    if (!timed_.empty()) activate_due(timed_, place::timed, now);
   }
   /// Moves entities that have waited for a change for longer than `unschedulable_timeout`, as if one could help them; and to active those
   /// for which it has become too late to start, if a hook is to reject them for it.
@@ -139,7 +152,13 @@ class GANGSCHED_API queue {
   /// The earliest time at which a flush would do something. O(1) after `tidy`, else O(entities that wait).
   [[nodiscard]] std::optional<instant> next_time() const;
   /// Drops what is void at the front of the lists that next_time looks at.
-  void tidy();
+  void tidy() {
+    if (may_be_due()) drop_void_fronts();
+  }
+  /// Whether anything is in the lists that next_time looks at: else no flush does anything.
+  [[nodiscard]] bool may_be_due() const noexcept {
+    return !backoff_.empty() || !timed_.empty() || !parked_.empty() || !late_.empty();
+  }
   [[nodiscard]] queue_counts counts() const noexcept;
   /// How many ever came into each place.
   using arrivals = std::array<std::uint64_t, 7>;
@@ -163,7 +182,14 @@ class GANGSCHED_API queue {
   /// Whether its backoff is not over.
   [[nodiscard]] bool backs_off(const queue_item& item, instant now) const noexcept;
   /// The key of an entity for the queue sort.
-  [[nodiscard]] queued describe(entity e, const queue_item& item) const;
+  [[nodiscard]] queued describe(entity e, const queue_item& item) const {
+    queued made{.priority = item.priority, .since = item.since, .entered = item.entered, .arrival = item.arrival};
+    if (e.group || state_->pods.have_limits)
+      describe_more(e, made);
+    else
+      made.pod = {e.row, item.generation};
+    return made;
+  }
   [[nodiscard]] const sort_order& sort() const noexcept { return active_.sort(); }
 
   /// The entities in each place, as plain data; and sets those of a new one, and the orders. Error: malformed, and nothing is changed.
@@ -173,9 +199,10 @@ class GANGSCHED_API queue {
 
  private:
   struct remembered {
-    remembered(entity e, const queue_item& it) noexcept : item(it), who(e) {}  // in its place
+    remembered(row_t r, bool g, const queue_item& it) noexcept : item(it), row(r), group(g) {}  // in its place
     queue_item item;
-    entity who;
+    row_t row;
+    bool group;
   };
   struct timer {
     instant when;  ///< the first time at which its backoff does not hold
@@ -197,27 +224,39 @@ class GANGSCHED_API queue {
                               (its->where == place::timed && !its->strict));
   }
   [[nodiscard]] bool later(const timer& a, const timer& b) const noexcept;
-  [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept;
-  [[nodiscard]] queue_item& touch(entity e);
-  void note_left(row_t group);
-  void move(entity e, queue_item& item, place to);
+  [[nodiscard]] bool current(entity e, std::uint32_t ticket, place where) const noexcept {
+    const std::vector<queue_item>& items = e.group ? groups_ : pods_;
+    if (e.row >= items.size()) return false;
+    const queue_item& its = items[e.row];
+    return its.ticket == ticket && its.where == where && its.generation == generation_of(e);
+  }
+  // (Rows and kinds one by one where the caller is inlined: it need not put an entity together for what it seldom does.)
+  [[nodiscard]] queue_item& touch(row_t row, bool group);
+  /// Saves its state if that is the first time in this call.
+  [[gnu::always_inline]] void keep(entity e, queue_item& item) {
+    if (item.seen == call_) return;
+    before_.emplace_back(e.row, e.group, item);
+    item.seen = call_;
+  }
+  [[gnu::always_inline]] void move(entity e, queue_item& item, place to) {
+    if (e.group) note_move(e.row, item.where, to);
+    ++left_[static_cast<std::size_t>(item.where)];
+    ++came_[static_cast<std::size_t>(to)];
+    item.where = to;
+    ++item.ticket;
+    if (state_->pods.have_limits) note_late_start(e.row, e.group, item);
+  }
+  void note_move(row_t group, place from, place to);
+  void describe_more(entity e, queued& made) const;
+  void drop_void_fronts();
   void forget(entity e, queue_item& item);
-  void enter(entity e, const queue_item& item);
   void wait_out(entity e, queue_item& item, instant now);
   void arm(std::vector<timer>& heap, entity e, const queue_item& item);
   [[nodiscard]] instant too_late_from(entity e) const;
-  void note_late_start(entity e, const queue_item& item);
-  void expire(std::vector<timer>& heap, place where, instant now) {
-    if (!heap.empty()) activate_due(heap, where, now);
-  }
+  void note_late_start(row_t row, bool group, const queue_item& item);
   void activate_due(std::vector<timer>& heap, place where, instant now);
-  void clean(std::vector<timer>& heap, place where) {
-    if (!heap.empty()) drop_void(heap, where);
-  }
   void drop_void(std::vector<timer>& heap, place where);
-  std::optional<active_queue::popped> first_to_try(instant now, bool& early);
-  [[nodiscard]] instant backoff_end(instant since, std::uint32_t count, std::size_t members) const noexcept;
-  [[nodiscard]] instant window_of(instant when) const noexcept;
+  void put_off(entity e, queue_item& item, instant now);
 
   peer<const model::cluster_state> state_;
   peer<const entity_view> entities_;

@@ -32,8 +32,6 @@ class GANGSCHED_API scheduling_queue {
   void enqueue(row_t pod, bool fresh);
   /// A pod stopped being pending, or was removed.
   void leave(row_t pod);
-  /// Data of a pod by its row that the row's next owner must not see.
-  void forget_row(row_t pod);
   /// An entity takes its new place.
   void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
   /// A member waits for a node from here on in the log, whatever happened to it later. In the queue it is the root of its tree that waits.
@@ -61,7 +59,10 @@ class GANGSCHED_API scheduling_queue {
   /// Drops all waiting conditions and dependencies; attempts under way are tried again whatever their outcome.
   void start_over();
   /// Rows that are new have room, and lines follow their classes.
-  void grow();
+  void grow() {
+    pending_counts_.grow(state_->pods.rows.count(), state_->pods.rows.room());
+    unschedulable_.grow();
+  }
   void prefetch(row_t pod) const noexcept;
 
   // A popped entity is tried, or rejected at admission.
@@ -96,7 +97,11 @@ class GANGSCHED_API scheduling_queue {
   void done(pod_id pod) { give_up(in_flight_.find(pod)); }
   void done(group_id group) { give_up(in_flight_.find(group)); }
   void activate(std::span<const pod_id> pods);
-  void flush();
+  void flush() {
+    if (options_->timers == timer_rule::by_host || !queue_.may_be_due()) return;
+    queue_.flush_backoff(*now_);
+    queue_.flush_unschedulable(*now_);
+  }
   void flush_unschedulable();
   void restore(row_t pod, const queue_position& position);
   [[nodiscard]] queue_standing standing(row_t pod) const;
@@ -110,6 +115,12 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] std::vector<listed> list() const;
 
   [[nodiscard]] bool by_hints() const noexcept { return options_->wake == wake_rule::hints; }
+  /// Whether that this scheduler placed a pod, as the record says, can help nobody. (By hints it is remembered, whoever waits.) O(1).
+  [[nodiscard]] bool helps_nobody(const change& placed) const noexcept {
+    if (!dependents_.empty()) return false;
+    if (placed.kind == change_kind::pod_assumed) return true;
+    return !by_hints() && in_flight_.empty() && unschedulable_.helps_nobody(placed);
+  }
   [[nodiscard]] const pending_member_counts& counted() const noexcept { return pending_counts_; }
   // Its parts.
   [[nodiscard]] const admission_checks& admission() const noexcept { return admission_; }
@@ -122,7 +133,10 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] const in_flight_pods& in_flight() const noexcept { return in_flight_; }
 
   // For a call that may be abandoned: after `recall` the orders are to be made anew (`queue::rebuild`), and `start_over` is to follow.
-  void remember();
+  void remember() {
+    in_flight_.remember();
+    queue_.remember();
+  }
   void recall() noexcept;
 
   /// What its parts hold, as plain data; and of a new one on a cluster that was made again, that. Error: malformed,

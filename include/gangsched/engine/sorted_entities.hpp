@@ -34,10 +34,12 @@ struct queue_fifo {
   void pop() {
     if (++front == entries.size())
       entries.clear(), front = 0;
-    else if (front > 1024 && front * 2 > entries.size()) {
-      entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(front));
-      front = 0;
-    }
+    else if (front > 1024 && front * 2 > entries.size())
+      drop_popped();
+  }
+  [[gnu::noinline]] void drop_popped() {
+    entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(front));
+    front = 0;
   }
 };
 
@@ -66,7 +68,7 @@ class GANGSCHED_API sorted_entities {
   sorted_entities(const sorted_entities& other) : bands_(other.bands_), compared_(other.compared_) {}
   sorted_entities& operator=(const sorted_entities& other) {
     bands_ = other.bands_, compared_ = other.compared_;
-    first_in_ = nullptr;
+    first_in_ = added_to_ = nullptr;
     return *this;
   }
   void add(const sort_order& order, const queued& what, entity who, std::uint32_t ticket);
@@ -74,7 +76,29 @@ class GANGSCHED_API sorted_entities {
   template <class Current>
   [[nodiscard]] const queue_entry* first(const sort_order& order, const Current& current);
   /// Takes out what `first` found.
-  void pop_first(const sort_order& order);
+  void pop_first(const sort_order& order) {
+    if (order.has_key() && first_in_->first_is_in_order())
+      first_in_->in_order.pop();
+    else
+      pop_from_heap(order);
+  }
+  /// The entity of what `first` finds, taken out; of no row if there is none.
+  template <class Current>
+  [[nodiscard, gnu::always_inline]] entity pop(const sort_order& order, const Current& current) {
+    // As a rule it is the first of its band, and nobody has returned to that.
+    for (auto& [key, in] : bands_) {
+      if (in.in_order.empty() && in.returned.empty()) continue;
+      if (!in.returned.empty() || !current(in.in_order.first())) break;
+      const entity who = in.in_order.first().who;
+      in.in_order.pop();
+      return who;
+    }
+    const queue_entry* const found = first(order, current);
+    if (found == nullptr) return {};
+    const entity who = found->who;
+    pop_first(order);
+    return who;
+  }
   void clear();
 
  private:
@@ -90,16 +114,20 @@ class GANGSCHED_API sorted_entities {
     queue_entry at;
   };
   static bool after(const queue_entry& a, const queue_entry& b) noexcept { return b.before(a); }
+  [[nodiscard]] band& band_of(std::int64_t key);
   void pop_returned(band& from);
   void pop_compared(const sort_order& order);
+  void pop_from_heap(const sort_order& order);
 
   std::map<std::int64_t, band> bands_;
-  band* first_in_ = nullptr;        // what `first` found
+  band* first_in_ = nullptr;  // what `first` found
+  band* added_to_ = nullptr;  // the last one that something was added to, and its key
+  std::int64_t added_key_ = 0;
   std::vector<compared> compared_;  // a heap, if the sort has only a comparator
 };
 
 template <class Current>
-const queue_entry* sorted_entities::first(const sort_order& order, const Current& current) {
+[[gnu::noinline]] const queue_entry* sorted_entities::first(const sort_order& order, const Current& current) {
   if (!order.has_key()) {
     while (!compared_.empty() && !current(compared_.front().at)) pop_compared(order);
     return compared_.empty() ? nullptr : &compared_.front().at;
@@ -113,10 +141,12 @@ const queue_entry* sorted_entities::first(const sort_order& order, const Current
       return in.first_is_in_order() ? &in.in_order.first() : &in.returned.front();
     }
     // Empty bands stay while they are few: a steady state allocates nothing.
-    if (bands_.size() > 64)
+    if (bands_.size() > 64) {
+      added_to_ = nullptr;
       it = bands_.erase(it);
-    else
+    } else {
       ++it;
+    }
   }
   return nullptr;
 }

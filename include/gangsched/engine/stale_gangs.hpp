@@ -20,7 +20,7 @@ class GANGSCHED_API stale_gangs {
   /// repeatedly at one instant. O(members of groups that changed, and of those due).
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
-    if (changed_.empty() && all_.empty()) return;
+    if (!may_be_due()) return;
     look_at_changed(now);
     for (const group_id gang : due(now)) {
       std::vector<row_t> members;
@@ -28,6 +28,8 @@ class GANGSCHED_API stale_gangs {
       for (const row_t pod : members) evict(pod);
     }
   }
+  /// Whether `recheck` would look at anything. O(1).
+  [[nodiscard]] bool may_be_due() const noexcept { return !changed_.empty() || !all_.empty(); }
   /// When the next of them is due. O(stale gangs).
   [[nodiscard]] std::optional<instant> next_due() const;
 

@@ -80,7 +80,9 @@ class GANGSCHED_API unschedulable_pods {
   /// By hints. O(pods in lines that get the event).
   void on_event(const object_event& happened, queueing_event& what, std::uint64_t position);
   /// The pod got what it was woken for, or could not use it: the next pod of its class may.
-  void pass_on(row_t pod);
+  void pass_on(row_t pod) {
+    if (woken_[pod].cls != no_class) wake_next(woken_.take(pod));
+  }
   /// The same if it is of another class by now.
   void pass_on_if_changed(row_t pod) {
     if (woken_[pod].cls != state_->pods.cls[pod]) pass_on(pod);
@@ -101,6 +103,11 @@ class GANGSCHED_API unschedulable_pods {
   /// No entity waits for an event by hints.
   [[nodiscard]] bool nobody_by_hints() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return lines_.empty() && groups_.empty(); }
+  /// By the exact rule: whether it is known that the change helps none of them. O(1).
+  [[nodiscard]] bool helps_nobody(const change& record) const noexcept {
+    return empty() || (groups_.empty() && unknown_.empty() && plan_epoch_ == state_->topologies.plan_epoch() &&
+                       !by_class_.may_find(requeue_judge::kind_of(record), record.facets, record.about_numbers()));
+  }
   /// Calls visit(entity, group, kind) for all, `group` being that of a pod; those with the same kind are equal, unless it is 0. Those that
   /// were rejected at admission, and would be again, are left out.
   template <class Visit>
@@ -137,10 +144,14 @@ class GANGSCHED_API unschedulable_pods {
   void forget_conditions() noexcept { plan_epoch_ = no_epoch; }
   /// Drops all entities.
   void clear();
-  /// Classes may have split, or their numbers may have been reused: O(pods that wait) then, else O(1).
-  void follow_classes();
-  /// Makes room for the rows of pods.
-  void grow();
+  /// Makes room for the rows of pods. Classes may have split, or their numbers may have been reused: O(pods that wait) then, else O(1).
+  void grow() {
+    if (const std::size_t pods = state_->pods.rows.count(); woken_.size() < pods) {
+      woken_.resize(std::max({pods, std::size_t{state_->pods.rows.room()}, 2 * woken_.size()}));
+      if (options_->wake == wake_rule::hints) rejections_.resize(woken_.size());
+    }
+    while (epoch_ != state_->classes.epoch()) line_up_again();
+  }
   void prefetch(row_t pod) const noexcept { woken_.prefetch(pod); }
 
   /// The waiting entities, as plain data; and sets those of a new one on a restored cluster, once the queue is restored. @p classes: what
