@@ -232,21 +232,38 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   if (last.index != &index || since > 1 || last.candidates == 0 || !buffers_.withheld.empty() || last.within != within)
     return false;
   last.refreshes = index.refreshes();
+  if (since == 0) return true;
   const row_t row = index.last_refreshed();
-  if (since == 0 || !std::binary_search(within.begin(), within.end(), row)) return true;
-  // (It was a candidate if it is in the group.)
-  const bool stays = rows.verdict[row] == passes && rows.group[row] == last.group;
-  const auto at =
-      std::lower_bound(last.tied.begin(), last.tied.end(), row);  // they are ascending, as the candidates were
-  if (!stays || at == last.tied.end() || *at != row) return false;
-  if (rows.score[row] == last.best) return true;
-  if (rows.score[row] > last.best) {
+  const auto at = std::lower_bound(last.rows.begin(), last.rows.end(), row);  // ascending, as the candidates were
+  if (at == last.rows.end() || *at != row) return !std::binary_search(within.begin(), within.end(), row);
+  const auto tied = std::lower_bound(last.tied.begin(), last.tied.end(), row);
+  const bool was_best = tied != last.tied.end() && *tied == row;
+  if (rows.verdict[row] != passes) {
+    if (rows.verdict[row] == no_node || last.rows.size() == 1) return false;
+    last.rows.erase(at);
+    last.knows_more = false;
+    last.candidates = static_cast<std::uint32_t>(last.rows.size());
+    last.rejectors |= index.plan().rejector(rows.verdict[row]);
+    if (was_best) last.tied.erase(tied);
+  } else if (rows.group[row] != last.group) {
+    return false;
+  } else if (rows.score[row] > last.best) {
     last.best = rows.score[row];
     last.tied.assign(1, row);
-    return true;
+  } else if (rows.score[row] < last.best) {
+    if (was_best) last.tied.erase(tied);
+  } else if (!was_best) {
+    last.tied.insert(tied, row);
   }
-  last.tied.erase(at);
-  return !last.tied.empty();
+  if (last.tied.empty()) {
+    last.best = rows.score[last.rows.front()];
+    for (const row_t one : last.rows) {
+      if (rows.score[one] < last.best) continue;
+      if (rows.score[one] > last.best) last.best = rows.score[one], last.tied.clear();
+      last.tied.push_back(one);
+    }
+  }
+  return true;
 }
 
 /// Whether nothing has to be asked for this pod but what the last pick remembers.
@@ -275,6 +292,11 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
   const row_scores& rows = index.rows();
   picked result;
   result.rejectors = last.rejectors;
+  if (last.goes_on_with(state_->log, plan.cached.finish_reads) && plan.cached.filter_keys.empty()) {
+    result.score = last.best + last.more;
+    result.node = break_scan_tie(last.tied, decision);
+    return result;
+  }
   buffers_.of_groups.population.assign(rows.groups.size(), 0);
   buffers_.of_groups.population[last.group] = last.candidates;
   buffers_.populated.assign(1, last.group);
@@ -282,9 +304,10 @@ GANGSCHED_INLINE picked picker::scan_on(const class_plan& plan, const class_inde
     judge_groups(plan, rows, pod, result);
     if (result.said.code == code::error || buffers_.of_groups.open[last.group] == 0) return result;
   }
-  const std::int64_t more = score_only_group(plan, rows, pod, last.group, result);
+  last.more = score_only_group(plan, rows, pod, last.group, result);
   if (result.said.code == code::error) return result;
-  result.score = last.best + more;
+  last.knows_more = plan.cached.finish_reads.has_value();
+  result.score = last.best + last.more;
   result.node = break_scan_tie(last.tied, decision);
   return result;
 }
@@ -298,7 +321,10 @@ GANGSCHED_INLINE void picker::remember(class_index& index, const std::vector<row
   scanned_.index = &index;
   scanned_.refreshes = index.refreshes();
   scanned_.within = within;
+  scanned_.rows = buffers_.candidates;
+  scanned_.knows_more = false;
   scanned_.tied = buffers_.tied;
+  scanned_.tied.reserve(scanned_.rows.size());
   scanned_.candidates = buffers_.of_groups.population[group];
   scanned_.group = group;
   scanned_.best = found.score - buffers_.of_groups.offset[group];

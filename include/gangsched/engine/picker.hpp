@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gangsched/core/peer.hpp"
@@ -148,11 +149,26 @@ class GANGSCHED_API picker {
     class_index* index = nullptr;
     std::uint64_t refreshes = 0;
     std::vector<row_t> within;
-    std::vector<row_t> tied;  ///< the best of the candidates
+    std::vector<row_t> rows;  ///< the candidates, ascending
+    std::vector<row_t> tied;  ///< the best of them
     std::uint32_t candidates = 0;
     std::uint32_t group = 0;  ///< that they are in
     std::int64_t best = -1;   ///< without what the group adds
     std::uint64_t rejectors = 0;
+    std::int64_t more = 0;  ///< what the group adds, if it is known
+    bool knows_more = false;
+    log_cursor seen = {};
+
+    /// Whether it still adds that: nothing has changed of nodes that the hooks read which say it. O(records since).
+    [[nodiscard]] bool goes_on_with(const change_log& log, const std::optional<reads>& finish_reads) noexcept {
+      constexpr std::uint64_t most_read = 16;  // a member writes one
+      const log_cursor before = std::exchange(seen, log.tip());
+      bool same = knows_more && finish_reads && before.truncations == log.truncations() && !log.lost(before) &&
+                  log.end() - before.position <= most_read;
+      for (std::uint64_t at = before.position; same && at < log.end(); ++at)
+        same = log[at].facets != reads::everything && !any(log[at].facets & *finish_reads);
+      return knows_more = same;
+    }
   };
   [[nodiscard]] std::unique_ptr<class_plan> new_plan(class_id cls) const;
   const std::shared_ptr<const class_plan>& renew_plan(class_id cls);
