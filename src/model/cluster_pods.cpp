@@ -189,7 +189,7 @@ GANGSCHED_INLINE result<pod_id> cluster::add_pod(const pod_spec& spec) {
   } else if (!detail::adds_words(state, spec, cls)) {
     whole.emplace(state);
   }
-  auto record = detail::make_pod_record(spec, name.ns, own, detail::details_for(state, spec, like));
+  auto record = detail::make_pod_record(pods, spec, name.ns, own, detail::details_for(state, spec, like));
   const row_t row = detail::insert_pod(state, spec, name, std::move(record), cls, state.classes.epoch());
   if (whole) whole->keep();
   return pod_id{row, pods.rows.generation(row)};
@@ -260,11 +260,9 @@ GANGSCHED_INLINE result<std::vector<pod_id>> cluster::add_pods(const pod_spec& l
   records.reserve(names.size());
   const auto details = detail::details_for(state, like, known);
   for (const std::string& name : names) {
-    auto one = std::make_unique<model::pod_record>();
-    one->name = name, one->details = details;
-    one->start_time = like.start_time, one->cookie = like.cookie;
+    auto one = detail::make_pod_record(pods, like, ns, own, details);
+    one->name = name;
     if (like.rank) one->rank = *like.rank + static_cast<std::int32_t>(records.size());
-    one->ns = ns, one->queue = own;
     if (state.keeps_specs) {  // as if it had come alone
       pod_spec said = named(name);
       said.rank = one->rank;
@@ -334,8 +332,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (held != no_row) state.assigned.take_off_node(row);
   const queue_id left = state.classes[pods.cls[row]].queue;
   if (left) state.queued.leave(row);
-  pods.record.set(row,
-                  detail::make_pod_record(spec, pods.record[row]->ns, own, detail::details_for(state, spec, like)));
+  pods.record.set(
+      row, detail::make_pod_record(pods, spec, pods.record[row]->ns, own, detail::details_for(state, spec, like)));
   pods.cls_epoch.set(row, state.reserved.names_pods() ? epoch - 1 : epoch);  // that may be another name's class
   const bool asks_other = cls != pods.cls[row];
   const device_record* devices = held == no_row ? nullptr : state.nodes.record[held]->devices.get();

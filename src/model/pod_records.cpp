@@ -48,15 +48,18 @@ GANGSCHED_INLINE std::shared_ptr<const model::pod_details> make_pod_details(
                                                                        .spec = kept(state, spec)});
 }
 
-GANGSCHED_INLINE std::unique_ptr<const model::pod_record> make_pod_record(
-    const pod_spec& spec, symbol ns, row_t queue, std::shared_ptr<const model::pod_details> details) {
-  return std::unique_ptr<const model::pod_record>{new model::pod_record{.name = spec.name,
-                                                                        .details = std::move(details),
-                                                                        .start_time = spec.start_time,
-                                                                        .cookie = spec.cookie,
-                                                                        .rank = spec.rank,
-                                                                        .ns = ns,
-                                                                        .queue = queue}};
+GANGSCHED_INLINE std::unique_ptr<model::pod_record> make_pod_record(model::pod_table& pods, const pod_spec& spec,
+                                                                    symbol ns, row_t queue,
+                                                                    std::shared_ptr<const model::pod_details> details) {
+  std::unique_ptr<model::pod_record> made = pods.record.make();
+  made->name = spec.name;
+  made->details = std::move(details);
+  made->start_time = spec.start_time;
+  made->cookie = spec.cookie;
+  made->rank = spec.rank;
+  made->ns = ns;
+  made->queue = queue;
+  return made;
 }
 
 GANGSCHED_INLINE model::pod_templates::known* known_alike(model::cluster_state& state, const pod_spec& spec) noexcept {

@@ -394,9 +394,9 @@ GANGSCHED_INLINE result<void> cluster_restorer::add_pod(const saved_pod& from) {
   const bool shares = like_it && known.like->priority_class == from.priority_class;
   auto details = gangsched::detail::make_pod_details(all, spec, shares ? known.details.lock() : nullptr);
   if (shares || !like_it) known.details = details;
-  static_cast<void>(gangsched::detail::insert_pod(all, spec, all.pods.by_name.key_of(ns, spec.name),
-                                                  gangsched::detail::make_pod_record(spec, ns, own, std::move(details)),
-                                                  known.made, known.epoch));
+  static_cast<void>(gangsched::detail::insert_pod(
+      all, spec, all.pods.by_name.key_of(ns, spec.name),
+      gangsched::detail::make_pod_record(all.pods, spec, ns, own, std::move(details)), known.made, known.epoch));
   all.pods.arrival.set(from.row, from.arrival);
   by_row_[from.row] = &from;
   if (!from.kept) return {};

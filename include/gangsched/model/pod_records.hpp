@@ -14,9 +14,10 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 /// has the labels, the controller and the priority class of the spec, and no volumes, as the spec. O(size of the spec).
 [[nodiscard]] GANGSCHED_API std::shared_ptr<const model::pod_details> make_pod_details(
     model::cluster_state& state, const pod_spec& spec, std::shared_ptr<const model::pod_details> like);
-/// @p queue: the row of the queue that it names.
-[[nodiscard]] GANGSCHED_API std::unique_ptr<const model::pod_record> make_pod_record(
-    const pod_spec& spec, symbol ns, row_t queue, std::shared_ptr<const model::pod_details> details);
+/// @p queue: the row of the queue that it names. In the memory of a pod that was removed, if there is one.
+[[nodiscard]] GANGSCHED_API std::unique_ptr<model::pod_record> make_pod_record(
+    model::pod_table& pods, const pod_spec& spec, symbol ns, row_t queue,
+    std::shared_ptr<const model::pod_details> details);
 
 /// Whether the parts in which otherwise equal pods differ need no check, except for the name.
 [[nodiscard]] inline bool says_nothing_of_its_own(const pod_spec& spec) noexcept {

@@ -64,6 +64,8 @@ struct pod_record {
   symbol ns;
   row_t queue = no_row;  ///< that it names
   [[nodiscard]] std::pair<symbol, std::string_view> key() const noexcept { return {ns, name}; }
+  /// Reset for another pod, which writes all of it; keeps the name's memory.
+  void clear() noexcept { name.clear(), details.reset(); }
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
