@@ -6,7 +6,7 @@ GANGSCHED_INLINE void matrix_column::grow(row_t rows, std::uint32_t kinds) {
   if (kinds > stride_) {
     const std::uint32_t stride = std::bit_ceil(kinds);
     const std::size_t old_rows = data_.size() / stride_;  // more than `rows` after a roll-back
-    std::vector<std::int64_t> wider((rows > old_rows ? rows : old_rows) * stride);
+    decltype(data_) wider((rows > old_rows ? rows : old_rows) * stride);
     for (std::size_t row = 0; row < old_rows; ++row) {
       std::memcpy(&wider[row * stride], &data_[row * stride_], stride_ * sizeof(std::int64_t));
     }

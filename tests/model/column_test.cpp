@@ -126,6 +126,7 @@ TEST_CASE("a matrix column keeps its words when more kinds than the stride come"
       CHECK(amounts.row(row)[kind] == 10 * row + kind + 1);
     }
     CHECK(amounts.at(row, 99) == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(amounts.row(row)) % 64 == 0);  // no row is in more lines than it fills
   }
   CHECK(digest_of(amounts, 3) == before);  // a wider stride is no other state
 }

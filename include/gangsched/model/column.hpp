@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,8 +27,24 @@ inline void prefetch(const void* address) noexcept {
 template <class T>
 void prefetch_object(const T* object) noexcept {
   if (object == nullptr) return;
-  for (std::size_t at = 0; at < sizeof(T); at += 64) prefetch(reinterpret_cast<const char*>(object) + at);
+  const char* const first = reinterpret_cast<const char*>(object);
+  for (std::size_t at = 0; at < sizeof(T); at += 64) prefetch(first + at);
+  if constexpr (alignof(T) < 64) prefetch(first + sizeof(T) - 1);  // it may begin in the middle of a line
 }
+
+/// Memory that begins with a cache line.
+template <class T>
+struct line_allocator {
+  using value_type = T;
+  line_allocator() = default;
+  template <class U>
+  line_allocator(const line_allocator<U>&) noexcept {}
+  [[nodiscard]] T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* at, std::size_t) noexcept { ::operator delete(at, std::align_val_t{64}); }
+  friend bool operator==(const line_allocator&, const line_allocator&) noexcept { return true; }
+};
 
 template <class T>
 std::uint64_t to_word(T value) noexcept {
@@ -82,7 +99,7 @@ class column final : public column_base {
   std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> data_;  // not vector<bool>'s bits
 };
 
-/// One 64-bit integer per (row, kind), rows contiguous: a node's amounts share one or two cache lines.
+/// One 64-bit integer per (row, kind), rows contiguous: eight of a node's amounts are one cache line.
 class GANGSCHED_API matrix_column final : public column_base {
  public:
   explicit matrix_column(undo_log& undo) noexcept : undo_(&undo) {}
@@ -118,7 +135,7 @@ class GANGSCHED_API matrix_column final : public column_base {
  private:
   peer<undo_log> undo_;
   std::uint32_t stride_ = 8;
-  std::vector<std::int64_t> data_;
+  std::vector<std::int64_t, detail::line_allocator<std::int64_t>> data_;
 };
 
 /// A column whose words are members of a struct, @p Member, with one struct per row: for tables whose rows are accessed one by one, so that
