@@ -31,7 +31,8 @@ inline void put_part(std::string& out, const pod_class& cls, pod_reads part) {
   if (covers(part, pod_reads::images)) canonical::append(out, cls.images);
 }
 
-/// Adds scores to sums; those that are no scores count as 0, and are said.
+/// Adds scores to sums, or begins these with the @p First; those that are no scores count as 0, and are said.
+template <bool First>
 struct add_weighted {
   template <std::size_t N>
   GANGSCHED_LANES static void run(double* sum, const double* scores, double weight, std::uint64_t* wrong) {
@@ -41,7 +42,8 @@ struct add_weighted {
       const auto within = where_within(score, 0.0, static_cast<double>(max_node_score));
       outside.add(~within);
       const lanes<N> counted = select(within, score, lanes<N>::of(0.0));
-      (lanes<N>::load(sum + i) + lanes<N>::of(weight) * counted).store(sum + i);
+      const lanes<N> added = lanes<N>::of(weight) * counted;
+      (First ? added : lanes<N>::load(sum + i) + added).store(sum + i);
     }
     *wrong = outside.all();
   }
@@ -318,7 +320,7 @@ GANGSCHED_INLINE bool node_answers::add_by_row(const source& one, std::size_t bl
 }
 
 GANGSCHED_INLINE void node_answers::score_block(std::size_t block, std::uint64_t about, double* sum, row_scores& out) {
-  std::fill_n(sum, detail::block_rows, 0.0);
+  bool first = true;
   for (const source& one : scores_) {
     const plugin_entry& plugin = *one.hook->plugin;
     scored_block nodes{amounts_.by_kind(), block * detail::block_rows};
@@ -328,15 +330,22 @@ GANGSCHED_INLINE void node_answers::score_block(std::size_t block, std::uint64_t
     bool fine = true;
     if (scores != nullptr) {
       std::uint64_t wrong = 0;
-      run_lanes<detail::add_weighted>(sum, scores, static_cast<double>(plugin.weight), &wrong);
+      const auto weight = static_cast<double>(plugin.weight);
+      if (first)
+        run_lanes<detail::add_weighted<true>>(sum, scores, weight, &wrong);
+      else
+        run_lanes<detail::add_weighted<false>>(sum, scores, weight, &wrong);
       fine = (wrong & about) == 0;
     } else {
+      if (first) std::fill_n(sum, detail::block_rows, 0.0);
       fine = add_by_row(one, block, about, sum);
     }
+    first = false;
     if (fine) continue;
     out.broken = "a score is outside 0 to 100";
     out.broken_by = &plugin;
   }
+  if (first) std::fill_n(sum, detail::block_rows, 0.0);
 }
 
 GANGSCHED_INLINE void node_answers::judge(const class_plan& plan, row_scores& out, std::span<std::uint32_t> counts) {
@@ -431,29 +440,6 @@ GANGSCHED_INLINE double node_answers::bound_of(std::size_t block) const {
   return sum;
 }
 
-/// The nodes of a block that pass and are in an open group, and the @p largest offset of those.
-GANGSCHED_INLINE std::uint64_t node_answers::open_places(std::size_t block, std::span<const std::uint8_t> open,
-                                                         std::span<const std::int64_t> offset,
-                                                         std::int64_t& largest) const {
-  const std::uint64_t passing = passing_.word(block);
-  std::uint64_t found = 0;
-  const auto take = [&](std::size_t group, std::uint64_t its) {
-    if (open[group] == 0 || its == 0) return;
-    found |= its;
-    largest = std::max(largest, offset[group]);
-  };
-  if (offset.size() == 1) {
-    take(0, passing);
-  } else if (grouping_ == nullptr || grouping_->places.empty()) {
-    row_bits::each_place(
-        passing, [&](std::size_t at) { take(group_[block * detail::block_rows + at], std::uint64_t{1} << at); });
-  } else {
-    for (std::size_t group = 0; passing != 0 && group < offset.size(); ++group)
-      take(group, passing & grouping_->places[group].word(block));
-  }
-  return found;
-}
-
 /// The best sum of the nodes @p about; those that have it are in `tied_` then.
 GANGSCHED_INLINE double node_answers::best_of(std::size_t block, std::uint64_t about,
                                               std::span<const std::int64_t> offset, row_scores& out) {
@@ -483,13 +469,27 @@ GANGSCHED_INLINE std::int64_t node_answers::best(row_scores& out, std::span<cons
   buffers_.open.assign(blocks, 0);
   std::vector<bounded>& bounds = buffers_.bounds;
   bounds.clear();
-  std::int64_t largest_of_all = 0;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    std::int64_t largest = 0;
-    buffers_.open[block] = open_places(block, open, offset, largest);
-    if (buffers_.open[block] != 0) bounds.emplace_back(static_cast<double>(largest), block);
-    largest_of_all = std::max(largest_of_all, largest);
+  for (std::size_t block = 0; block < blocks; ++block) bounds.emplace_back(0.0, block);
+  double largest_of_all = 0;
+  const auto take = [&](std::size_t group, std::size_t block, std::uint64_t its) {
+    if (its == 0) return;
+    buffers_.open[block] |= its;
+    bounds[block].first = std::max(bounds[block].first, static_cast<double>(offset[group]));
+    largest_of_all = std::max(largest_of_all, static_cast<double>(offset[group]));
+  };
+  const bool listed = offset.size() == 1 || (grouping_ != nullptr && !grouping_->places.empty());
+  for (std::size_t block = 0; !listed && block < blocks; ++block) {
+    row_bits::each_place(passing_.word(block), [&](std::size_t at) {
+      const std::uint32_t group = group_[block * detail::block_rows + at];
+      if (open[group] != 0) take(group, block, std::uint64_t{1} << at);
+    });
   }
+  for (std::size_t group = 0; listed && group < offset.size(); ++group) {
+    if (open[group] == 0) continue;
+    const row_bits& its = offset.size() == 1 ? passing_ : grouping_->places[group];
+    for (std::size_t block = 0; block < blocks; ++block) take(group, block, passing_.word(block) & its.word(block));
+  }
+  std::erase_if(bounds, [&](const bounded& one) { return buffers_.open[one.second] == 0; });
   double best = -1.0;
   const auto rate_best = [&](auto first, auto end) {
     for (auto one = first; one != end; ++one) one->first += bound_of(one->second);
@@ -504,9 +504,8 @@ GANGSCHED_INLINE std::int64_t node_answers::best(row_scores& out, std::span<cons
   };
   // Blocks with nodes of the best groups first: of others mostly none could come up to those whatever the scores say, and they are not
   // asked for bounds.
-  const auto others = std::partition(bounds.begin(), bounds.end(), [&](const bounded& one) {
-    return one.first == static_cast<double>(largest_of_all);
-  });
+  const auto others =
+      std::partition(bounds.begin(), bounds.end(), [&](const bounded& one) { return one.first == largest_of_all; });
   rate_best(bounds.begin(), others);
   double most = 0;
   for (const source& one : scores_) {

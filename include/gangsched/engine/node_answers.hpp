@@ -174,8 +174,6 @@ class GANGSCHED_API node_answers {
   template <class Tuple>
   void number(grouping& of, row_t place, const Tuple& list);
   [[nodiscard]] double bound_of(std::size_t block) const;
-  [[nodiscard]] std::uint64_t open_places(std::size_t block, std::span<const std::uint8_t> open,
-                                          std::span<const std::int64_t> offset, std::int64_t& largest) const;
   [[nodiscard]] double best_of(std::size_t block, std::uint64_t about, std::span<const std::int64_t> offset,
                                row_scores& out);
 
