@@ -84,6 +84,14 @@ TEST_CASE("amounts in blocks follow the nodes, and ranges hold for each", "[engi
       for (row_t row = 0; row < order.size(); ++row) columns.update(state, row, order.place(row));
     }
     compare(columns, state, order);
+    // One after the other, so that ranges are mostly not made anew in between.
+    for (int step = 0; step < 60; ++step) {
+      const node_id node = there[roll.below(there.size())];
+      if (!nodes.contains(node)) continue;
+      REQUIRE(nodes.add_pod(a_pod{"q" + std::to_string(step)}.cpu_milli(roll.between(1, 30000)).on(node)));
+      columns.update(state, node.row, order.place(node.row));
+      compare(columns, state, order);
+    }
     // Some of them change places: from the second block on.
     std::vector<row_t> from(order.size() - 64);
     std::iota(from.begin(), from.end(), row_t{64});
