@@ -109,8 +109,16 @@ GANGSCHED_INLINE device_demand make_demand(const device_request& from, interner&
   return made;
 }
 
+/// (A comparison of variants calls through tables.)
+inline bool is_same(const device_attribute& a, const device_attribute& b) noexcept {
+  if (a.index() != b.index()) return false;
+  if (const auto* const text = std::get_if<std::string>(&a)) return *text == *std::get_if<std::string>(&b);
+  if (const auto* const number = std::get_if<std::int64_t>(&a)) return *number == *std::get_if<std::int64_t>(&b);
+  return *std::get_if<bool>(&a) == *std::get_if<bool>(&b);
+}
+
 /// Whether a device's value, null if it has none, is what the selector wants.
-GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const device_attribute* value) {
+inline bool holds(const device_demand::selector& selector, const device_attribute* value) {
   using op = attribute_operator;
   if (selector.op == op::exists || selector.op == op::absent) return (value != nullptr) == (selector.op == op::exists);
   if (value == nullptr) return false;
@@ -118,8 +126,8 @@ GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const devic
     if (wanted.index() != value->index()) return false;
     switch (selector.op) {
       case op::equal:
-      case op::in: return *value == wanted;
-      case op::not_equal: return *value != wanted;
+      case op::in: return is_same(*value, wanted);
+      case op::not_equal: return !is_same(*value, wanted);
       case op::less: return *value < wanted;
       case op::less_equal: return *value <= wanted;
       case op::greater: return *value > wanted;
@@ -131,11 +139,11 @@ GANGSCHED_INLINE bool holds(const device_demand::selector& selector, const devic
   });
 }
 
-GANGSCHED_INLINE bool has_attributes(const device_inventory::other& device, const device_demand& demand) {
+inline bool has_attributes(const device_inventory::other& device, const device_demand& demand) {
   if (device.device_class != demand.device_class) return false;
-  return std::all_of(demand.selectors.begin(), demand.selectors.end(), [&](const device_demand::selector& selector) {
-    return holds(selector, find_attribute(device, selector.attribute));
-  });
+  for (const device_demand::selector& selector : demand.selectors)
+    if (!holds(selector, find_attribute(device, selector.attribute))) return false;
+  return true;
 }
 
 }  // namespace detail

@@ -38,8 +38,8 @@ inline bool has_to_be_near(const device_demand& demand, std::int32_t count) noex
   return count > 1 && demand.within != device_scope::node && !demand.within_preferred;
 }
 
-/// What no pod that leaves can change.
-GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_demand& demand) {
+/// What no pod that leaves can change. @p profile becomes the one of a MIG instance.
+inline status suits(const device_inventory& inventory, const device_demand& demand, mig_profile_index& profile) {
   if (inventory.gpus.empty()) return status::unresolvable("node(s) didn't have GPUs");
   if (!demand.models.empty() && !std::binary_search(demand.models.begin(), demand.models.end(), inventory.model)) {
     return status::unresolvable("node(s) didn't have GPUs of the models asked for");
@@ -47,8 +47,10 @@ GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_de
   if (demand.least_memory_mib > inventory.gpu_memory_mib)
     return status::unresolvable("node(s) had GPUs with too little memory");
   if (!knows_memory(inventory, demand)) return status::unresolvable("node(s) had GPUs with memory that is not known");
-  if (demand.kind == device_demand::form::mig && !inventory.find_profile(demand.mig_profile)) {
-    return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
+  if (demand.kind == device_demand::form::mig) {
+    const std::optional<mig_profile_index> found = inventory.find_profile(demand.mig_profile);
+    if (!found) return status::unresolvable("node(s) didn't have GPUs with MIG profile ", demand.mig_profile);
+    profile = *found;
   }
   if (demand.least_compute_capability > inventory.compute_capability) {
     return status::unresolvable("node(s) had GPUs with too low a compute capability");
@@ -60,7 +62,8 @@ GANGSCHED_INLINE status suits(const device_inventory& inventory, const device_de
 /// replicas and MIG instances, of which one GPU may give several, only whether the node is of the kind.
 GANGSCHED_INLINE status free_gpus(const device_state& state, const device_demand& demand, std::int32_t count,
                                   std::uint32_t& among) {
-  if (status said = suits(*state.inventory, demand); !said.ok()) return said;
+  mig_profile_index profile = 0;
+  if (status said = suits(*state.inventory, demand, profile); !said.ok()) return said;
   if (demand.kind == device_demand::form::replica || demand.kind == device_demand::form::mig) return status::success();
   if (static_cast<std::uint32_t>(count) > state.inventory->gpu_count())
     return status::unresolvable("node(s) didn't have enough GPUs");
@@ -76,10 +79,14 @@ class device_search {
  public:
   device_search(const device_inventory& inventory, const std::int64_t* used, const device_rules& rules,
                 device_claim& claim)
-      : inventory_(&inventory), words_(used, used + inventory.words()), rules_(rules), claim_(&claim) {}
+      : inventory_(&inventory), used_(used), rules_(rules), claim_(&claim) {}
 
   [[nodiscard]] status run(const device_wants& wants) {
-    wants_ = &wants;
+    among(wants);
+    return run(std::span{wants.data(), wants.size()});
+  }
+  [[nodiscard]] status run(std::span<const device_want> wants) {
+    chosen_at_once_ = wants.size() == 1 && is_chosen_at_once(wants.front());
     for (const device_want& one : wants) {
       if (!one.what->wants_gpu()) continue;
       const status said = take_gpus(one);
@@ -102,7 +109,7 @@ class device_search {
   /// those wants that are about other devices. Empty: they are not what the wants lead to.
   [[nodiscard]] std::span<const std::int16_t> retrace(const device_wants& wants,
                                                       std::span<const device_grant> granted) {
-    wants_ = &wants;
+    among(wants);
     same_as_ = granted;
     for (const device_grant& one : granted) {  // GPUs, which others may have to be beside, come first
       if (one.is_gpu()) claim_->grants.push_back(one);
@@ -118,11 +125,27 @@ class device_search {
  private:
   static constexpr std::int32_t max_steps = 4096;
 
-  [[nodiscard]] device_state now() const { return {inventory_, words_.data()}; }
+  [[nodiscard]] device_state now() const { return {inventory_, used_}; }
+  void among(const device_wants& wants) {
+    matches_ = wants.matches;
+    allowed_ = wants.allowed;
+  }
+  /// Nothing is chosen after what this one, alone, takes: no words need to follow.
+  [[nodiscard]] static bool is_chosen_at_once(const device_want& want) noexcept {
+    const device_demand& demand = *want.what;
+    if (!demand.first_of.empty()) return false;
+    const bool as_a_set = demand.kind == device_demand::form::whole || demand.kind == device_demand::form::share;
+    return as_a_set || (want.count == 1 && !demand.all);
+  }
 
   void take(const device_grant& grant) {
     std::size_t next = claim_->changes.size();
     add_grant(*inventory_, grant, *claim_);
+    if (chosen_at_once_) return;
+    if (words_.empty()) {
+      words_.assign(used_, used_ + inventory_->words());
+      used_ = words_.data();
+    }
     for (; next < claim_->changes.size(); ++next) {
       const device_claim::change& one = claim_->changes[next];
       words_[one.word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words_[one.word]) + one.more);
@@ -131,7 +154,8 @@ class device_search {
   void give_back(std::size_t changes, std::size_t grants) {
     while (claim_->changes.size() > changes) {
       const device_claim::change last = claim_->changes.back();
-      words_[last.word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words_[last.word]) - last.more);
+      if (!chosen_at_once_)
+        words_[last.word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words_[last.word]) - last.more);
       claim_->changes.pop_back();
     }
     while (claim_->grants.size() > grants) claim_->grants.pop_back();
@@ -275,11 +299,11 @@ class device_search {
     if (left == 0) return take_others(index + 1);
     const bool near = demand.beside_gpus != device_scope::node;
     const std::int16_t others = others_[index]->others;
-    const device_wants::other_set* const allowed =
-        others < 0 ? nullptr : &wants_->allowed[static_cast<std::size_t>(others)];
+    const device_wants::other_set* const allowed = others < 0 ? nullptr : &allowed_[static_cast<std::size_t>(others)];
     for (const bool beside : {true, false}) {
       if (!beside && (!near || !demand.beside_preferred)) break;
       for (std::size_t i = near ? 0 : from; i < inventory_->others.size(); ++i) {
+        if (!has_units(now(), demand, i)) continue;
         const bool again = inventory_->others[i].shared;  // one request may have it several times
         if (!again && std::find(taken.begin(), taken.end(), i) != taken.end()) continue;
         if (allowed != nullptr && !allowed->contains(static_cast<unsigned>(i))) continue;
@@ -346,7 +370,7 @@ class device_search {
   }
   /// Whether the device goes with those that were chosen before it.
   [[nodiscard]] bool agrees(std::size_t index, std::size_t device) const {
-    return std::all_of(wants_->matches.begin(), wants_->matches.end(), [&](const device_match& match) {
+    return std::all_of(matches_.begin(), matches_.end(), [&](const device_match& match) {
       if (!concerns(match, others_[index]->request)) return true;
       const device_attribute* const mine = find_attribute(inventory_->others[device], match.attribute);
       return mine != nullptr &&
@@ -370,10 +394,13 @@ class device_search {
   }
 
   const device_inventory* inventory_;
-  device_words words_;
+  const std::int64_t* used_;  ///< now: the node's words, then `words_`
+  device_words words_;        ///< from the first device taken on
+  bool chosen_at_once_ = false;
   device_rules rules_;
   device_claim* claim_;
-  const device_wants* wants_ = nullptr;
+  std::span<const device_match> matches_;
+  std::span<const device_wants::other_set> allowed_;
   boost::container::small_vector<const device_want*, 4> others_;
   boost::container::small_vector<std::int16_t, 4>
       alternative_;  ///< that is being taken for each of them; −1: it offers none
@@ -399,91 +426,74 @@ GANGSCHED_INLINE std::uint32_t best_gpus(const device_inventory& inventory, std:
   return !minds || demand.within_preferred ? best({}) : 0;
 }
 
-GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_demand& demand,
-                                       std::uint8_t request, std::uint32_t device, std::int32_t mig_start) {
-  device_grant grant{.request = request, .device = static_cast<std::uint16_t>(device), .mig_start = mig_start};
-  detail::fill_grant(inventory, demand, grant);
-  return grant;
-}
-
-GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept {
-  std::uint32_t fits = 0;
-  const device_inventory& inventory = *state.inventory;
-  if (!detail::knows_memory(inventory, demand)) return 0;
-  if (!inventory.mig &&
-      (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
-                                                     demand.memory_mib == 0 && demand.memory_percent == 0))) {
-    // is_free() for the usual two, without a branch: idle; or nothing in use but thousandths, of which enough are left.
-    const std::uint32_t gpus = inventory.gpu_count();
-    if (demand.kind == device_demand::form::whole) {
-      for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) fits |= std::uint32_t{state.gpu(gpu).bits == 0} << gpu;
-      return fits;
-    }
-    constexpr std::uint64_t shared = gpu_word::milli_of(0xffff) | (std::uint64_t{0x7fff} << 48);
-    const std::int32_t most = whole_gpu - demand.milli;
-    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
-      const gpu_word word = state.gpu(gpu);
-      const bool room = (word.bits & ~shared) == 0 && word.milli() <= most;
-      fits |= std::uint32_t{room} << gpu;
-    }
-    return fits;
-  }
-  device_grant grant;
-  detail::fill_grant(*state.inventory, demand, grant);
-  for (grant.device = 0; grant.device < state.gpu_count(); ++grant.device) {
-    if (is_free(state, grant)) fits |= std::uint32_t{1} << grant.device;
-  }
-  return fits;
-}
-
 namespace detail {
 
 /// Whether some GPU has room for one instance.
 GANGSCHED_INLINE status instance_fits(const device_state& state, const device_demand& demand) {
   const device_inventory& inventory = *state.inventory;
-  if (status said = suits(inventory, demand); !said.ok()) return said;
-  const mig_profile_index profile = *inventory.find_profile(demand.mig_profile);
-  const mig_table& table = *inventory.mig;
+  mig_profile_index profile = 0;
+  if (status said = suits(inventory, demand, profile); !said.ok()) return said;
+  const std::uint8_t* const fits = inventory.mig->fits_by_mask(profile);
   const std::uint32_t gpus = inventory.gpu_count();
   for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
     // Most GPUs of a busy node are full, and that is quickly seen.
-    if (table.max_disjoint(state.gpu(gpu).slices(), profile) != 0 && mig_starts(state, gpu, profile) != 0)
-      return status::success();
+    if (fits[state.gpu(gpu).slices()] != 0 && mig_starts(state, gpu, profile) != 0) return status::success();
   }
   return status::unschedulable("node(s) didn't have enough free GPU slices for MIG profile ", demand.mig_profile);
 }
 
-/// Whether @p count of one demand can be had; nothing if only choosing can tell.
-GANGSCHED_INLINE std::optional<status> one_request_fits(const device_state& state, const device_demand& demand,
-                                                        std::int32_t count) {
-  if (!demand.first_of.empty()) return std::nullopt;
+/// As `free_gpus` says it of whole GPUs that are not divided, without finding all of them.
+GANGSCHED_INLINE status idle_gpus_fit(const device_state& state, const device_demand& demand, std::int32_t count) {
   const device_inventory& inventory = *state.inventory;
-  if (!demand.wants_gpu()) {
-    if (count != 1 || demand.all || demand.beside_gpus != device_scope::node || !demand.expressions.empty())
-      return std::nullopt;
-    for (std::size_t i = 0; i < inventory.others.size(); ++i) {
-      if (is_free(state, demand, i)) return status::success();
-    }
-    return status::unschedulable("node(s) didn't have enough free ", demand.device_class);
+  mig_profile_index profile = 0;
+  if (status said = suits(inventory, demand, profile); !said.ok()) return said;
+  const std::uint32_t gpus = inventory.gpu_count();
+  if (static_cast<std::uint32_t>(count) > gpus) return status::unresolvable("node(s) didn't have enough GPUs");
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    count -= std::int32_t{state.gpu(gpu).bits == 0};
+    if (count == 0) return status::success();
   }
-  if (demand.kind == device_demand::form::mig && count == 1) return instance_fits(state, demand);
-  std::uint32_t free = ~std::uint32_t{0};
-  if (status said = free_gpus(state, demand, count, free); !said.ok()) return said;
-  if (demand.kind == device_demand::form::mig || demand.kind == device_demand::form::replica) return std::nullopt;
-  const bool by_set = (inventory.partitions && is_whole(demand, count)) || has_to_be_near(demand, count);
-  return by_set ? std::nullopt : std::optional{status::success()};
+  return status::unschedulable("node(s) didn't have enough free GPUs");
+}
+
+/// Whether one other device is free, by itself.
+GANGSCHED_INLINE status device_fits(const device_state& state, const device_demand& demand) {
+  const std::size_t devices = state.inventory->others.size();
+  for (std::size_t i = 0; i < devices; ++i) {
+    if (has_units(state, demand, i) && is_free(state, demand, i)) return status::success();
+  }
+  return status::unschedulable("node(s) didn't have enough free ", demand.device_class);
+}
+
+/// `devices_fit` in the cases that are less usual; the devices are chosen where only that can tell.
+GANGSCHED_INLINE status choice_fits(const device_state& state, const device_want& only, const device_rules& rules) {
+  const device_demand& demand = *only.what;
+  if (state && demand.first_of.empty() && demand.wants_gpu()) {
+    std::uint32_t free = ~std::uint32_t{0};
+    const status said = free_gpus(state, demand, only.count, free);
+    const bool by_set =
+        (state.inventory->partitions && is_whole(demand, only.count)) || has_to_be_near(demand, only.count);
+    const bool one_by_one = demand.kind == device_demand::form::mig || demand.kind == device_demand::form::replica;
+    if (!said.ok() || (!by_set && !one_by_one)) return said;
+  }
+  device_claim unused;
+  return choose_devices(state, only, rules, unused);
 }
 
 }  // namespace detail
 
 GANGSCHED_INLINE status devices_fit(const device_state& state, const device_want& only, const device_rules& rules) {
-  if (state) {
-    if (const std::optional<status> said = detail::one_request_fits(state, *only.what, only.count)) return *said;
-  }
-  device_wants wants;
-  wants.push_back(only);
-  device_claim unused;
-  return choose_devices(state, wants, rules, unused);
+  using form = device_demand::form;
+  const device_demand& demand = *only.what;
+  if (!state || !demand.first_of.empty()) return detail::choice_fits(state, only, rules);
+  if (demand.kind == form::mig && only.count == 1) return detail::instance_fits(state, demand);
+  if (demand.kind == form::whole && !state.inventory->mig && !state.inventory->partitions &&
+      !detail::has_to_be_near(demand, only.count))
+    return detail::idle_gpus_fit(state, demand, only.count);
+  if (demand.kind == form::other && only.count == 1 && !demand.all && demand.beside_gpus == device_scope::node &&
+      demand.expressions.empty())
+    return detail::device_fits(state, demand);
+  return detail::choice_fits(state, only, rules);
 }
 
 GANGSCHED_INLINE status devices_fit(const device_state& state, const device_wants& wants, const device_rules& rules) {
@@ -491,6 +501,15 @@ GANGSCHED_INLINE status devices_fit(const device_state& state, const device_want
     return devices_fit(state, wants.front(), rules);
   device_claim unused;
   return choose_devices(state, wants, rules, unused);
+}
+
+GANGSCHED_INLINE status choose_devices(const device_state& state, const device_want& only, const device_rules& rules,
+                                       device_claim& out) {
+  out.clear();
+  if (!state) return status::unresolvable("node(s) didn't have devices");
+  const status said = detail::device_search{*state.inventory, state.used, rules, out}.run({&only, 1});
+  if (!said.ok()) out.clear();
+  return said;
 }
 
 GANGSCHED_INLINE status choose_devices(const device_state& state, const device_wants& wants, const device_rules& rules,
@@ -553,20 +572,6 @@ GANGSCHED_INLINE std::optional<std::uint8_t> alternative_chosen(const device_inv
   const auto order = [](const std::vector<device_grant>& one) { return std::pair{one[0].request, one[0].device}; };
   std::stable_sort(units.begin(), units.end(), [&](const auto& x, const auto& y) { return order(x) < order(y); });
   return retraced();
-}
-
-GANGSCHED_INLINE bool still_free(const device_state& state, const device_claim& claim) {
-  if (!state) return false;
-  detail::device_words words(state.used, state.used + state.inventory->words());
-  device_claim again;
-  for (const device_grant& one : claim.grants) {
-    if (!is_free({state.inventory, words.data()}, one)) return false;
-    std::size_t next = again.changes.size();
-    for (add_grant(*state.inventory, one, again); next < again.changes.size(); ++next) {
-      words[again.changes[next].word] += static_cast<std::int64_t>(again.changes[next].more);
-    }
-  }
-  return true;
 }
 
 GANGSCHED_INLINE std::int64_t device_capacity(const device_state& state, const device_wants& wants,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "gangsched/devices/device_fit.hpp"
 #include "gangsched/devices/numa_fit.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
@@ -44,6 +45,17 @@ GANGSCHED_INLINE device_grant unit_of(const device_demand& demand, std::size_t d
   return {.kind = device_grant::form::other,
           .device = static_cast<std::uint16_t>(device),
           .amount = demand.admin ? 0 : demand.units};
+}
+
+/// Whether the counters that the device consumes have enough left for @p units of it.
+inline bool counters_last(const device_state& state, const device_inventory::other& device,
+                          std::int64_t units) noexcept {
+  const device_inventory& inventory = *state.inventory;
+  for (const auto& [counter, amount] : device.consumes) {
+    if (amount * units > inventory.counters[counter].value - state.used[inventory.first_counter() + counter])
+      return false;
+  }
+  return true;
 }
 
 /// MiB and hundredths of a GPU's memory, as its second word counts them.
@@ -111,9 +123,9 @@ GANGSCHED_INLINE boost::container::small_vector<device_grant, 4> capacity_grants
 GANGSCHED_INLINE bool is_free(const device_state& state, const device_demand& demand, std::size_t device) {
   const device_inventory& inventory = *state.inventory;
   const device_inventory::other& one = inventory.others[device];
-  const std::int64_t units = demand.admin ? 0 : demand.units, used = state.used[inventory.first_other() + device];
-  if (used < 0 || units > one.units - used) return false;  // as is_free() below says of most
-  if (!is_kind(inventory, demand, device) || !is_free(state, detail::unit_of(demand, device))) return false;
+  if (!detail::has_units(state, demand, device) || !is_kind(inventory, demand, device) ||
+      !detail::counters_last(state, one, demand.admin ? 0 : demand.units))
+    return false;
   if (demand.capacities.empty() && !one.shared) return true;
   const auto known = [&](const auto& asked) {
     return std::any_of(one.capacities.begin(), one.capacities.end(),
@@ -141,11 +153,7 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
     const device_inventory::other& one = inventory.others[grant.device];
     const std::int64_t used = state.used[inventory.first_other() + grant.device];
     if (used < 0) return false;  // unhealthy
-    if (grant.amount > one.units - used) return false;
-    return std::all_of(one.consumes.begin(), one.consumes.end(), [&](const auto& use) {
-      const std::int64_t left = inventory.counters[use.first].value - state.used[inventory.first_counter() + use.first];
-      return use.second * grant.amount <= left;
-    });
+    return grant.amount <= one.units - used && detail::counters_last(state, one, grant.amount);
   }
   const gpu_word word = state.gpu(grant.device);
   const mig_mode mig = inventory.gpus[grant.device].mig;
@@ -213,6 +221,57 @@ GANGSCHED_INLINE void add_grant(const device_inventory& inventory, const device_
     case device_grant::form::memory: add_cells_grant(inventory, grant, claim); break;
   }
   claim.grants.push_back(grant);
+}
+
+GANGSCHED_INLINE device_grant grant_of(const device_inventory& inventory, const device_demand& demand,
+                                       std::uint8_t request, std::uint32_t device, std::int32_t mig_start) {
+  device_grant grant{.request = request, .device = static_cast<std::uint16_t>(device), .mig_start = mig_start};
+  detail::fill_grant(inventory, demand, grant);
+  return grant;
+}
+
+GANGSCHED_INLINE std::uint32_t gpus_for(const device_state& state, const device_demand& demand) noexcept {
+  std::uint32_t fits = 0;
+  const device_inventory& inventory = *state.inventory;
+  if (!detail::knows_memory(inventory, demand)) return 0;
+  if (!inventory.mig &&
+      (demand.kind == device_demand::form::whole || (demand.kind == device_demand::form::share && demand.milli != 0 &&
+                                                     demand.memory_mib == 0 && demand.memory_percent == 0))) {
+    // is_free() for the usual two, without a branch: idle; or nothing in use but thousandths, of which enough are left.
+    const std::uint32_t gpus = inventory.gpu_count();
+    if (demand.kind == device_demand::form::whole) {
+      for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) fits |= std::uint32_t{state.gpu(gpu).bits == 0} << gpu;
+      return fits;
+    }
+    constexpr std::uint64_t shared = gpu_word::milli_of(0xffff) | (std::uint64_t{0x7fff} << 48);
+    const std::int32_t most = whole_gpu - demand.milli;
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+      const gpu_word word = state.gpu(gpu);
+      const bool room = (word.bits & ~shared) == 0 && word.milli() <= most;
+      fits |= std::uint32_t{room} << gpu;
+    }
+    return fits;
+  }
+  device_grant grant;
+  detail::fill_grant(*state.inventory, demand, grant);
+  for (grant.device = 0; grant.device < state.gpu_count(); ++grant.device) {
+    if (is_free(state, grant)) fits |= std::uint32_t{1} << grant.device;
+  }
+  return fits;
+}
+
+GANGSCHED_INLINE bool still_free(const device_state& state, const device_claim& claim) {
+  if (!state) return false;
+  boost::container::small_vector<std::int64_t, 64> words(state.used, state.used + state.inventory->words());
+  device_claim again;
+  for (const device_grant& one : claim.grants) {
+    if (!is_free({state.inventory, words.data()}, one)) return false;
+    std::size_t next = again.changes.size();
+    for (add_grant(*state.inventory, one, again); next < again.changes.size(); ++next) {
+      words[again.changes[next].word] += static_cast<std::int64_t>(again.changes[next].more);
+    }
+  }
+  return true;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -30,8 +30,10 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
   const device_inventory& inventory = *state.inventory;
   std::optional<mig_choice> best;
   std::int32_t least = 0;
-  for (std::uint32_t gpu = 0; gpu < inventory.gpu_count(); ++gpu) {
-    if (inventory.mig->max_disjoint(state.gpu(gpu).slices(), profile) == 0) continue;
+  const std::uint8_t* const fits = inventory.mig->fits_by_mask(profile);
+  const std::uint32_t gpus = inventory.gpu_count();
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    if (fits[state.gpu(gpu).slices()] == 0) continue;
     const std::uint8_t starts = (among >> gpu & 1u) != 0 ? detail::mig_starts(state, gpu, profile) : std::uint8_t{0};
     if (starts == 0) continue;
     const mig_state there = state.gpu(gpu).instances();
@@ -53,9 +55,8 @@ GANGSCHED_INLINE std::optional<mig_choice> choose_instance(const device_state& s
     // HAMi's start first: it stays if no other is better.
     const std::uint8_t first = inventory.mig->pick(starts, profile, mig_start::hami);
     consider(first);
-    for (std::uint8_t start = 0; start < 8; ++start) {
-      if (start != first && (starts >> start & 1) != 0) consider(start);
-    }
+    for (unsigned rest = starts & ~(1u << first); rest != 0; rest &= rest - 1)
+      consider(static_cast<std::uint8_t>(std::countr_zero(rest)));
   }
   return best;
 }

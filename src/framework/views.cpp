@@ -45,6 +45,14 @@ GANGSCHED_INLINE std::optional<device_want> only_want(const model::viewed_tables
                                                       row_t node) {
   return whole(tables).devices.only_want(cls, node);
 }
+GANGSCHED_INLINE status devices_fit_on(const model::viewed_tables& tables, const pod_class& cls, row_t node,
+                                       const device_rules& rules) {
+  const model::device_ledger& ledger = whole(tables).devices;
+  if (const std::optional<device_want> only = ledger.only_want(cls, node))
+    return devices_fit(ledger.devices_of(node), *only, rules);
+  const device_wants wants = ledger.wants_of(cls, node);
+  return wants.nothing() ? status::success() : devices_fit(ledger.devices_of(node), wants, rules);
+}
 GANGSCHED_INLINE const model::queue_table& queues_of(const model::viewed_tables& tables) noexcept {
   return whole(tables).queues;
 }

@@ -243,15 +243,10 @@ GANGSCHED_INLINE device_wants device_ledger::own_wants_of(const pod_class& cls, 
   return wants;
 }
 
-GANGSCHED_INLINE std::optional<device_want> device_ledger::only_want(const pod_class& cls, row_t node) const {
-  const device_inventory* const inventory = nodes_.inventory[node];
-  if (inventory == nullptr || cls.devices.size() > 1 || !cls.device_matches.empty() || !cls.claims.empty() ||
-      (inventory->numa && !cls.containers.empty())) {
-    return std::nullopt;
-  }
+/// @pre the node has GPUs, and the pod at most one request, not for GPUs
+GANGSCHED_INLINE std::optional<device_want> device_ledger::only_counted_want(const pod_class& cls, row_t node) const {
   std::optional<device_want> only;
   if (!cls.devices.empty()) only = device_want{&cls.devices.front(), cls.devices.front().count, 0};
-  if ((only && only->what->wants_gpu()) || inventory->gpus.empty()) return only;  // resources count GPUs only
   for (const auto& [kind, demand] : nodes_.record[node]->devices->counted) {
     const std::int64_t count = cls.request(kind);
     if (count <= 0) continue;
@@ -264,15 +259,18 @@ GANGSCHED_INLINE std::optional<device_want> device_ledger::only_want(const pod_c
 GANGSCHED_INLINE bool device_ledger::claim_devices(row_t pod, row_t node, const device_rules& rules) {
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (!cls.claims.empty()) return claim_shared(pod, node, rules);
+  const auto choose = [&](const auto& wants) {
+    auto made = pods_.claim.make();
+    const bool found = choose_devices(devices_of(node), wants, rules, *made).ok();
+    if (found)
+      pods_.claim.set(pod, std::move(made));
+    else
+      pods_.claim.give_back(std::move(made));
+    return found;
+  };
+  if (const std::optional<device_want> only = only_want(cls, node)) return choose(*only);
   const device_wants wants = wants_of(cls, node);
-  if (wants.nothing()) return true;
-  auto made = pods_.claim.make();
-  const bool found = choose_devices(devices_of(node), wants, rules, *made).ok();
-  if (found)
-    pods_.claim.set(pod, std::move(made));
-  else
-    pods_.claim.give_back(std::move(made));
-  return found;
+  return wants.nothing() || choose(wants);
 }
 
 GANGSCHED_INLINE bool device_ledger::claim_within(row_t pod, row_t node, const device_claim& held) {

@@ -527,4 +527,63 @@ TEST_CASE("a GPU has no more pods than its word can count", "[devices][fit]") {
   CHECK_FALSE(n.now().gpu(0).unhealthy());
 }
 
+/// What is chosen before another request is chosen from words that are kept up to date; a request alone needs none of that.
+TEST_CASE("a request alone gets what it gets where another one follows", "[devices][fit]") {
+  std::mt19937 random{17};
+  const auto dice = [&](int sides) { return static_cast<int>(random() % static_cast<unsigned>(sides)); };
+  int fitting = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    node_devices spec = make_node_devices(dice(2) == 0 ? gpu_machine::dgx1_v100 : gpu_machine::two_quads, "", 1000);
+    spec.gpus.resize(static_cast<std::size_t>(dice(9)));
+    if (spec.gpus.size() != 8) spec.gpu.links.clear();
+    spec.gpu.replicas = 1 + dice(3);
+    for (int i = dice(7); i > 0; --i) {
+      other_device& one = spec.others.emplace_back();
+      one.id = "d" + std::to_string(i), one.device_class = dice(3) == 0 ? "nic" : "card", one.units = 1 + dice(2);
+      one.attributes = {{"size", std::int64_t{dice(3)}}, {"kind", std::string(1, static_cast<char>('a' + dice(2)))}};
+      if (dice(3) == 0) one.capacities["lanes"] = {.amount = 4}, one.shared = dice(2) == 0;
+      if (one.shared) one.units = 1;
+      if (dice(3) == 0 && !one.shared) one.consumes = {{"c", 1 + dice(2)}};
+    }
+    spec.counters = {{"c", 4}};
+    spec.others.push_back({.id = "last", .device_class = "always", .units = 1'000'000});
+    bench_node n{spec};
+    for (int step = 0; step < 12; ++step) {
+      device_request one{.count = 1 + dice(3) * dice(2)};
+      if (dice(2) == 0) {
+        one.device_class = "card";
+        if (dice(2) == 0) one.selectors = {{"size", attribute_operator::less, {std::int64_t{2}}}};
+        if (dice(3) == 0) one.selectors.push_back({"kind", attribute_operator::equal, {std::string{"a"}}});
+        if (dice(4) == 0) one.capacities = {{"lanes", 2}};
+        one.all = dice(6) == 0, one.admin = dice(6) == 0;
+      } else if (dice(2) == 0) {
+        one.milli = 250 * (1 + dice(4));
+      } else if (dice(2) == 0) {
+        one.within = device_scope::nvlink, one.within_preferred = dice(2) == 0;
+      }
+      const device_rules rules{.share = static_cast<share_rule>(dice(3))};
+      device_claim alone, by_itself, with_other;
+      const bool fits = n.choose({one}, alone, rules).ok();
+      CHECK(choose_devices(n.now(), n.wants({one}).front(), rules, by_itself).ok() == fits);
+      const bool both = n.choose({one, {.device_class = "always"}}, with_other, rules).ok();
+      INFO("round " << round << ", step " << step);
+      REQUIRE(both == fits);
+      ++(fits ? fitting : refused);
+      if (!fits) continue;
+      CHECK(alone.link_points == with_other.link_points);
+      REQUIRE(with_other.grants.size() == alone.grants.size() + 1);
+      CHECK(std::equal(alone.grants.begin(), alone.grants.end(), with_other.grants.begin()));
+      CHECK(std::equal(alone.grants.begin(), alone.grants.end(), by_itself.grants.begin(), by_itself.grants.end()));
+      CHECK(alone.changes.size() == by_itself.changes.size());
+      for (const device_claim::change& each : alone.changes) n.words[each.word] += static_cast<std::int64_t>(each.more);
+      if (dice(5) != 0) continue;
+      auto word = static_cast<std::size_t>(dice(static_cast<int>(n.inventory.first_counter()) - 1));
+      if (word < n.inventory.first_other()) word &= ~std::size_t{1};
+      n.words[word] |= static_cast<std::int64_t>(gpu_word::unhealthy_bit);
+    }
+  }
+  CHECK(fitting > 500);
+  CHECK(refused > 500);
+}
+
 }  // namespace gangsched::testing::device_fit_test

@@ -77,6 +77,9 @@ struct device_rules {
 /// share; several requests are served one after another, other devices by backtracking of at most 4,096 steps.
 [[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_wants& wants,
                                                   const device_rules& rules, device_claim& out);
+/// The same for a pod's only request, without constraints, where no kubelet aligns anything.
+[[nodiscard]] GANGSCHED_API status choose_devices(const device_state& state, const device_want& only,
+                                                  const device_rules& rules, device_claim& out);
 
 /// Which of the alternatives of a request (`device_demand::first_of`) other devices among @p grants were chosen for: those that
 /// `choose_devices` granted for @p wants on a node with @p inventory. Nothing: the request offers none or is about GPUs, or no alternatives

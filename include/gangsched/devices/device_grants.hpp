@@ -52,6 +52,13 @@ GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t g
   return mode == mig_mode::dynamic ? state.inventory->mig->fits(word.instances(), profile)
                                    : fixed_starts(state, gpu, profile);
 }
+/// Whether a healthy device has as many units left as one of the demand takes: of most devices of a busy node that is all to be known.
+[[nodiscard]] inline bool has_units(const device_state& state, const device_demand& demand,
+                                    std::size_t device) noexcept {
+  const device_inventory& inventory = *state.inventory;
+  const std::int64_t used = state.used[inventory.first_other() + device];
+  return used >= 0 && (demand.admin ? 0 : demand.units) <= inventory.others[device].units - used;
+}
 /// One grant of a device for the demand; of 0 units with adminAccess.
 GANGSCHED_API device_grant unit_of(const device_demand& demand, std::size_t device) noexcept;
 

@@ -117,6 +117,11 @@ class GANGSCHED_API mig_table {
   [[nodiscard]] std::uint8_t fits(mig_state state, mig_profile_index profile) const noexcept {
     return media_free(state.media, (*this)[profile].media) ? fits_[at(profile, state.mask)] : std::uint8_t{0};
   }
+  /// The same of each of the 256 masks, as far as media engines do not matter.
+  [[nodiscard]] const std::uint8_t* fits_by_mask(mig_profile_index profile) const noexcept {
+    GANGSCHED_ASSERT(profile < profiles_.size());
+    return &fits_[at(profile, 0)];
+  }
   /// How many more instances of this one profile fit. O(1).
   [[nodiscard]] std::uint8_t room(mig_state state, mig_profile_index profile) const noexcept {
     const mig_media media = (*this)[profile].media;

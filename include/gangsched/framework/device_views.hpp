@@ -11,6 +11,8 @@ namespace detail {
 [[nodiscard]] GANGSCHED_API device_wants wants_of(const model::viewed_tables& tables, const pod_class& cls, row_t node);
 [[nodiscard]] GANGSCHED_API std::optional<device_want> only_want(const model::viewed_tables& tables,
                                                                  const pod_class& cls, row_t node);
+[[nodiscard]] GANGSCHED_API status devices_fit_on(const model::viewed_tables& tables, const pod_class& cls, row_t node,
+                                                  const device_rules& rules);
 
 }  // namespace detail
 
@@ -30,13 +32,10 @@ std::optional<device_want> node_view<Reads>::only_want(const pod_class& cls) con
   needs<reads::devices>();
   return detail::only_want(*state_, cls, row_);
 }
-
-/// Whether the node's devices can serve the device requests of pods of @p cls.
 template <reads Reads>
-[[nodiscard]] status devices_fit_on(const node_view<Reads>& node, const pod_class& cls, const device_rules& rules) {
-  if (const std::optional<device_want> only = node.only_want(cls)) return devices_fit(node.devices(), *only, rules);
-  const device_wants wants = node.wants_of(cls);
-  return wants.nothing() ? status::success() : devices_fit(node.devices(), wants, rules);
+status node_view<Reads>::devices_fit(const pod_class& cls, const device_rules& rules) const {
+  needs<reads::devices>();
+  return detail::devices_fit_on(*state_, cls, row_, rules);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -169,10 +169,12 @@ class node_view {
   [[nodiscard]] device_wants wants_of(const pod_class& cls) const;
   /// `wants_of`, if it is a single request and the node has devices and no kubelet that aligns resources; else nothing. O(requests).
   [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls) const;
+  /// Whether its devices can serve the device requests of pods of @p cls. Mostly O(devices).
+  [[nodiscard]] status devices_fit(const pod_class& cls, const device_rules& rules) const;
   /// Whether the shared claims of pods of @p cls allow one more such pod on the node.
   [[nodiscard]] status claims_allow(const pod_class& cls) const noexcept {
     needs<reads::claims>();
-    return detail::claims_allow(*state_, cls, row_);
+    return cls.claims.empty() ? status::success() : detail::claims_allow(*state_, cls, row_);
   }
   /// The value of a counter of the model in the node's domain. A cached hook may read it only if the counter's topology is local: elsewhere
   /// it changes with pods on other nodes.

@@ -46,7 +46,18 @@ class GANGSCHED_API device_ledger {
   /// The same without its claims.
   [[nodiscard]] device_wants own_wants_of(const pod_class& cls, row_t node) const;
   /// The same if it is a single request, on a node with devices whose kubelet aligns nothing: the usual case. O(requests).
-  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const;
+  [[nodiscard]] std::optional<device_want> only_want(const pod_class& cls, row_t node) const {
+    const device_inventory* const inventory = nodes_.inventory[node];
+    if (inventory == nullptr || cls.devices.size() > 1 || !cls.device_matches.empty() || !cls.claims.empty() ||
+        (inventory->numa && !cls.containers.empty())) {
+      return std::nullopt;
+    }
+    // requests for GPUs say how the counted ones are to be chosen
+    const bool counts = !inventory->gpus.empty() && (cls.devices.empty() || !cls.devices.front().wants_gpu());
+    if (counts) return only_counted_want(cls, node);
+    if (cls.devices.empty()) return std::nullopt;
+    return device_want{&cls.devices.front(), cls.devices.front().count, 0};
+  }
   /// The facets of a node that hooks for pods of @p cls read, and that can change without a log record about that node.
   [[nodiscard]] static reads elsewhere(const pod_class& cls) noexcept {
     return cls.claims.empty() ? reads::nothing : reads::claims;
@@ -148,6 +159,7 @@ class GANGSCHED_API device_ledger {
   void sweep() noexcept;
 
  private:
+  [[nodiscard]] std::optional<device_want> only_counted_want(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
   [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
                                                    std::vector<std::int64_t>& words) const;

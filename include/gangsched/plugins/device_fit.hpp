@@ -49,7 +49,7 @@ class device_fit {
   [[nodiscard]] status filter(const pod_view& pod, room node) const {
     if (asks_nothing(pod, node)) return status::success();
     if (const status said = node.claims_allow(pod.spec()); !said.ok()) return said;
-    return devices_fit_on(node, pod.spec(), rules_);
+    return node.devices_fit(pod.spec(), rules_);
   }
   [[nodiscard]] std::int64_t capacity(const pod_view& pod, room node) const {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max(), most = 1024;

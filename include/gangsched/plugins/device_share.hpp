@@ -61,7 +61,7 @@ class device_share {
     return asks && pod.spec().claims.empty() ? status::success() : status::skip();
   }
   [[nodiscard]] status filter(const pod_view& pod, node_view<reads::devices> node) const {
-    return devices_fit_on(node, pod.spec(), {});
+    return node.devices_fit(pod.spec(), {});
   }
   [[nodiscard]] status pre_score(const pod_view& pod) const { return pre_filter(pod); }
   [[nodiscard]] GANGSCHED_API std::int64_t score(const pod_view& pod, room node) const;
