@@ -34,8 +34,10 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
 
 /// Reserves the node, runs reserve and permit hooks; one of them may send the pod back.
 GANGSCHED_INLINE void pod_cycle::place(row_t pod, const picked& where) {
-  with_.state.nodes.prefetch_used(where.node);
-  gangsched::detail::prefetch(&with_.state.nodes.record[where.node]->cookie);  // for the decision
+  const model::node_table& nodes = with_.state.nodes;
+  nodes.record.prefetch(where.node), nodes.inventory.prefetch(where.node);
+  nodes.used.prefetch(where.node, 1), nodes.first_pod.prefetch(where.node);
+  gangsched::detail::prefetch(&nodes.record[where.node]->cookie);  // for the decision
   picked refused;
   if (!with_.state.assigned.fits_in_words(where.node, with_.state.classes[with_.state.pods.cls[pod]])) {
     refused.said = status::error("the node's usage would not fit into 64 bits");

@@ -138,7 +138,7 @@ void check_steady(gangsched::cluster& cluster, std::vector<pod_spec> kinds, std:
   CHECK(made.confirm == 0);
   CHECK(made.permit == 0);
   CHECK(made.remove <= 2);  // the table of names is cleaned up now and then
-  CHECK(made.add <= 2);  // the same
+  CHECK(made.add <= 2);     // the same
 }
 
 void add_nodes(gangsched::cluster& cluster, const a_node& like, int number) {

@@ -248,7 +248,9 @@ class trial {
   [[nodiscard]] virtual bool still_fits(std::span<const pod_id> moved) = 0;
   /// Whether it is known of pods that are away that still_fits, or @p anywhere `place`, would fail if they came back: it has failed for an
   /// equal pod of the node, with all else as it is.
-  [[nodiscard]] virtual bool known_to_be_in_the_way(std::span<const pod_id> away, bool anywhere) = 0;
+  [[nodiscard]] virtual bool known_to_be_in_the_way(std::span<const pod_id> /*away*/, bool /*anywhere*/) {
+    return false;
+  }
 
   /// What the plugin remembers from cycle to cycle about nodes for pods of this class; created on first use. @p changed: the rows to
   /// evaluate again, ascending; some may have no node any more. Null if filter results depend on more than class, node and pods nominated

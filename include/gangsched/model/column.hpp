@@ -27,9 +27,8 @@ inline void prefetch(const void* address) noexcept {
 template <class T>
 void prefetch_object(const T* object) noexcept {
   if (object == nullptr) return;
-  const char* const first = reinterpret_cast<const char*>(object);
-  for (std::size_t at = 0; at < sizeof(T); at += 64) prefetch(first + at);
-  if constexpr (alignof(T) < 64) prefetch(first + sizeof(T) - 1);  // it may begin in the middle of a line
+  for (std::size_t at = 0; at < sizeof(T); at += 64) prefetch(reinterpret_cast<const char*>(object) + at);
+  if constexpr (alignof(T) < 64) prefetch(reinterpret_cast<const char*>(object + 1) - 1);  // it may begin in mid-line
 }
 
 /// Memory that begins with a cache line.

@@ -87,11 +87,6 @@ struct node_table {
     record.prefetch(row), inventory.prefetch(row);
     allocatable.prefetch(row, 1), used.prefetch(row, 1), devices.prefetch(row, 16);
   }
-  /// What a pod changes that is put there.
-  void prefetch_used(row_t row) const noexcept {
-    record.prefetch(row), inventory.prefetch(row);
-    used.prefetch(row, 1), first_pod.prefetch(row);
-  }
   /// Grows every column to at least that length, here and below.
   GANGSCHED_API void grow(row_t to, resource_kind kinds);
 };
