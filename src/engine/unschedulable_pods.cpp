@@ -57,9 +57,7 @@ GANGSCHED_INLINE void unschedulable_pods::disband(lines::iterator at) {
   erase_line(at);
   for (std::size_t i = old.front; i < old.pods.size(); ++i) {
     const class_line::entry& one = old.pods[i];
-    if (!waits(one) || !state_->pods.alive(one.pod)) continue;
-    class_line& its = old.filtered ? line_up(one.pod, old.rejectors, one.since) : line_up(one.pod, one.since);
-    its.refusers |= old.refusers;
+    if (waits(one) && state_->pods.alive(one.pod)) line_up(one.pod, old, one.since);
   }
 }
 
@@ -74,28 +72,29 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   const class_id cls = state_->class_of(pod);
   if (const auto known = lines_.find(cls); known != lines_.end() && !detail::is_current(*state_, *known))
     disband(known);
-  const auto [at, fresh] = lines_.try_emplace(cls);
-  class_line& line = at->second;
+  const auto stands = [&](const class_line::entry& one) { return waits(one); };
+  class_line& line = lines_[cls];
+  // What rejected pods that have all left is nothing to those who come, however long such a line happened to stay.
+  if (line.is_over(stands)) line.clear(), unknown_.insert(cls);
   line.generation = state_->classes.generation(cls);
-  if (fresh) unknown_.insert(cls);
   if (options_->wake == wake_rule::hints) hear(cls, line, pod);
   const auto description = [&](row_t one) { return queue_->describe({one, false}, *queue_->find({one, false})); };
-  line.add(
-      {pod, queue_->find({pod, false})->ticket, since},
-      [&](const unschedulable_line::entry& one) { return waits(one); },
-      [&](row_t a, row_t b) { return queue_->sort().prefers(description(a), description(b)); });
+  line.add({pod, queue_->find({pod, false})->ticket, since}, stands,
+           [&](row_t a, row_t b) { return queue_->sort().prefers(description(a), description(b)); });
   return line;
 }
 
-GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t rejectors,
-                                                                             std::uint64_t since) {
+/// By what rejected those of @p like.
+GANGSCHED_INLINE void unschedulable_pods::line_up(row_t pod, const class_line& like, std::uint64_t since) {
   class_line& line = line_up(pod, since);
+  line.refusers |= like.refusers;
+  if (!like.filtered) return;
   const class_id cls = state_->pods.cls[pod];
-  rejectors = line.rejectors | (rejectors != unknown_rejectors ? rejectors : judge_->possible_rejectors(cls));
+  const bool known = like.rejectors != unknown_rejectors;
+  const std::uint64_t rejectors = line.rejectors | (known ? like.rejectors : judge_->possible_rejectors(cls));
   if (!line.filtered || line.rejectors != rejectors) unknown_.insert(cls);
   line.rejectors = rejectors;
   line.filtered = true;
-  return line;
 }
 
 /// Whether a pod of the line would be let in now. (Of a hook that fails the attempt will tell.)
@@ -169,7 +168,7 @@ GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, st
   const queueing_strategy how =
       tried == nullptr ? queueing_strategy::skip : strongest_since(attempts, *tried, pod, rejectors);
   if (how == queueing_strategy::skip)
-    line_up(pod, rejectors, state_->log.end());
+    line_up(pod, class_line::of(rejectors), state_->log.end());
   else
     move(pod, how);
 }
@@ -310,9 +309,7 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
   std::stable_sort(pods.begin(), pods.end(),
                    [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
   for (const waiting_pod& one : pods) {
-    class_line& its =
-        one.line->filtered ? line_up(one.pod, one.line->rejectors, one.since) : line_up(one.pod, one.since);
-    its.refusers |= one.line->refusers;
+    line_up(one.pod, *one.line, one.since);
     unknown_.insert(state_->pods.cls[one.pod]);
   }
   // A pod that was woken for a class that has fallen apart was woken for its own part only: the other parts wake a pod of theirs.
@@ -495,13 +492,13 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(unschedulable_groups::slot 
 
 GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
   if (!e.group) {
-    const auto line = lines_.find(state_->pods.cls[e.row]);  // its class may have changed
-    const bool known = line != lines_.end() && detail::is_current(*state_, *line);
+    const auto at = lines_.find(state_->pods.cls[e.row]);  // its class may have changed
+    const auto stands = [&](const class_line::entry& one) { return waits(one); };
+    class_line like = class_line::of(unknown_rejectors);
+    if (at != lines_.end() && detail::is_current(*state_, *at) && !at->second.is_over(stands))
+      like.filtered = at->second.filtered, like.rejectors = at->second.rejectors, like.refusers = at->second.refusers;
     queue_->park(e, *now_);
-    if (known)
-      line_up(e.row, state_->log.end());
-    else
-      line_up(e.row, unknown_rejectors, state_->log.end());
+    line_up(e.row, like, state_->log.end());
     return;
   }
   fail_again(groups_.find(e.row));

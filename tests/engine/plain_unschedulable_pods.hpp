@@ -163,12 +163,14 @@ class plain_unschedulable_pods {
       unschedulable_group one = *at;
       return fail_again(one);
     }
-    const auto line = lines_.find(state_.pods.cls[e.row]);
+    const auto at = lines_.find(state_.pods.cls[e.row]);
+    class_line like;
+    like.filtered = true, like.rejectors = engine::unknown_rejectors;
+    if (at != lines_.end() && at->second.generation == generation(at->first) && !is_over(at->second)) like = at->second;
     queue_.park(e, now_);
-    if (line != lines_.end() && line->second.generation == generation(line->first))
-      line_up(e.row, state_.log.end());
-    else
-      line_up(e.row, engine::unknown_rejectors, state_.log.end());
+    class_line& line =
+        like.filtered ? line_up(e.row, like.rejectors, state_.log.end()) : line_up(e.row, state_.log.end());
+    line.refusers |= like.refusers;
   }
   void follow_classes() {
     if (epoch_ == state_.classes.epoch()) return;
@@ -240,6 +242,9 @@ class plain_unschedulable_pods {
     const engine::queue_item* item = queue_.find({one.pod, false});
     return item != nullptr && item->where == place::unschedulable && item->ticket == one.ticket;
   }
+  [[nodiscard]] bool is_over(const class_line& line) const {
+    return std::none_of(line.pods.begin(), line.pods.end(), [&](const waiting_pod& one) { return waits(one); });
+  }
   [[nodiscard]] bool waits(const unschedulable_group& one) const {
     const engine::queue_item* item = queue_.find({one.group.row, true});
     if (item == nullptr || !named(one)) return false;
@@ -288,7 +293,7 @@ class plain_unschedulable_pods {
   class_line& line_up(row_t pod, std::uint64_t since) {
     const class_id cls = state_.class_of(pod);
     class_line& line = lines_[cls];
-    if (line.generation != generation(cls)) line = {};
+    if (line.generation != generation(cls) || is_over(line)) line = {};
     line.generation = generation(cls);
     line.pods.push_back({pod, queue_.find({pod, false})->ticket, since});
     return line;

@@ -67,4 +67,46 @@ TEST_CASE("a waiting line is as the plain rule says", "[engine][wake]") {
   }
 }
 
+namespace {
+
+/// Wants nodes with a label, and hears of labels.
+struct ready_nodes {
+  static constexpr std::string_view name = "ReadyNodes";
+  using points = implements<point::filter, point::requeue>;
+  static constexpr events wakes_on = events::node_labels;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::labels> node) const {
+    return node.label("ready") ? status::success() : status::unschedulable("not ready");
+  }
+  [[nodiscard]] hint requeue(const event&, const pod_view&) const { return hint::queue; }
+};
+/// Wants nodes that are not cordoned, and hears of these.
+struct open_nodes {
+  static constexpr std::string_view name = "OpenNodes";
+  using points = implements<point::filter, point::requeue>;
+  static constexpr events wakes_on = events::node_taints;
+  [[nodiscard]] status filter(const pod_view&, node_view<reads::schedulable> node) const {
+    return node.unschedulable() ? status::unschedulable("cordoned") : status::success();
+  }
+  [[nodiscard]] hint requeue(const event&, const pod_view&) const { return hint::queue; }
+};
+
+}  // namespace
+
+TEST_CASE("a pod hears of what rejected it last, and not of what rejected it before", "[engine][wake]") {
+  world w{profile{priority_sort{}, ready_nodes{}, open_nodes{}}};
+  const auto failures_after = [&](const node_spec& now) {
+    w.must(w.cluster.update_node(w.node(now.name), now));
+    w.now += 60s;
+    static_cast<void>(w.run());
+    return w.must(w.scheduler.standing(w.pod("p"))).failures;
+  };
+  w.add(a_node{"n"}.cpu(1));
+  w.add(a_node{"cordoned"}.cpu(1).label("ready", "").unschedulable());
+  w.add(a_pod{"p"});
+  CHECK(failures_after(a_node{"n"}.cpu(2)) == 1);
+  CHECK(failures_after(a_node{"n"}.cpu(2).label("ready", "").unschedulable()) == 2);  // both are cordoned now
+  CHECK(failures_after(a_node{"n"}.cpu(2).label("ready", "").label("other", "").unschedulable()) == 2);
+  CHECK(failures_after(a_node{"n"}.cpu(2).label("ready", "").taint("any").unschedulable()) == 3);
+}
+
 }  // namespace gangsched::testing::unschedulable_line_test

@@ -39,6 +39,19 @@ struct unschedulable_line {
       pods.insert(pods.begin() + static_cast<std::ptrdiff_t>(at), one);
   }
 
+  /// Whether nobody in it waits any more, by waits(entry). O(those who have left since the last call).
+  template <class Waits>
+  [[nodiscard]] bool is_over(const Waits& waits) {
+    while (front != pods.size() && !waits(pods[front])) ++front;
+    return front == pods.size();
+  }
+  /// As it began; keeps its memory.
+  void clear() noexcept {
+    pods.clear();
+    front = 0;
+    by_failure = true;
+  }
+
  private:
   /// Before the first that the queue sort prefers it to.
   template <class Waits, class Prefers>

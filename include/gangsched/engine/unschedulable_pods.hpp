@@ -168,6 +168,18 @@ class GANGSCHED_API unschedulable_pods {
     std::uint64_t rejectors = 0;   ///< filters
     std::uint64_t refusers = 0;    ///< admission plugins
     std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods
+
+    /// Of pods that these filters rejected.
+    [[nodiscard]] static class_line of(std::uint64_t rejectors) {
+      class_line made;
+      made.filtered = true, made.rejectors = rejectors;
+      return made;
+    }
+    void clear() noexcept {
+      unschedulable_line::clear();
+      filtered = false;
+      rejectors = refusers = hears = 0;
+    }
   };
   using wake = woken_pods::wake;
   /// The same of a group, on behalf of those like it.
@@ -182,7 +194,7 @@ class GANGSCHED_API unschedulable_pods {
                                                   row_t pod, std::uint64_t rejectors);
   void line_up_again();
   class_line& line_up(row_t pod, std::uint64_t since);
-  class_line& line_up(row_t pod, std::uint64_t rejectors, std::uint64_t since);
+  void line_up(row_t pod, const class_line& like, std::uint64_t since);
   [[nodiscard]] bool admits(class_id cls, class_line& line, row_t pod);
   [[nodiscard]] bool admits(unschedulable_groups::slot at);
   void note_refusal(unschedulable_groups::slot at, const rejection& by);
