@@ -253,7 +253,7 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   } else if (rows.score[row] < last.best) {
     if (was_best) last.tied.erase(tied);
   } else if (!was_best) {
-    last.tied.insert(tied, row);
+    return false;  // rare: only what is taken back is rated as before
   }
   if (last.tied.empty()) {
     last.best = rows.score[last.rows.front()];

@@ -284,9 +284,9 @@ GANGSCHED_INLINE void unschedulable_pods::wake_next(const wake& why) {
   if (line.front == line.pods.size()) erase_line(found);
 }
 
-/// Until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often this is asked. It
-/// ends: which counters a pod names goes by what it and its services say, not by which counters match it, so that after one round no
-/// counter comes or goes.
+/// `grow` repeats it until all are of one epoch: a pod that gets its class anew may move the epoch again. So it does not matter how often
+/// that is asked. It ends: which counters a pod names goes by what it and its services say, not by which counters match it, so that after
+/// one round no counter comes or goes.
 GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
   epoch_ = state_->classes.epoch();
   struct waiting_pod {

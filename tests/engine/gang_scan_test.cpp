@@ -12,6 +12,16 @@ struct looks_at_all {
   [[nodiscard]] status filter(const pod_info&, const node_info&) const { return status::success(); }
 };
 
+/// Takes every fifth pod back that has a node: of what was picked for it and before it, its gang tries some again.
+struct fifth_refused {
+  static constexpr std::string_view name = "FifthRefused";
+  using points = implements<point::reserve>;
+  [[nodiscard]] status reserve(const new_reservation& on) const {
+    return on.pod.name().back() == '4' ? status::unschedulable("refused") : status::success();
+  }
+  void unreserve(const reservation&) const noexcept {}
+};
+
 /// As many points as there are candidates.
 struct crowd {
   static constexpr std::string_view name = "Crowd";
@@ -37,6 +47,7 @@ words decisions(std::uint64_t seed, bool anew) {
   dice roll{seed};
   kernel_table table = profiles::kube_default();
   if (anew) add_plugin(table, lower(looks_at_all{}));
+  if (seed % 5 == 0) add_plugin(table, lower(fifth_refused{}));
   if (seed % 3 == 0) add_plugin(table, lower(crowd{}));
   if (seed % 3 == 1) add_plugin(table, lower(first_node{}));
   world w{std::move(table), {}};
@@ -46,7 +57,7 @@ words decisions(std::uint64_t seed, bool anew) {
   const auto image = [&] { return "image-" + std::to_string(roll.below(3)); };
   for (std::size_t i = 0; i < racks * 6; ++i) {
     a_node one{"n" + std::to_string(i)};
-    one.cpu(roll.between(2, 9)).memory("64Gi").label("rack", std::to_string(i % racks));
+    one.cpu(seed % 2 == 0 ? roll.between(2, 9) : 8).memory("64Gi").label("rack", std::to_string(i % racks));
     if (roll.below(3) == 0) one.image(image(), roll.between(1, 900) << 20);
     if (roll.below(5) == 0) one.taint("slow", "", taint_effect::prefer_no_schedule);
     nodes.push_back(one);
@@ -73,12 +84,13 @@ words decisions(std::uint64_t seed, bool anew) {
     }
     for (std::size_t i = there.size() - members; i < there.size(); ++i)  // nobody waits to be woken
       if (!w.cluster.node_of(there[i])) w.remove(there[i]);
-    for (std::size_t i = roll.below(8); i > 0 && !there.empty(); --i) {
+    // (After one alone, the picks of the next gang may go on with that node.)
+    for (std::size_t i = roll.below(2) == 0 ? 1 : roll.below(8); i > 0 && !there.empty(); --i) {
       const std::size_t which = roll.below(there.size());
       if (w.cluster.contains(there[which])) w.remove(there[which]);
       there.erase(there.begin() + static_cast<std::ptrdiff_t>(which));
     }
-    if (roll.below(2) == 0) {
+    if (roll.below(4) == 0) {
       const std::size_t which = roll.below(nodes.size());
       nodes[which].images.assign(1, {{image()}, roll.between(1, 900) << 20});
       w.must(w.cluster.update_node(rows[which], nodes[which]));

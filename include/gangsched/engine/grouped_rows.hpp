@@ -60,8 +60,10 @@ class GANGSCHED_API grouped_rows {
     links_.resize(rows);
     return true;
   }
-  /// Prefetches the data of a row.
-  void prefetch(row_t row) const noexcept { gangsched::detail::prefetch(links_.data() + row); }
+  /// Prefetches the data of a row, if it has any: rows that are in no group may have none.
+  void prefetch(row_t row) const noexcept {
+    if (row < links_.size()) gangsched::detail::prefetch(&links_[row]);
+  }
   /// O(1); O(groups) for the first row of one that had none, O(scores) where a group has got many.
   void insert(row_t row, std::uint32_t group, std::uint32_t score);
   /// O(1), or O(few rows).

@@ -55,7 +55,7 @@ class GANGSCHED_API requeue_judge {
   /// that was reserved for the pod, unless the pod took it.
   [[nodiscard]] std::optional<change> helpful(const change& record) const noexcept;
   [[nodiscard]] event event_of(const change& record) const;
-  /// Of such an event (`event::what`).
+  /// What `event_of` says of the record in `event::what`.
   [[nodiscard]] static events kind_of(const change& record) noexcept;
   /// @p rejectors: plugins whose filters rejected pods of the class.
   [[nodiscard]] bool helps(class_id cls, std::uint64_t rejectors, const change& record, const event& what);

@@ -115,7 +115,8 @@ class GANGSCHED_API scheduling_queue {
   [[nodiscard]] std::vector<listed> list() const;
 
   [[nodiscard]] bool by_hints() const noexcept { return options_->wake == wake_rule::hints; }
-  /// Whether that this scheduler placed a pod, as the record says, can help nobody. (By hints it is remembered, whoever waits.) O(1).
+  /// Whether it is known that nobody is helped by a record that says that this scheduler placed a pod. (By hints a bound pod is remembered,
+  /// whoever waits.) O(1).
   [[nodiscard]] bool helps_nobody(const change& placed) const noexcept {
     if (!dependents_.empty()) return false;
     if (placed.kind == change_kind::pod_assumed) return true;
