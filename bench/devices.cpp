@@ -5,7 +5,11 @@
 #include <queue>
 #include <random>
 
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/profile.hpp"
+#include "gangsched/plugins/device_fit.hpp"
+#include "gangsched/plugins/mig_packing.hpp"
+#include "gangsched/plugins/node_resources_fit.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
 #include "support.hpp"
 
 // GPUs, MIG instances and devices of claims, through the public API: a pod's record, its decision, and its end.

@@ -1,6 +1,8 @@
 // A permit plugin of one's own: pods with the same label `barrier` wait, their nodes reserved, until N of them are there.
 #include <gangsched/gangsched.hpp>
-#include <gangsched/plugins.hpp>
+#include <gangsched/framework/profile.hpp>
+#include <gangsched/plugins/node_resources_fit.hpp>
+#include <gangsched/plugins/priority_sort.hpp>
 
 #include <iostream>
 #include <string>

@@ -3,7 +3,17 @@
 #include <fmt/format.h>
 
 #include <gangsched/gangsched.hpp>
-#include <gangsched/plugins.hpp>
+#include <gangsched/framework/profile.hpp>
+#include <gangsched/plugins/device_fit.hpp>
+#include <gangsched/plugins/gpu_best_fit.hpp>
+#include <gangsched/plugins/gpu_clustering.hpp>
+#include <gangsched/plugins/gpu_dot_product.hpp>
+#include <gangsched/plugins/gpu_fragmentation.hpp>
+#include <gangsched/plugins/gpu_packing.hpp>
+#include <gangsched/plugins/gpu_pricing.hpp>
+#include <gangsched/plugins/gpu_random.hpp>
+#include <gangsched/plugins/node_resources_fit.hpp>
+#include <gangsched/plugins/priority_sort.hpp>
 
 #include <algorithm>
 #include <bit>

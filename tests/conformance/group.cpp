@@ -6,7 +6,9 @@
 #include <set>
 
 #include "conformance/cases.hpp"
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/plugins/group_preemption.hpp"
+#include "gangsched/plugins/topology_placement.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 #include "support/inside.hpp"

@@ -10,7 +10,15 @@
 
 #include "conformance/cases.hpp"
 #include "gangsched/model/cluster_queues.hpp"
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/profile.hpp"
+#include "gangsched/plugins/device_fit.hpp"
+#include "gangsched/plugins/gang_scheduling.hpp"
+#include "gangsched/plugins/inter_pod_affinity.hpp"
+#include "gangsched/plugins/kai.hpp"
+#include "gangsched/plugins/node_affinity.hpp"
+#include "gangsched/plugins/node_resources_fit.hpp"
+#include "gangsched/plugins/scheduling_gates.hpp"
+#include "gangsched/plugins/topology_placement.hpp"
 #include "gangsched/scheduler.hpp"
 
 /// A case of kai-tests.jsonl as a cluster, and its actions run on it.

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "conformance/cases.hpp"
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/lower.hpp"
+#include "gangsched/framework/registry.hpp"
+#include "gangsched/plugins/default_preemption.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 

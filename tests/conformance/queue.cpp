@@ -5,7 +5,7 @@
 #include <map>
 
 #include "conformance/cases.hpp"
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/profile.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "conformance/cases.hpp"
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/registry.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 

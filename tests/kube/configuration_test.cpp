@@ -1,6 +1,7 @@
 #include "gangsched/kube/configuration.hpp"
 
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
+#include "gangsched/framework/registry.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 #include "support/catch.hpp"

@@ -4,8 +4,10 @@
 
 #include "gangsched/kube/manifests.hpp"
 #include "gangsched/model/node_load.hpp"
-#include "gangsched/plugins.hpp"
+#include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/load_aware_scheduling.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
+#include "gangsched/scheduler.hpp"
 #include "kube/group_reading.hpp"
 
 namespace gangsched::testing::kube_load_estimates_test {

@@ -1,6 +1,6 @@
 // Gangs whose members say beside whom they may be, on small clusters, against a search of everything that is written plainly here:
 // every order of members, every node for each.
-#include "engine/world.hpp"
+#include "support/world.hpp"
 
 #include <set>
 

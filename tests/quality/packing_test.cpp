@@ -1,5 +1,5 @@
 // Gangs of different members that fill their nodes exactly: there is a place, and greedy placing does not find it.
-#include "engine/world.hpp"
+#include "support/world.hpp"
 
 #include <ctime>
 

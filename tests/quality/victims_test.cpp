@@ -1,5 +1,5 @@
 // Who goes for a gang of different members, on small clusters, against every set of victims, each with a search of every place.
-#include "engine/world.hpp"
+#include "support/world.hpp"
 
 #include <functional>
 #include <limits>

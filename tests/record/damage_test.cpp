@@ -1,7 +1,7 @@
 // Logs of somebody who means harm: bytes are changed and the checksums are right.
 #include <cstdlib>
 
-#include "engine/world.hpp"
+#include "support/world.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/recorder.hpp"

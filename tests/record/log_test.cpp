@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/world.hpp"
+#include "support/world.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/recorder.hpp"

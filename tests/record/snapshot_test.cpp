@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/world.hpp"
+#include "support/world.hpp"
 #include "gangsched/core/hash.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/service_class.hpp"

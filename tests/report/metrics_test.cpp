@@ -6,7 +6,9 @@
 #include <memory>
 #include <sstream>
 
-#include "engine/world.hpp"
+#include "gangsched/plugins/node_resources_fit.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
+#include "support/world.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 #include "prometheus_text.hpp"

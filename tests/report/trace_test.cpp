@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/world.hpp"
+#include "support/world.hpp"
 #include "gangsched/report/events.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 
