@@ -21,7 +21,7 @@ GANGSCHED_INLINE class_table::class_table(undo_log& undo) : pods_(undo), epoch_(
 }
 GANGSCHED_INLINE class_table::~class_table() = default;
 GANGSCHED_INLINE class_table& class_table::operator=(const class_table& from) {
-  pods_ = from.pods_, epoch_ = from.epoch_;
+  pods_ = from.pods_, epoch_ = from.epoch_, epoch_moves_ = from.epoch_moves_;
   classes_ = from.classes_, generations_ = from.generations_;  // the classes themselves never change
   crowded_ = from.crowded_;
   *impl_ = *from.impl_;

@@ -42,10 +42,23 @@ GANGSCHED_INLINE void pod_counting::catch_up(row_t pod) {
   while (pods_.cls_epoch[pod] != classes_.epoch()) rekey(pod);  // a new class may bring counters to life that match it
 }
 
+GANGSCHED_INLINE bool pod_counting::is_kept(const pod_record& record, class_id cls) noexcept {
+  const kept& last = kept_of(cls);
+  return last.cls == cls && last.ns == record.ns && last.epoch == classes_.epoch() &&
+         last.epoch_moves == classes_.epoch_moves() && last.generation == classes_.generation(cls) &&
+         !last.details.owner_before(record.details) && !record.details.owner_before(last.details);
+}
+
+GANGSCHED_INLINE void pod_counting::keep(const pod_record& record, class_id cls) noexcept {
+  if (!reserved_.empty()) return;  // a reservation may be for the pod's name
+  kept_of(cls) = {record.details, record.ns, cls, classes_.generation(cls), classes_.epoch(), classes_.epoch_moves()};
+}
+
 GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
   const class_id old = pods_.cls[pod];
   pods_.cls_epoch.set(pod, classes_.epoch());
   const pod_record& record = *pods_.record[pod];
+  if (is_kept(record, old)) return;
   std::vector<counter_id> matched = counters_.matching(record.ns, record.details->labels, named_.labels_of(record.ns));
   std::optional<label_selector> selector;
   if (!default_spread.empty() && classes_[old].spread.empty()) {
@@ -58,7 +71,7 @@ GANGSCHED_INLINE void pod_counting::rekey(row_t pod) {
   std::vector<row_t> owned;
   if (!classes_[old].reserves)
     owned = reserved_.owned_by(names_.text(record.ns), record.name, record.details->labels, record.details->controller);
-  if (!renamed && matched == classes_[old].counters.matched && owned == classes_[old].owned) return;
+  if (!renamed && matched == classes_[old].counters.matched && owned == classes_[old].owned) return keep(record, old);
   pod_class changed = classes_[old];
   changed.owned = std::move(owned);
   if (renamed) {

@@ -104,6 +104,20 @@ void check_counters(const model::cluster_state& state) {
   }
 }
 
+/// Every pod is of the class that its namespace, labels and controller say, whether or not pods like it were asked about before.
+void check_classes(model::cluster_state& state) {
+  for (row_t row = 0; row < state.pods.rows.count(); ++row) {
+    if (!state.pods.alive(row)) continue;
+    const pod_class& cls = state.classes[state.class_of(row)];
+    const model::pod_record& record = *state.pods.record[row];
+    const label_map& labels = record.details->labels;
+    REQUIRE(cls.counters.matched == state.counters.matching(record.ns, labels, state.named.labels_of(record.ns)));
+    if (state.counting.default_spread.empty() || !cls.spread.empty()) continue;
+    const auto selector = state.counting.default_selector(record.ns, labels, record.details->controller);
+    REQUIRE(canonical::bytes(cls.default_selector) == canonical::bytes(selector));
+  }
+}
+
 /// Random events in transactions up to @p depth deep, most of them taken back.
 void play(cluster& c, affinity_events& events, int depth, std::size_t steps) {
   for (std::size_t i = 0; i < steps; ++i) {
@@ -117,9 +131,13 @@ void play(cluster& c, affinity_events& events, int depth, std::size_t steps) {
         trial.roll_back();
         REQUIRE(inside(c).digest_with_derived() == before);
       }
+    } else if (events.random.rolls().percent(5)) {
+      const std::string name = "alike-" + std::to_string(events.random.rolls().below(1000)) + "-";
+      static_cast<void>(c.add_pods(events.random.pod({}, 10), std::vector{name + "a", name + "b", name + "c"}));
     } else {
       events.any();
     }
+    check_classes(inside(c));
     check_counters(inside(c));
   }
 }

@@ -29,6 +29,8 @@ class GANGSCHED_API class_table {
   /// Whether any pod is of the class; the counters that it names are then live.
   [[nodiscard]] bool has_pods(class_id id) const noexcept { return pods_[id] != 0; }
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_[0]; }
+  /// How often it has moved, also in calls that were rolled back: while both are the same no input of classes has changed.
+  [[nodiscard]] std::uint64_t epoch_moves() const noexcept { return epoch_moves_; }
 
   /// The id of the class with @p made.key. A new class takes over @p made, and keeps the part of @p said that can make it again. O(key).
   class_id intern(pod_class&& made, const pod_spec* said = nullptr);
@@ -36,7 +38,10 @@ class GANGSCHED_API class_table {
   bool add_pod(class_id id);
   bool remove_pod(class_id id);
   /// An input of classes has changed: every pod is re-keyed on its next access.
-  void move_epoch() { epoch_.set(0, epoch_[0] + 1); }
+  void move_epoch() {
+    epoch_.set(0, epoch_[0] + 1);
+    ++epoch_moves_;
+  }
 
   /// Whether enough classes were made since the last sweep that another sweep pays.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
@@ -47,8 +52,9 @@ class GANGSCHED_API class_table {
 
  private:
   struct impl;
-  column<std::uint32_t> pods_;                             ///< pods per class
-  column<std::uint32_t> epoch_;                            ///< row 0
+  column<std::uint32_t> pods_;   ///< pods per class
+  column<std::uint32_t> epoch_;  ///< row 0
+  std::uint64_t epoch_moves_ = 0;
   std::vector<std::shared_ptr<const pod_class>> classes_;  ///< null: swept
   std::vector<std::uint32_t> generations_;
   bool crowded_ = false;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,6 +42,7 @@ class GANGSCHED_API pod_counting {
   pod_counting(const pod_counting&) = delete;
   pod_counting& operator=(const pod_counting& from) {
     default_spread = from.default_spread;
+    kept_ = {};
     return *this;
   }
 
@@ -94,6 +96,18 @@ class GANGSCHED_API pod_counting {
                                                                const controller_ref& controller) const;
 
  private:
+  /// Pods of a class with the same details stay in it, as long as no input of classes changes: the first of them was asked about.
+  struct kept {
+    std::weak_ptr<const pod_details> details;
+    symbol ns = {};
+    class_id cls = 0;
+    std::uint32_t generation = 0;  ///< of the class
+    std::uint32_t epoch = 0;
+    std::uint64_t epoch_moves = 0;
+  };
+  [[nodiscard]] kept& kept_of(class_id cls) noexcept { return kept_[cls % kept_.size()]; }
+  [[nodiscard]] bool is_kept(const pod_record& record, class_id cls) noexcept;
+  void keep(const pod_record& record, class_id cls) noexcept;
   void rekey(row_t pod);
   void catch_up(row_t pod);
   void fill(counter_id id);
@@ -113,6 +127,7 @@ class GANGSCHED_API pod_counting {
   const named_objects& named_;
   device_ledger& devices_;
   const reservation_table& reserved_;
+  std::array<kept, 64> kept_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model
