@@ -1,6 +1,6 @@
 // A permit plugin of one's own: pods with the same label `barrier` wait, their nodes reserved, until N of them are there.
-#include <gangsched/gangsched.hpp>
 #include <gangsched/framework/profile.hpp>
+#include <gangsched/gangsched.hpp>
 #include <gangsched/plugins/node_resources_fit.hpp>
 #include <gangsched/plugins/priority_sort.hpp>
 

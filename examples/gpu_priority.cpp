@@ -1,6 +1,6 @@
 // A score plugin of one's own: prefers nodes by GPU model and by how many of their GPUs are free.
-#include <gangsched/gangsched.hpp>
 #include <gangsched/framework/profile.hpp>
+#include <gangsched/gangsched.hpp>
 #include <gangsched/plugins/node_resources_fit.hpp>
 #include <gangsched/plugins/priority_sort.hpp>
 

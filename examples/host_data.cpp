@@ -1,7 +1,6 @@
 // What only the host knows, and plugins decide by: how hot racks are, how much a team may use, what a node costs today.
 #include <gangsched/framework/profile.hpp>
 #include <gangsched/gangsched.hpp>
-#include <gangsched/framework/profile.hpp>
 #include <gangsched/plugins/node_resources_fit.hpp>
 #include <gangsched/plugins/priority_sort.hpp>
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <gangsched/gangsched.hpp>
 #include <gangsched/framework/profile.hpp>
+#include <gangsched/gangsched.hpp>
 #include <gangsched/plugins/device_fit.hpp>
 #include <gangsched/plugins/gpu_best_fit.hpp>
 #include <gangsched/plugins/gpu_clustering.hpp>

@@ -132,6 +132,7 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
           plan.cached.finish_reads.reset();
         else if (plan.cached.finish_reads)
           *plan.cached.finish_reads |= *kernel.finish_reads;
+        plan.cached.by_population |= kernel.reads_population;
         plan.cached.keys |= kernel.facets;
       }
       break;

@@ -91,7 +91,8 @@ GANGSCHED_INLINE const group_scores* picker::group_scores_of(class_index& index,
   if (known != nullptr && !anew && plan.cached.filter_keys.empty()) return known;
   group_scores& said = buffers_.of_groups;
   if (known != nullptr && pod == no_row) {
-    said.population = known->population, said.open = known->open, said.open_groups = known->open_groups;
+    said.population.assign(index.groups().population().begin(), index.groups().population().end());
+    said.open = known->open, said.open_groups = known->open_groups;
   } else {
     const grouped_rows& groups = index.groups();
     said.population.assign(groups.population().begin(), groups.population().end());

@@ -241,7 +241,7 @@ GANGSCHED_INLINE bool picker::remembers(const class_index& index, const std::vec
   if (rows.verdict[row] != passes) {
     if (rows.verdict[row] == no_node || last.rows.size() == 1) return false;
     last.rows.erase(at);
-    last.knows_more = false;
+    last.knows_more = last.knows_more && !index.plan().cached.by_population;
     last.candidates = static_cast<std::uint32_t>(last.rows.size());
     last.rejectors |= index.plan().rejector(rows.verdict[row]);
     if (was_best) last.tied.erase(tied);

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "conformance/cases.hpp"
-#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/framework/profile.hpp"
+#include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/plugins/device_fit.hpp"
 #include "gangsched/plugins/gang_scheduling.hpp"
 #include "gangsched/plugins/inter_pod_affinity.hpp"

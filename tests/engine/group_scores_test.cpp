@@ -24,6 +24,20 @@ struct most_candidates {
   }
 };
 
+/// The zone with the last letter, of those that have candidates: how many does not matter.
+struct last_zone : most_candidates {
+  static constexpr std::string_view name = "LastZone";
+  static constexpr bool reads_population = false;
+  void finish_score(const pod_view&, std::span<scored_group> zones) const {
+    ++asked;
+    for (scored_group& zone : zones) zone.score = zone.score == zones.back().score ? 100 : 0;
+  }
+};
+/// One that counts them, and says that it does not.
+struct most_candidates_untold : most_candidates {
+  static constexpr std::string_view name = "MostCandidatesUntold";
+  static constexpr bool reads_population = false;
+};
 /// The node with the fewest pods, which it looks up when it is asked.
 struct fewest_pods {
   static constexpr std::string_view name = "FewestPods";
@@ -120,6 +134,31 @@ TEST_CASE("scores of groups are asked again when a group has another number of c
   CHECK(asked == 5);
 }
 
+TEST_CASE("scores that do not depend on how many candidates groups have are asked again when other groups have any",
+          "[engine]") {
+  world w{profile{priority_sort{}, node_resources_fit{{.strategy = node_resources_fit::strategy::most_allocated}},
+                  last_zone{}}};
+  for (const char* name : {"a1", "a2", "a3", "b1", "b2"}) w.add(a_node{name}.cpu(1).zone(std::string{name[0]}));
+  add_pods(w, {"1", "2", "3", "4"});
+  asked = 0;
+  CHECK(w.cycle() == words{"bind 1 b1"});  // looks at all nodes, as the class is new
+  CHECK(asked == 1);
+  CHECK(w.cycle() == words{"bind 2 b2"});  // from the index; b1 is full
+  CHECK(asked == 2);
+  CHECK(w.cycle() == words{"bind 3 a1"});  // all of b is full
+  CHECK(asked == 3);
+  CHECK(w.cycle() == words{"bind 4 a2"});  // a1 is full, but zone a still has candidates
+  CHECK(asked == 3);
+  CHECK(w.scheduler.verify());
+  w.add(a_node{"c1"}.cpu(1).zone("c"));
+  add_pods(w, {"5", "6"});
+  asked = 0;
+  CHECK(w.cycle() == words{"bind 5 c1"});
+  CHECK(asked == 1);
+  CHECK(w.cycle() == words{"bind 6 a3"});
+  CHECK(asked == 2);
+}
+
 TEST_CASE("scores of groups are asked again when a keyed filter leaves other groups open", "[engine]") {
   world w{with(most_candidates{}, not_at_home{})};
   for (const char* name : {"a1", "a2", "a3", "b1", "b2", "c1"}) w.add(a_node{name}.cpu(99).zone(std::string{name[0]}));
@@ -193,6 +232,27 @@ TEST_CASE("a score that reads more than it says is named by check_hooks, and by 
     const cycle second = w.scheduler.schedule_cycle(w.now);
     REQUIRE(second.error() != nullptr);
     CHECK(second.error()->message().find("the score of groups by one of FewestPodsUntold") != std::string::npos);
+  }
+}
+
+TEST_CASE("a score that counts candidates although it says that it does not is named by check_hooks, and by verify",
+          "[engine][check]") {
+  for (const bool check : {true, false}) {
+    CAPTURE(check);
+    scheduler_options options = world::lowest_first();
+    options.check_hooks = check;
+    world w{with(most_candidates_untold{}), options};
+    for (const char* name : {"a1", "a2", "a3", "b1"}) w.add(a_node{name}.cpu(1).zone(std::string{name[0]}));
+    add_pods(w, {"1", "2", "3"});
+    CHECK(w.decide());
+    const cycle second =
+        w.scheduler.schedule_cycle(w.now);  // from the index, which remembers the scores; a2 is full then
+    const auto verified = w.scheduler.verify();
+    const cycle third = w.scheduler.schedule_cycle(w.now);
+    const error* const checked = second.error() != nullptr ? second.error() : third.error();
+    const error* const wrong = check ? checked : !verified ? &verified.error() : nullptr;
+    REQUIRE(wrong != nullptr);
+    CHECK(wrong->message().find("the score of groups by one of MostCandidatesUntold") != std::string::npos);
   }
 }
 

@@ -2,9 +2,9 @@
 // pkg/scheduler/plugins/loadaware/pod_assign_cache.go of Koordinator 1.7.0.
 #include <chrono>
 
+#include "gangsched/framework/profile.hpp"
 #include "gangsched/kube/manifests.hpp"
 #include "gangsched/model/node_load.hpp"
-#include "gangsched/framework/profile.hpp"
 #include "gangsched/plugins/load_aware_scheduling.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
 #include "gangsched/scheduler.hpp"

@@ -1,13 +1,13 @@
 // Logs of somebody who means harm: bytes are changed and the checksums are right.
 #include <cstdlib>
 
-#include "support/world.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/recorder.hpp"
 #include "gangsched/record/replayer.hpp"
 #include "record/repaired.hpp"
 #include "support/dice.hpp"
+#include "support/world.hpp"
 
 namespace gangsched::testing::damage_test {
 

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "support/world.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/record/recorder.hpp"
 #include "gangsched/record/replayer.hpp"
 #include "record/repaired.hpp"
 #include "support/dice.hpp"
+#include "support/world.hpp"
 
 namespace gangsched::testing::log_test {
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "support/world.hpp"
 #include "gangsched/core/hash.hpp"
 #include "gangsched/model/cluster_queues.hpp"
 #include "gangsched/model/service_class.hpp"
@@ -15,6 +14,7 @@
 #include "gangsched/saved_state.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 #include "support/dice.hpp"
+#include "support/world.hpp"
 
 namespace gangsched::testing::snapshot_test {
 

@@ -8,10 +8,10 @@
 
 #include "gangsched/plugins/node_resources_fit.hpp"
 #include "gangsched/plugins/priority_sort.hpp"
-#include "support/world.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
 #include "gangsched/scheduling/queue_listing.hpp"
 #include "prometheus_text.hpp"
+#include "support/world.hpp"
 
 namespace gangsched::testing::metrics_test {
 

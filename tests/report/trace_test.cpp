@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "support/world.hpp"
 #include "gangsched/report/events.hpp"
 #include "gangsched/scheduling/measure_hooks.hpp"
+#include "support/world.hpp"
 
 namespace gangsched::testing::trace_test {
 

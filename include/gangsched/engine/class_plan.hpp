@@ -70,6 +70,7 @@ struct class_plan {
     std::vector<planned> filter_keys, score_keys;  ///< in this order; opaque ones left out
     /// What of any node the keyed scores read in `finish`, beside the groups; no value: they are called at every pick.
     std::optional<reads> finish_reads = reads::nothing;
+    bool by_population = false;      ///< … and whether they look at how many candidates the groups have
     bool served_by_answers = false;  ///< `node_answers` can judge and rate all nodes for it
   };
   cached_parts cached;

@@ -35,6 +35,7 @@ class device_share {
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
                             point::choose_devices>;
+  static constexpr bool reads_population = false;
   static constexpr events wakes_on =
       events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
   using room = node_view<reads::devices | reads::pods>;

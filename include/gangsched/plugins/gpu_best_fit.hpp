@@ -14,6 +14,7 @@ class gpu_best_fit {
  public:
   static constexpr std::string_view name = "GpuBestFit";
   using points = implements<point::score>;
+  static constexpr bool reads_population = false;
   using room = node_view<reads::allocatable | reads::usage | reads::devices>;
 
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {

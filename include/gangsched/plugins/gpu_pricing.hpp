@@ -32,6 +32,7 @@ class gpu_pricing {
  public:
   static constexpr std::string_view name = "GpuPricing";
   using points = implements<point::score, point::choose_devices>;
+  static constexpr bool reads_population = false;
   using room = node_view<reads::allocatable | reads::usage | reads::devices>;
   static constexpr std::int32_t stranding = 45;  ///< in 256ths
 

@@ -17,6 +17,7 @@ class image_locality {
   static constexpr std::string_view name = "ImageLocality";
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::pre_score, point::score>;
+  static constexpr bool reads_population = false;
   static constexpr reads finish_reads = reads::images;
   using imaged = pod_part<pod_reads::images>;
   using shelf = node_view<reads::images | reads::name>;

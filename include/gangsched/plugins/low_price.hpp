@@ -19,6 +19,7 @@ class low_price {
   static constexpr std::string_view name = "LowPrice";
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::score>;
+  static constexpr bool reads_population = false;
 
   enum class basis : std::uint8_t { node, share };  ///< the whole price, or the part that the pod takes
 

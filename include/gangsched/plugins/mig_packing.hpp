@@ -17,6 +17,7 @@ class mig_packing {
   static constexpr std::string_view name = "MigPacking";
   static constexpr std::int64_t default_weight = 5;
   using points = implements<point::pre_score, point::score, point::choose_devices>;
+  static constexpr bool reads_population = false;
   using room = node_view<reads::devices>;
 
   explicit mig_packing(mig_rule rule = mig_rule::fragmentation) : rule_(rule) {}

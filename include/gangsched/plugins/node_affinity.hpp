@@ -17,6 +17,7 @@ class node_affinity_plugin {
   static constexpr std::string_view name = "NodeAffinity";
   static constexpr std::int64_t default_weight = 2;
   using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score>;
+  static constexpr bool reads_population = false;
   static constexpr events wakes_on = events::node_added | events::node_labels;
   using choosy = pod_part<pod_reads::node_affinity>;
   using words = node_view<reads::labels | reads::name>;

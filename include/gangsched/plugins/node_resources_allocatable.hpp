@@ -20,6 +20,7 @@ class node_resources_allocatable {
   static constexpr std::string_view name = "NodeResourcesAllocatable";
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::score>;
+  static constexpr bool reads_population = false;
 
   enum class mode : std::uint8_t { least, most };  ///< small nodes first, or large ones
   struct weighted_resource {

@@ -21,6 +21,7 @@ class peaks {
   static constexpr std::string_view name = "Peaks";
   static constexpr std::int64_t default_weight = 1;
   using points = implements<point::score>;
+  static constexpr bool reads_population = false;
   using room = node_view<reads::own | reads::allocatable | reads::name>;
 
   struct power_model {

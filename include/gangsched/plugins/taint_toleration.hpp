@@ -13,6 +13,7 @@ class taint_toleration {
   static constexpr std::string_view name = "TaintToleration";
   static constexpr std::int64_t default_weight = 3;
   using points = implements<point::requeue, point::filter, point::score>;
+  static constexpr bool reads_population = false;
   static constexpr events wakes_on = events::node_added | events::node_taints | events::pod_tolerations;
 
   using tolerating = pod_part<pod_reads::tolerations>;

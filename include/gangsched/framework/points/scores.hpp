@@ -79,6 +79,7 @@ struct score_kernel {
   status (*finish)(const void* self, const hook_context&, std::span<scored_group> groups) = nullptr;
   /// What `finish` reads of any node, beside the groups and the pod's class. No value: it may read anything.
   std::optional<reads> finish_reads = {};
+  bool reads_population = true;  ///< `finish` looks at how many candidates the groups have
 };
 
 namespace detail {
@@ -171,6 +172,12 @@ consteval std::optional<reads> finish_reads(Hook) {
   }
   return of_class && by_groups::ok ? std::optional{reads::nothing} : std::nullopt;
 }
+
+template <class P>
+inline constexpr bool reads_population = true;
+template <class P>
+  requires requires { P::reads_population; }
+inline constexpr bool reads_population<P> = P::reads_population;
 
 template <class P>
 consteval bool score_key_reads_ok() {
@@ -299,6 +306,7 @@ struct extension_point<point::score> {
     score_kernel& to = k.score;
     using from = score_kernels<P>;
     to.one = from::score_one;
+    to.reads_population = reads_population<P>;
     if constexpr (keyed_score_ok<P>()) {
       using hook = node_hook<P, decltype(&P::score_key), std::int64_t>;
       to.shape = shape::keyed;
