@@ -49,19 +49,24 @@ class collector {
     for (const controller_of_pods& one : controllers_)
       if (one.kind == "Job") groups_.jobs.emplace(one.meta.ns, one.meta.name);
     error wrong;
-    if (!expand(controllers_, made_, *how_, budget_, wrong)) return failed(std::move(wrong));
+    profile_admission admission{made_, colocation_};
+    admit_read_pods(admission);
+    if (!expand(controllers_, made_, *how_, budget_, admission, wrong)) return failed(std::move(wrong));
     std::set<std::tuple<std::string, std::string, std::string>> owned;
     for (const controller_of_pods& one : controllers_)
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
-    if (auto bad = link_groups(owned, made_, groups_, *how_, budget_)) return failed(*std::move(bad));
+    if (auto bad = link_groups(owned, made_, groups_, *how_, budget_, admission)) return failed(*std::move(bad));
+    mistakes_by_object noting{[this](const error& one) { return note(one); }};
+    for (const auto& [of, mistake] : admission.mistakes)
+      if (!noting.told(of, mistake)) return mistake;
+    if (torn_) return std::nullopt;
     name_reservations(made_);
-    const mistakes_by_object noting{[this](const error& one) { return note(one); }};
     if (auto bad = settle_priorities(made_, read_pods, *how_, noting)) return failed(*std::move(bad));
     if (torn_) return std::nullopt;
     if (auto bad = apply_limit_ranges(made_, queues_, read_pods, how_->defaulting, noting))
       return failed(*std::move(bad));
     if (torn_) return std::nullopt;
-    apply_profiles(made_, colocation_, read_pods, how_->defaulting);
+    admission.settle();
     if (auto bad = form_applications(made_, queues_)) return failed(*std::move(bad));
     if (auto bad = form_affinity_groups(made_, queues_)) return failed(*std::move(bad));
     if (auto bad = add_yunikorn_queues(made_, queues_)) return failed(*std::move(bad));
@@ -118,6 +123,21 @@ class collector {
   }
 
  private:
+  /// Those that a controller has seen already were admitted before.
+  void admit_read_pods(profile_admission& admission) {
+    if (!how_->defaulting) return;
+    static const std::vector<term_label_keys> none;
+    for (std::size_t i = 0; i < made_.pods.size(); ++i) {
+      pod_manifest& pod = made_.pods[i];
+      const auto keys = label_keys_.find(i);
+      if (pod.node.empty() && !pod.spec.reservation)
+        admission.admit(pod, keys == label_keys_.end() ? none : keys->second);
+      else if (keys != label_keys_.end())
+        merge_label_keys(pod.spec, keys->second);
+    }
+    label_keys_.clear();
+  }
+
   template <class LeaveOut>
   bool note(const error& wrong, const LeaveOut& leave_out) {
     constexpr std::size_t most_mistakes = 100;
@@ -226,7 +246,7 @@ class collector {
     if (replaced_.contains(of.at)) return read.warn(of, "comes again: the later one counts");
     if (group.empty()) {
       if (kind == "Node") return add_node(read, of);
-      if (kind == "Pod") return add_pod(read, of);
+      if (kind == "Pod") return add_pod(read, of, true);
       if (kind == "Namespace") return add_checked(read, of, kind, made_.namespaces, detail::read_namespace);
       if (kind == "Service") return add_named(read, of, made_.services, read_service);
       if (kind == "ReplicationController") return add_controller(read, of, kind);
@@ -242,8 +262,7 @@ class collector {
     } else if (group == "scheduling.k8s.io") {
       if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
-    if (kind == "Reservation" && group == "scheduling.koordinator.sh")
-      return add_pod(read, of, detail::read_reservation);
+    if (kind == "Reservation" && group == "scheduling.koordinator.sh") return add_pod(read, of, false);
     if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
     if (const auto known = read_volume_family(read, of, group, kind, here(of), made_, volumes_)) return *known;
     if (const auto known = read_device_family(read, of, group, kind, here(of), devices_)) return *known;
@@ -330,17 +349,20 @@ class collector {
   }
 
   /// A pod, or what is one to the scheduler.
-  bool add_pod(reader& read, const place& of, decltype(&detail::read_pod) read_one = detail::read_pod) {
+  bool add_pod(reader& read, const place& of, bool is_pod) {
     pod_manifest made;
     made.from = here(of);
     bool over = false;
-    if (!read_one(read, of, made, over, *how_)) return false;
-    const bool is_pod = !made.spec.reservation;
+    std::vector<term_label_keys> keys;
+    if (!(is_pod ? read_template_pod(read, of, made, over, *how_, keys)
+                 : detail::read_reservation(read, of, made, over, *how_)))
+      return false;
     if (how_->api_server_rules && is_pod && !has_containers(read, of, {"spec"})) return false;
     if (!checked(read, of, is_pod ? "Pod" : "Reservation", made.spec)) return false;
     if (over) return true;  // the scheduler does not know of pods that have ended
     if (!budget_.take(1))
       return read.fail(errc::out_of_range, of, fmt::format("there would be more than {} pods", budget_.most()));
+    if (!keys.empty()) label_keys_.emplace(made_.pods.size(), std::move(keys));
     made_.pods.push_back(std::move(made));
     return true;
   }
@@ -402,6 +424,7 @@ class collector {
   objects_of_files objects_;
   pod_budget budget_;
   manifests made_;
+  std::map<std::size_t, std::vector<term_label_keys>> label_keys_;  // of pods that were read, by index
   std::vector<controller_of_pods> controllers_;
   group_objects groups_;
   queue_objects queues_;

@@ -121,6 +121,90 @@ TEST_CASE("which resources a pod requests follows from its band", "[kube][coloca
                          ", annotations: {config.koordinator.sh/skip-update-resources: \"\"}")) == own);
 }
 
+TEST_CASE("labels and annotations that profiles give say what a pod's own would", "[kube][colocation]") {
+  const std::string gpus = profile(
+      "gpus",
+      "selector: {matchLabels: {app: infer}}, annotations: {gpu-fraction: \"0.5\", gangsched.dev/max-wait: 10m}");
+  const std::string template_of_two =
+      "}, spec: {replicas: 2, selector: {matchLabels: {app: infer}}, template: {metadata: {labels: {app: infer}}, "
+      "spec: {containers: [{name: c}]}}}";
+  const manifests shares = fine(gpus + pod("p", ", labels: {app: infer}") + pod("q", "") +
+                                object("apps/v1", "ReplicaSet", "web", template_of_two) +
+                                object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "set",
+                                       "}, spec: {leaderWorkerTemplate: {size: 2, workerTemplate: {metadata: {labels: "
+                                       "{app: infer}}, spec: {containers: [{name: c}]}}}}"));
+  REQUIRE(shares.pods.size() == 6);
+  for (const pod_manifest& one : shares.pods) {
+    INFO(one.spec.name);
+    REQUIRE(one.spec.devices.size() == (one.spec.name == "q" ? 0u : 1u));
+    CHECK(one.spec.max_wait == (one.spec.name == "q" ? instant{} : instant{std::chrono::minutes{10}}));
+    if (one.spec.name != "q") CHECK(one.spec.devices[0].milli == 500);
+  }
+
+  // In place of what the pod said itself, beside what its containers ask for.
+  const manifests over =
+      fine(gpus + object("v1", "Pod", "p",
+                         ", labels: {app: infer}, annotations: {gpu-fraction: \"0.3\", gangsched.dev/held-devices: "
+                         "\"[GPU-0]\"}}, spec: {containers: [{name: c, resources: {requests: {koordinator.sh/rdma: "
+                         "50}, limits: {koordinator.sh/rdma: 50}}}]}"));
+  REQUIRE(of(over, "p").spec.devices.size() == 2);
+  CHECK(of(over, "p").spec.devices[0].device_class == "rdma");
+  CHECK(of(over, "p").spec.devices[1].milli == 500);
+  CHECK(of(over, "p").held_devices.size() == 1);
+  CHECK_FALSE(of(over, "p").spec.containers[0].requests.contains("koordinator.sh/rdma"));
+
+  const manifests words =
+      fine(profile("all",
+                   "qosClass: LSE, labels: {scheduling.koordinator.sh/reservation-ignored: \"false\"}, annotations: "
+                   "{scheduling.koordinator.sh/resource-spec: '{\"requiredCPUBindPolicy\": \"SpreadByPCPUs\"}', "
+                   "scheduling.koordinator.sh/reservation-affinity: '{\"name\": \"held\"}', "
+                   "scheduling.koordinator.sh/load-estimated-scaling-factors: '{\"cpu\": 30}'}") +
+           pod("p", ", annotations: {scheduling.koordinator.sh/reservation-affinity: '{\"name\": \"other\"}'}"));
+  const pod_spec& told = of(words, "p").spec;
+  CHECK(told.bind_cpus.policy == cpu_bind_policy::spread_by_pcpus);
+  CHECK(told.load.cpu_percent == 30);
+  REQUIRE(told.reservation_affinity.has_value());
+  CHECK(told.reservation_affinity->name == "held");
+
+  // A gang's, too.
+  const manifests gang = fine(profile("all", "labels: {gang.scheduling.koordinator.sh/name: g}") +
+                              object("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "g", "}, spec: {minMember: 1}") +
+                              profile("gang", "annotations: {gang.scheduling.koordinator.sh/name: g}") + pod("p", ""));
+  CHECK(of(gang, "p").group == "g");
+
+  const std::string wrong = profile("wrong", "annotations: {gpu-fraction: \"7\"}") + pod("p", "");
+  CHECK(refused(wrong).message() ==
+        "a.yaml:3: Pod default/p: metadata.annotations.gpu-fraction: \"7\" is no fraction in 0.01 to 1");
+  std::vector<error> mistakes;
+  CHECK(fine(wrong + node("n1"), {.mistakes = &mistakes}).pods.empty());
+  CHECK(mistakes.size() == 1);
+  CHECK(
+      warned(fine(profile("warns", "annotations: {nvidia.com/use-gpuuuid: x}") +
+                  object("apps/v1", "ReplicaSet", "web", template_of_two))) ==
+      std::vector<std::string>{"a.yaml:3: Pod default/web-vbsqg: metadata.annotations[\"nvidia.com/use-gpuuuid\"]: is "
+                               "not modelled; it is left out"});
+}
+
+TEST_CASE("matchLabelKeys see the labels that profiles give", "[kube][colocation]") {
+  const std::string terms =
+      "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, "
+      "labelSelector: "
+      "{}, matchLabelKeys: [given]}]}}";
+  const manifests all = fine(
+      profile("all", "labels: {given: \"yes\"}") + pod("p", "", ", " + terms) +
+      pod("runs", ", labels: {given: before}", ", nodeName: n1, " + terms) +
+      object("apps/v1", "ReplicaSet", "web",
+             "}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: "
+             "{containers: [{name: c}], " +
+                 terms + "}}}"));
+  REQUIRE(all.pods.size() == 3);
+  for (const pod_manifest& one : all.pods) {
+    const auto& expressions = one.spec.anti_affinity_to_pods.required.at(0).selector->match_expressions;
+    REQUIRE(expressions.size() == 1);
+    CHECK(expressions[0].values == std::vector<std::string>{one.spec.name == "runs" ? "before" : "yes"});
+  }
+}
+
 TEST_CASE("what of profiles cannot be had is said", "[kube][colocation]") {
   const manifests all = fine(profile("a", "priorityClassName: nobody, labels: {x: w}") +
                              profile("b", "probability: 30, patch: {spec: {}}, unknown: 1") + pod("p", ""));

@@ -91,8 +91,8 @@ struct pod_manifest {
   std::vector<resource_list> limits = {};
   resource_list pod_limits = {};               ///< spec.resources.limits
   std::vector<held_device> held_devices = {};  ///< of a pod with a node: what it has there, if an object says so
-  /// Resources that its containers requested and that became `spec.devices` instead.
-  std::vector<std::string> device_resources = {};
+  /// What its containers requested, then its init containers, and became `spec.devices` instead; empty if none did.
+  std::vector<resource_list> device_resources = {};
   std::vector<pod_claim> claims = {};  ///< of devices (DRA)
   /// Volumes that are claimed or attached. If all objects are read together, `spec.volumes` has what these volumes ask of nodes before any
   /// pod is placed; later on `volume_binder` knows it.

@@ -1,8 +1,12 @@
 #pragma once
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gangsched/src/kube/core/objects.hpp"
@@ -38,10 +42,35 @@ bool read_node_metric(reader& read, const place& of, node_metric_manifest& out);
 bool read_node_and_load(reader& read, const place& of, node_manifest& out, const read_options& how);
 bool read_strategies(reader& read, const place& of, colocation_manifest& out);
 
-/// New pods become what the profiles make of them, in the order of the profiles' names: those from @p new_from on, made of templates, and
-/// of the others, which were read, those without a node if @p read_ones. A profile that names a priority class which is in no file
-/// is left out with a warning. O(pods · profiles).
-void apply_profiles(manifests& into, const colocation_objects& all, std::size_t new_from, bool read_ones);
+/// New pods become what the profiles make of them, in the order of the profiles' names. A profile that names a priority class which is in
+/// no file is left out with a warning. O(profiles) a pod, more for one that a profile selects.
+class profile_admission final : public pod_admission {
+ public:
+  /// All objects have been read.
+  profile_admission(manifests& into, const colocation_objects& all);
+
+  /// Labels and annotations, and what these say; the rest below. A mistake in them goes to `mistakes`.
+  void admit(pod_manifest& pod, const std::vector<term_label_keys>& keys) override;
+  /// Once their own priorities are settled and they have all requests: the classes, and resources that nodes lend.
+  void settle();
+
+  std::vector<std::pair<origin, error>> mistakes;
+
+ private:
+  using profiles = std::vector<const colocation_profile*>;
+
+  [[nodiscard]] const priority_class_spec* class_of(std::string_view name) const;
+  [[nodiscard]] bool applies(const colocation_profile& one, const pod_manifest& pod) const;
+  void read_again(pod_manifest& pod, const label_map& written);
+  void borrow(pod_manifest& pod) const;
+
+  manifests* into_;
+  profiles profiles_;                       ///< by name
+  std::map<std::size_t, profiles> chosen_;  ///< for pods, by index
+  std::map<std::string_view, const label_map*> namespaces_;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string>> warned_;  ///< file, line, field, reason
+  std::int32_t default_priority_ = 0;
+};
 /// Sets what was measured as columns, and what nodes lend. O(nodes · choices + pods measured).
 std::optional<error> apply_measurements(cluster& on, const manifests& what);
 

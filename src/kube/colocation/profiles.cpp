@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -41,91 +40,21 @@ void copy_keys(const label_map& keys, label_map& in) {
   }
 }
 
-class profile_writer {
- public:
-  profile_writer(manifests& into, const colocation_objects& all) : into_(&into) {
-    for (const colocation_profile& one : all.profiles) profiles_.push_back(&one);
-    std::sort(profiles_.begin(), profiles_.end(),
-              [](const colocation_profile* a, const colocation_profile* b) { return a->name < b->name; });
-    std::erase_if(profiles_, [&](const colocation_profile* one) {
-      if (one->priority_class.empty() || class_of(one->priority_class) != nullptr) return false;
-      into_->warnings.push_back(
-          {where(*into_, one->from, "ClusterColocationProfile", {}, one->name), "spec.priorityClassName",
-           fmt::format("there is no priority class \"{}\": the profile is left out", one->priority_class)});
-      return true;
-    });
-    if (const priority_class_spec* const usual = default_priority_class(into)) default_priority_ = usual->value;
-    for (const namespace_spec& one : into.namespaces) namespaces_.try_emplace(one.name, &one.labels);
-  }
-
-  void write(pod_manifest& pod) const {
-    std::vector<const colocation_profile*> matching;
-    for (const colocation_profile* const one : profiles_)
-      if (applies(*one, pod)) matching.push_back(one);
-    if (matching.empty()) return;
-    bool keeps = false;
-    for (const colocation_profile* const one : matching) {
-      keeps = keeps || one->keeps_resources;
-      if (!one->of_nobody) write(*one, pod);
-    }
-    if (!keeps) borrow(pod);
-  }
-
- private:
-  [[nodiscard]] const priority_class_spec* class_of(std::string_view name) const {
-    for (const priority_class_spec& one : into_->priority_classes)
-      if (one.name == name) return &one;
-    return nullptr;
-  }
-
-  [[nodiscard]] bool applies(const colocation_profile& one, const pod_manifest& pod) const {
-    if (one.pods && !matches(*one.pods, pod.spec.labels)) return false;
-    if (!one.namespaces) return true;
-    if (const auto found = namespaces_.find(pod.spec.ns); found != namespaces_.end())
-      return matches(*one.namespaces, *found->second);
-    return matches(*one.namespaces, label_map{{"kubernetes.io/metadata.name", pod.spec.ns}});  // every namespace has it
-  }
-
-  void write(const colocation_profile& from, pod_manifest& pod) const {
-    label_map& labels = pod.spec.labels;
-    for (const auto& [key, text] : from.labels) labels.insert_or_assign(key, text);
-    for (const auto& [key, text] : from.annotations) pod.annotations.insert_or_assign(key, text);
-    copy_keys(from.label_keys, labels);
-    copy_keys(from.annotation_keys, pod.annotations);
-    for (const auto& [key, suffix] : from.label_suffixes)
-      if (const auto found = labels.find(key); found != labels.end()) found->second += suffix;
-    if (!from.scheduler_name.empty()) pod.spec.scheduler_name = from.scheduler_name;
-    if (!from.qos.empty()) labels.insert_or_assign(std::string{qos_label}, from.qos);
-    if (!from.priority_class.empty()) {
-      const priority_class_spec& its = *class_of(from.priority_class);
-      pod.spec.priority_class = its.name;
-      pod.spec.priority = its.value;
-      pod.spec.preemption = its.preemption;
-    }
-    if (from.sub_priority) labels.insert_or_assign(sub_priority_label, std::to_string(*from.sub_priority));
-  }
-
-  /// A pod of batch or mid requests what nodes lend. (Its class of service is that of its containers before.)
-  void borrow(pod_manifest& pod) const {
-    pod_spec& spec = pod.spec;
-    const auto each_limit = [&](const auto& visit) {
-      for (std::size_t i = 0; i < pod.limits.size(); ++i) {
-        const std::size_t apps = spec.containers.size();
-        visit(i < apps ? spec.containers[i] : spec.init_containers[i - apps], pod.limits[i]);
-      }
-    };
-    each_limit([](container& in, resource_list& limits) { in.limits = std::move(limits); });
-    const priority_class_spec* const named = class_of(spec.priority_class);
-    const std::int32_t priority = spec.priority.value_or(named != nullptr ? named->value : default_priority_);
-    request_resources_of(band_of(spec, priority), spec);
-    each_limit([](container& in, resource_list& limits) { limits = std::exchange(in.limits, {}); });
-  }
-
-  manifests* into_;
-  std::vector<const colocation_profile*> profiles_;  ///< by name
-  std::map<std::string_view, const label_map*> namespaces_;
-  std::int32_t default_priority_ = 0;
-};
+/// What of a profile is labels and annotations; the latter also in @p written.
+void write(const colocation_profile& from, pod_manifest& pod, label_map& written) {
+  label_map& labels = pod.spec.labels;
+  for (const auto& [key, text] : from.labels) labels.insert_or_assign(key, text);
+  for (const auto& [key, text] : from.annotations) pod.annotations.insert_or_assign(key, text);
+  copy_keys(from.label_keys, labels);
+  copy_keys(from.annotation_keys, pod.annotations);
+  for (const auto& [key, suffix] : from.label_suffixes)
+    if (const auto found = labels.find(key); found != labels.end()) found->second += suffix;
+  if (!from.scheduler_name.empty()) pod.spec.scheduler_name = from.scheduler_name;
+  if (!from.qos.empty()) labels.insert_or_assign(std::string{qos_label}, from.qos);
+  if (from.sub_priority) labels.insert_or_assign(sub_priority_label, std::to_string(*from.sub_priority));
+  for (const auto& [key, text] : from.annotations) written.insert_or_assign(key, text);
+  for (const auto& [from_key, key] : from.annotation_keys) written.insert_or_assign(key, "");
+}
 
 }  // namespace
 
@@ -164,14 +93,93 @@ bool read_profile(reader& read, const place& of, colocation_profile& out) {
   return fine && (!out.name.empty() || read.fail(errc::malformed, of, "needs metadata.name"));
 }
 
-void apply_profiles(manifests& into, const colocation_objects& all, std::size_t new_from, bool read_ones) {
-  if (all.profiles.empty()) return;
-  const profile_writer writer{into, all};
-  for (std::size_t i = read_ones ? 0 : new_from; i < into.pods.size(); ++i) {
-    pod_manifest& pod = into.pods[i];
-    const bool was_made_before = i < new_from && !pod.node.empty();
-    if (!was_made_before && !pod.spec.reservation) writer.write(pod);
+profile_admission::profile_admission(manifests& into, const colocation_objects& all) : into_(&into) {
+  for (const colocation_profile& one : all.profiles) profiles_.push_back(&one);
+  if (profiles_.empty()) return;
+  std::ranges::sort(profiles_, {}, &colocation_profile::name);
+  std::erase_if(profiles_, [&](const colocation_profile* one) {
+    if (one->priority_class.empty() || class_of(one->priority_class) != nullptr) return false;
+    into_->warnings.push_back(
+        {where(*into_, one->from, "ClusterColocationProfile", {}, one->name), "spec.priorityClassName",
+         fmt::format("there is no priority class \"{}\": the profile is left out", one->priority_class)});
+    return true;
+  });
+  if (const priority_class_spec* const usual = default_priority_class(into)) default_priority_ = usual->value;
+  for (const namespace_spec& one : into.namespaces) namespaces_.try_emplace(one.name, &one.labels);
+}
+
+void profile_admission::admit(pod_manifest& pod, const std::vector<term_label_keys>& keys) {
+  profiles matching;
+  for (const colocation_profile* const one : profiles_)
+    if (applies(*one, pod)) matching.push_back(one);
+  if (!matching.empty()) {
+    const label_map labels = pod.spec.labels, annotations = pod.annotations;
+    label_map written;
+    for (const colocation_profile* const one : matching)
+      if (!one->of_nobody) write(*one, pod, written);
+    if (pod.spec.labels != labels || pod.annotations != annotations) read_again(pod, written);
+    chosen_.emplace(static_cast<std::size_t>(&pod - into_->pods.data()), std::move(matching));
   }
+  merge_label_keys(pod.spec, keys);
+}
+
+void profile_admission::settle() {
+  for (const auto& [index, matching] : chosen_) {
+    pod_manifest& pod = into_->pods[index];
+    bool keeps = false;
+    for (const colocation_profile* const one : matching) {
+      keeps = keeps || one->keeps_resources;
+      if (one->of_nobody || one->priority_class.empty()) continue;
+      const priority_class_spec& its = *class_of(one->priority_class);
+      pod.spec.priority_class = its.name;
+      pod.spec.priority = its.value;
+      pod.spec.preemption = its.preemption;
+    }
+    if (!keeps) borrow(pod);
+  }
+}
+
+const priority_class_spec* profile_admission::class_of(std::string_view name) const {
+  const auto found = std::ranges::find(into_->priority_classes, name, &priority_class_spec::name);
+  return found == into_->priority_classes.end() ? nullptr : &*found;
+}
+
+bool profile_admission::applies(const colocation_profile& one, const pod_manifest& pod) const {
+  if (one.pods && !matches(*one.pods, pod.spec.labels)) return false;
+  if (!one.namespaces) return true;
+  if (const auto found = namespaces_.find(pod.spec.ns); found != namespaces_.end())
+    return matches(*one.namespaces, *found->second);
+  return matches(*one.namespaces, label_map{{"kubernetes.io/metadata.name", pod.spec.ns}});  // every namespace has it
+}
+
+/// Of the warnings those about what profiles wrote, once for all pods of a template: the others were given before.
+void profile_admission::read_again(pod_manifest& pod, const label_map& written) {
+  std::vector<warning> warnings;
+  reader read{into_->files[pod.from.file], object_name("Pod", pod.spec.ns, pod.spec.name), &warnings};
+  if (!read_words_again(read, pod.from.line, pod))
+    return mistakes.emplace_back(pod.from, std::move(read).failure()), void();
+  for (warning& one : warnings) {
+    const auto is_about = [&](const auto& entry) { return one.field.find(entry.first) != std::string::npos; };
+    if (std::ranges::any_of(written, is_about) &&
+        warned_.emplace(pod.from.file, pod.from.line, one.field, one.reason).second)
+      into_->warnings.push_back(std::move(one));
+  }
+}
+
+/// A pod of batch or mid requests what nodes lend. (Its class of service is that of its containers before.)
+void profile_admission::borrow(pod_manifest& pod) const {
+  pod_spec& spec = pod.spec;
+  const auto each_limit = [&](const auto& visit) {
+    for (std::size_t i = 0; i < pod.limits.size(); ++i) {
+      const std::size_t apps = spec.containers.size();
+      visit(i < apps ? spec.containers[i] : spec.init_containers[i - apps], pod.limits[i]);
+    }
+  };
+  each_limit([](container& in, resource_list& limits) { in.limits = std::move(limits); });
+  const priority_class_spec* const named = class_of(spec.priority_class);
+  const std::int32_t priority = spec.priority.value_or(named != nullptr ? named->value : default_priority_);
+  request_resources_of(band_of(spec, priority), spec);
+  each_limit([](container& in, resource_list& limits) { limits = std::exchange(in.limits, {}); });
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

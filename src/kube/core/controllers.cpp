@@ -247,8 +247,9 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
 /// Makes the pods of all controllers of some files.
 class pod_maker {
  public:
-  pod_maker(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget)
-      : controllers_(&controllers), into_(&into), how_(&how), budget_(&budget) {
+  pod_maker(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
+            pod_admission& admission)
+      : controllers_(&controllers), into_(&into), how_(&how), budget_(&budget), admission_(&admission) {
     for (std::size_t i = 0; i < into.pods.size(); ++i) {
       const pod_manifest& pod = into.pods[i];
       if (pod.owner_kind == "DaemonSet") daemons_[{pod.spec.ns, pod.owner_name}].push_back(i);
@@ -284,7 +285,7 @@ class pod_maker {
     for (controller_of_pods& one : *controllers_) {
       const std::size_t first = into_->pods.size();
       const bool fine = make(one);
-      for (std::size_t i = first; i < into_->pods.size(); ++i) merge_label_keys(into_->pods[i].spec, one.label_keys);
+      for (std::size_t i = first; i < into_->pods.size(); ++i) admission_->admit(into_->pods[i], one.label_keys);
       if (fine) continue;
       wrong = {errc::out_of_range,
                fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line,
@@ -525,6 +526,7 @@ class pod_maker {
   manifests* into_;
   const read_options* how_;
   pod_budget* budget_;
+  pod_admission* admission_;
   std::set<std::pair<std::string, std::string>> names_;
   std::map<key, std::int64_t> owned_;  ///< pods and sets by owner: kind, namespace, name
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>>
@@ -538,8 +540,8 @@ class pod_maker {
 };
 
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
-            error& wrong) {
-  return pod_maker{controllers, into, how, budget}.run(wrong);
+            pod_admission& admission, error& wrong) {
+  return pod_maker{controllers, into, how, budget, admission}.run(wrong);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

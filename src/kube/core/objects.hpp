@@ -32,6 +32,8 @@ bool has_host_network(const value& spec);
 bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
                        std::vector<term_label_keys>& keys);
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
+/// What its labels and annotations say is read anew, when they have changed; @p line: of the pod, for messages.
+bool read_words_again(reader& read, std::uint32_t line, pod_manifest& out);
 /// A Reservation of Koordinator: the pod that it is. @p over: it holds nothing any more.
 bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
 /// Gives Reservations that are called as a pod of their template's namespace another name, with a warning: in the model they are pods.
@@ -138,9 +140,20 @@ class pod_budget {
   std::size_t used_ = 0;
 };
 
+/// What an API server and its webhooks do with new pods before anyone sees them.
+class pod_admission {
+ public:
+  pod_admission() = default;
+  pod_admission(const pod_admission&) = delete;
+  pod_admission& operator=(const pod_admission&) = delete;
+  virtual ~pod_admission() = default;
+  /// One of `manifests::pods`, with the labels that its controller adds; @p keys: of its terms that go by them.
+  virtual void admit(pod_manifest& pod, const std::vector<term_label_keys>& keys) = 0;
+};
+
 /// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.
 bool expand(std::vector<controller_of_pods>& controllers, manifests& into, const read_options& how, pod_budget& budget,
-            error& wrong);
+            pod_admission& admission, error& wrong);
 
 /// What a DaemonSet's pods have in common.
 pod_manifest daemon_pod(const controller_of_pods& of);

@@ -4,6 +4,7 @@
 #include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
@@ -329,6 +330,12 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
   return fine;
 }
 
+/// What its labels and annotations say, but for time limits.
+static bool read_words(reader& read, const place& of, pod_manifest& out) {
+  return read_device_requests(read, of, out) && read_cpu_binding(read, of, out) &&
+         read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
+}
+
 bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
                        std::vector<term_label_keys>& keys) {
   object_meta meta;
@@ -354,8 +361,25 @@ bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& o
   for (const auto& [name, made] : told.claims_made)
     for (pod_claim& one : out.claims)
       if (one.name == name && one.claim.empty()) one.claim = made;
-  return fine && read_resizes(read, of, out) && read_device_requests(read, of, out) &&
-         read_cpu_binding(read, of, out) && read_reservation_words(read, of, out) && read_load_estimate(read, of, out);
+  return fine && read_resizes(read, of, out) && read_words(read, of, out);
+}
+
+bool read_words_again(reader& read, std::uint32_t line, pod_manifest& out) {
+  value object = object_of({}, line);
+  value& texts = make_field(make_field(object, "metadata", value_kind::object), "annotations", value_kind::object);
+  for (const auto& [key, text] : out.annotations) make_field(texts, key, value_kind::text).text = text;
+  forget_device_requests(out);
+  pod_spec& spec = out.spec;
+  spec.deadline.reset();
+  spec.max_wait = {};
+  spec.bind_cpus = {};
+  spec.reservation_affinity.reset();
+  spec.exact_reservation.clear();
+  out.reservation.clear();
+  spec.load = {};
+  const place of{&object};
+  const place meta{object.find("metadata"), &of, "metadata"};
+  return read_time_limits(read, meta, spec.deadline, spec.max_wait) && read_words(read, of, out);
 }
 
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how) {

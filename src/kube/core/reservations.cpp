@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "gangsched/core/is_among.hpp"
 #include "gangsched/model/name_rules.hpp"
 #include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
@@ -37,8 +37,11 @@ bool read_resources(reader& read, const place& of, const char* name, std::string
 }
 
 /// What became requests for devices is left out; what the pod does not request at all stays, because it may end the comparison.
-bool read_exact_match(reader& read, const place& of, const std::vector<std::string>& device_resources,
+bool read_exact_match(reader& read, const place& of, const std::vector<resource_list>& device_resources,
                       std::vector<std::string>& out) {
+  const auto is_of_devices = [&](const std::string& name) {
+    return std::ranges::any_of(device_resources, [&](const resource_list& one) { return one.contains(name); });
+  };
   std::vector<std::string> names;
   if (!read_resources(read, of, exact_annotation, "resourceNames", names)) return false;
   const spot at = find_spot(of, {"metadata", "annotations", exact_annotation});
@@ -46,7 +49,7 @@ bool read_exact_match(reader& read, const place& of, const std::vector<std::stri
     const std::string path = fmt::format("{}.resourceNames[{}]", at.path, i);
     if (!gangsched::detail::is_qualified_name(names[i]))
       return read.fail(errc::malformed, at.line, path, fmt::format("\"{}\" is no name of a resource", names[i]));
-    if (!is_among(names[i], device_resources))
+    if (!is_of_devices(names[i]))
       out.push_back(std::move(names[i]));
     else
       read.warn(at.line, path, fmt::format("\"{}\" is of devices here; it is not compared", names[i]));
@@ -126,7 +129,8 @@ bool read_status(reader& read, const place& of, reservation_life& life) {
 /// pkg/util/reservation, ReservationRequests), but for devices.
 void hold_allocatable(reader& read, const place& of, resource_list amounts, pod_manifest& out) {
   pod_spec& spec = out.spec;
-  for (const std::string& name : out.device_resources) amounts.erase(name);
+  for (const resource_list& one : out.device_resources)
+    for (const auto& [name, amount] : one) amounts.erase(name);
   if (!spec.devices.empty())  // which its template may ask for in other words
     for (auto one = amounts.begin(); one != amounts.end();)
       one = one->first.starts_with("koordinator.sh/") ? amounts.erase(one) : std::next(one);

@@ -19,6 +19,8 @@ bool read_gpu_labels(reader& read, const place& of, const label_map& annotations
 /// What @p out asks for beside counted resources: by resources and annotations of systems that share GPUs, and by our own annotation.
 /// After the rest of the pod; @p of has its metadata and spec.
 bool read_device_requests(reader& read, const place& of, pod_manifest& out);
+/// As if that had not been read: containers request again what devices stood for.
+void forget_device_requests(pod_manifest& pod);
 
 // --- objects beside nodes and pods
 

@@ -40,6 +40,7 @@ class sharing_reader {
     const bool init = all.data() == pod_->init_containers.data() && list[0] == 'i';
     for (std::size_t i = 0; i < all.size(); ++i) {
       at_ = &all[i];
+      at_index_ = i;
       list_ = list;
       index_ = fmt::format("[{}]", i);
       const std::size_t before = pod_->devices.size();
@@ -68,8 +69,10 @@ class sharing_reader {
     std::int64_t number = 0;
     if (!found->second.value(number) || number < 0 || number > most)
       return fail(resource(name), fmt::format("is not in 0 to {}", most), errc::out_of_range);
+    const std::size_t apps = pod_->containers.size();
+    taken_->resize(apps + pod_->init_containers.size());
+    (*taken_)[at_index_ + (list_[0] == 'i' ? apps : 0)].insert_or_assign(name, found->second);
     at_->requests.erase(found);
-    if (std::ranges::find(*taken_, name) == taken_->end()) taken_->emplace_back(name);
     if (number != 0) out = number;
     return true;
   }
@@ -336,8 +339,9 @@ class sharing_reader {
   place of_;
   const label_map* annotations_;
   pod_spec* pod_;
-  std::vector<std::string>* taken_;
+  std::vector<resource_list>* taken_;
   container* at_ = nullptr;
+  std::size_t at_index_ = 0;
   const char* list_ = "";
   std::string index_;
 };
@@ -377,6 +381,18 @@ bool read_held(reader& read, const place& of, std::vector<held_device>& out) {
 }
 
 }  // namespace
+
+void forget_device_requests(pod_manifest& pod) {
+  pod_spec& spec = pod.spec;
+  for (std::size_t i = 0; i < pod.device_resources.size(); ++i) {
+    const std::size_t apps = spec.containers.size();
+    container& from = i < apps ? spec.containers[i] : spec.init_containers[i - apps];
+    from.requests.insert(pod.device_resources[i].begin(), pod.device_resources[i].end());
+  }
+  pod.device_resources.clear();
+  pod.held_devices.clear();
+  spec.devices.clear();
+}
 
 bool read_device_requests(reader& read, const place& of, pod_manifest& out) {
   const label_map& annotations = out.annotations;

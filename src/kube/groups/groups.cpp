@@ -335,7 +335,8 @@ std::optional<bool> read_group_object(reader& read, const place& of, std::string
 }
 
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
-                                 manifests& into, group_objects& groups, const read_options& how, pod_budget& budget) {
+                                 manifests& into, group_objects& groups, const read_options& how, pod_budget& budget,
+                                 pod_admission& admission) {
   if (auto wrong = plan_job_flows(into, groups, how, budget)) return wrong;
   if (auto wrong = plan_train_jobs(into, groups, how, budget)) return wrong;
   if (auto wrong = plan_disaggregated_sets(into, groups, how, budget)) return wrong;
@@ -344,7 +345,7 @@ std::optional<error> link_groups(const std::set<std::tuple<std::string, std::str
   if (auto wrong = link.membership()) return wrong;
   link.rename();
   if (how.expand) {
-    if (auto wrong = carry_out(owned, into, groups, budget)) return wrong;
+    if (auto wrong = carry_out(owned, into, groups, budget, admission)) return wrong;
   }
   if (auto wrong = make_sub_groups(into, groups)) return wrong;
   if (auto wrong = read_gang_annotations(into, groups)) return wrong;

@@ -293,13 +293,14 @@ std::optional<error> settle_own_words(group_draft& draft);
 void settle_kueue_workloads(std::vector<controller_of_pods>& controllers, manifests& into, group_objects& groups);
 /// The pods and groups of all plans. Pods know their groups already. @p owned: owners of controllers, as kind, namespace, name.
 std::optional<error> carry_out(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
-                               manifests& into, group_objects& groups, pod_budget& budget);
+                               manifests& into, group_objects& groups, pod_budget& budget, pod_admission& admission);
 /// PodGroups of Volcano whose sub-groups the labels of pods tell become trees.
 std::optional<error> make_sub_groups(manifests& into, group_objects& groups);
 /// Templates become groups, groups take over what their templates say, asked topologies become labels of nodes.
 /// Moves the groups to @p into.
 std::optional<error> link_groups(const std::set<std::tuple<std::string, std::string, std::string>>& owned,
-                                 manifests& into, group_objects& groups, const read_options& how, pod_budget& budget);
+                                 manifests& into, group_objects& groups, const read_options& how, pod_budget& budget,
+                                 pod_admission& admission);
 /// Asked topologies as the model has them; HyperNodes as labels of nodes.
 std::optional<error> resolve_topologies(manifests& into, group_objects& groups);
 

@@ -165,8 +165,9 @@ class topology_splitter {
 
 class plan_executor {
  public:
-  plan_executor(const std::set<owner_key>& owned, manifests& into, group_objects& groups, pod_budget& budget)
-      : owned_(owned), into_(&into), groups_(&groups), budget_(&budget) {
+  plan_executor(const std::set<owner_key>& owned, manifests& into, group_objects& groups, pod_budget& budget,
+                pod_admission& admission)
+      : owned_(owned), into_(&into), groups_(&groups), budget_(&budget), admission_(&admission) {
     for (const group_draft& one : groups.groups)
       if (!one.made.spec.composite) described_.emplace(one.made.spec.ns, one.made.spec.name);
     std::set<std::string_view> labels;
@@ -309,10 +310,10 @@ class plan_executor {
     pod.spec.name = std::move(name);
     pod.spec.ns = plan_->ns;
     for (const auto& [key, value] : planned.labels) pod.spec.labels[key] = value;
-    merge_label_keys(pod.spec, set.label_keys);
     pod.owner_kind = plan_->kind;
     pod.owner_name = plan_->name;
     pod.from = plan_->from;
+    admission_->admit(pod, set.label_keys);
     if (!planned.group) return;
     pod.spec.role = set.role;
     pod.spec.rank = planned.rank;
@@ -323,6 +324,7 @@ class plan_executor {
   manifests* into_;
   group_objects* groups_;
   pod_budget* budget_;
+  pod_admission* admission_;
   workload_plan* plan_ = nullptr;
   std::map<std::string, std::size_t> by_name_, by_role_;  // the plan's groups
   std::optional<std::string> joined_;
@@ -333,9 +335,9 @@ class plan_executor {
 }  // namespace
 
 std::optional<error> carry_out(const std::set<owner_key>& owned, manifests& into, group_objects& groups,
-                               pod_budget& budget) {
+                               pod_budget& budget, pod_admission& admission) {
   if (groups.plans.empty()) return std::nullopt;
-  return plan_executor{owned, into, groups, budget}.run();
+  return plan_executor{owned, into, groups, budget, admission}.run();
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
