@@ -129,6 +129,9 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
     if (const char* reason = rejected_->reason_of({root, state_->groups.rows.generation(root)})) {
       (why.summary += " Its group: ") += reason;
       if (state_->pods.state[pod] == pod_state::pending) add_group_words(pod, why);
+    } else if (state_->pods.state[pod] == pod_state::pending) {
+      if (const std::string others = whom_it_waits_for(group); !others.empty())
+        (why.summary += " Its group ") += others;
     }
   }
   if (const auto found = notes_.find({pod, state_->pods.rows.generation(pod)}); found != notes_.end()) {

@@ -9,6 +9,21 @@
 // Why a group is not placed: how far its members come in each of its placements, and what refuses it there.
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+/// The first member of the group's tree that hooks keep out of the queue, and all others with it; empty if there is none.
+GANGSCHED_INLINE std::string explainer::whom_it_waits_for(row_t group) {
+  std::string made;
+  if (entities_->members_enter_singly()) return made;
+  state_->groups.each_below(state_->groups.root(group), [&](row_t below) {
+    for (row_t pod = state_->groups.first[below]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
+      if (!entities_->wants_node(pod) || !gates_->rejects_pod(pod)) continue;
+      made = "waits for " + state_->pods.record[pod]->name + ": " + explain(pod).summary;
+      return false;
+    }
+    return true;
+  });
+  return made;
+}
+
 /// Why none of the members @p waiting is tried now; empty if they are.
 GANGSCHED_INLINE std::string explainer::why_not_tried(row_t group, const std::vector<row_t>& waiting) {
   const model::group_record& root = *state_->groups.record[state_->groups.root(group)];
@@ -20,6 +35,7 @@ GANGSCHED_INLINE std::string explainer::why_not_tried(row_t group, const std::ve
   }
   const auto gated = std::find_if(waiting.begin(), waiting.end(), [&](row_t pod) { return gates_->rejects_pod(pod); });
   if (gated != waiting.end()) return explain(*gated).summary;
+  if (std::string other = whom_it_waits_for(group); !other.empty()) return other;
   if (admission_->ask(entities_->entity_of(waiting.front()))) return explain(waiting.front()).summary;
   return {};
 }

@@ -353,6 +353,17 @@ TEST_CASE("asking why changes nothing", "[engine][explain]") {
   CHECK(unknown.error().code == errc::unknown);
 }
 
+TEST_CASE("a member whose group is kept out for another member is told whom it waits for", "[engine][explain]") {
+  world w;
+  w.add(a_node{"n"}.cpu(3));
+  const group_id gang = w.add(a_gang{"gang", 2});
+  w.add(a_pod{"a"}.cpu(1).in(gang));
+  w.add(a_pod{"b"}.cpu(1).in(gang).gate("later"));
+  CHECK(w.run().empty());
+  CHECK(why(w, "a").summary == "1/1 nodes are available. Its group waits for b: waiting for scheduling gates");
+  CHECK(why(w, "b").summary == "waiting for scheduling gates");
+}
+
 TEST_CASE("a group's failure and the host's last word are part of the story", "[engine][explain]") {
   world w;
   w.add(a_node{"n"}.cpu(3));

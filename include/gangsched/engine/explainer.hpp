@@ -51,6 +51,7 @@ class GANGSCHED_API explainer {
                                      std::string& plugin);
   // explainer_groups.cpp
   void add_group_words(row_t pod, explanation& why);
+  [[nodiscard]] std::string whom_it_waits_for(row_t group);
   [[nodiscard]] std::string why_not_tried(row_t group, const std::vector<row_t>& waiting);
   void explain_placements(row_t group, group_explanation& why);
   void count_members(row_t group, const std::vector<row_t>& waiting, const std::vector<row_t>& rows,
