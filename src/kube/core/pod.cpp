@@ -197,7 +197,8 @@ bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out)
 struct told_of_spec {
   std::optional<bool> guaranteed = {};  ///< what the API server decided when the pod was made
   std::vector<std::pair<std::string, std::string>> claims_made =
-      {};  ///< from the templates: the pod's name, the claim's
+      {};                           ///< from the templates: the pod's name, the claim's
+  std::string extended_claim = {};  ///< made for extended resources
 };
 
 bool read_claim_statuses(reader& read, const place& of, told_of_spec& out) {
@@ -222,16 +223,22 @@ bool read_status(reader& read, const place& of, pod_manifest& out, bool& over, t
     }
     if (key == "conditions") return read_conditions(read, v, out);
     if (key == "resourceClaimStatuses") return read_claim_statuses(read, v, told);
+    if (key == "extendedResourceClaimStatus") {
+      return read.fields(v, [&](std::string_view field, const place& w) {
+        return field == "resourceClaimName" ? read.text(w, told.extended_claim)
+                                            : read.ignore(field, w, {"requestMappings"});
+      });
+    }
     if (key == "qosClass") {
       std::string qos;
       if (!read.text(v, qos)) return false;
       if (!qos.empty()) told.guaranteed = qos == "Guaranteed";
       return true;
     }
-    return read.ignore(key, v,
-                       {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses",
-                        "extendedResourceClaimStatus", "hostIP", "hostIPs", "initContainerStatuses", "message",
-                        "observedGeneration", "podIP", "podIPs", "reason", "resize", "resources"});
+    return read.ignore(
+        key, v,
+        {"allocatedResources", "containerStatuses", "ephemeralContainerStatuses", "hostIP", "hostIPs",
+         "initContainerStatuses", "message", "observedGeneration", "podIP", "podIPs", "reason", "resize", "resources"});
   });
 }
 
@@ -361,6 +368,8 @@ bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& o
   for (const auto& [name, made] : told.claims_made)
     for (pod_claim& one : out.claims)
       if (one.name == name && one.claim.empty()) one.claim = made;
+  if (!told.extended_claim.empty() && !out.node.empty())
+    out.claims.push_back({std::string{extended_claim_name}, std::move(told.extended_claim)});
   return fine && read_resizes(read, of, out) && read_words(read, of, out);
 }
 

@@ -7,6 +7,7 @@
 #include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/validate.hpp"
 #include "gangsched/src/kube/devices/device_requests.hpp"
+#include "gangsched/src/kube/devices/extended_resources.hpp"
 
 // Devices and claims once everything was read: they may stand in any order and in any file.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -75,6 +76,7 @@ class device_linker {
       if (auto wrong = add(one)) return wrong;
     if (auto wrong = check_taints()) return wrong;
     if (auto wrong = add_slices()) return wrong;
+    const extended_resources extended{*into_, *objects_};
     std::set<std::string> models;
     for (const node_manifest& one : into_->nodes)
       if (!one.spec.devices.gpu.model.empty()) models.insert(one.spec.devices.gpu.model);
@@ -82,7 +84,7 @@ class device_linker {
       choose_gpu_types(one, models);
       if (one.node.empty())
         for (device_request& request : one.spec.devices) keep_to_tolerated(request, {});
-      if (auto wrong = add_claims_or_wait(one)) return wrong;
+      if (auto wrong = add_claims_or_wait(one, extended)) return wrong;
       add_held(one);
     }
     for (const claim_object& one : objects_->claims) keep(one);
@@ -257,9 +259,9 @@ class device_linker {
   // --- claims
 
   /// A pod without a node waits if its claim is missing or not understood; a pod that runs keeps what it has.
-  std::optional<error> add_claims_or_wait(pod_manifest& pod) {
+  std::optional<error> add_claims_or_wait(pod_manifest& pod, const extended_resources& extended) {
     const std::size_t requests = pod.spec.devices.size(), constraints = pod.spec.device_constraints.size();
-    auto wrong = add_claims(pod);
+    auto wrong = add_claims(pod, extended);
     if (!wrong || wrong->code != errc::unknown) return wrong;
     pod.spec.devices.resize(requests);
     pod.spec.device_constraints.resize(constraints);
@@ -269,7 +271,7 @@ class device_linker {
   }
 
   /// Claims made from templates are the pod's own. Claims that it names are shared, and so are those of its pod group.
-  std::optional<error> add_claims(pod_manifest& pod) {
+  std::optional<error> add_claims(pod_manifest& pod, const extended_resources& extended) {
     const std::size_t before = pod.spec.devices.size();
     std::vector<held_device> held;
     bool all_held = before == 0;
@@ -305,6 +307,12 @@ class device_linker {
       all_held = all_held && !claim->allocated.empty();
       if (auto wrong = resolve(*claim, pod.spec.devices, pod.spec.device_constraints, held, one.name + "/"))
         return wrong;
+    }
+    const bool has_them =
+        std::ranges::any_of(pod.claims, [](const pod_claim& one) { return one.name == extended_claim_name; });
+    if (const auto claim = has_them ? std::nullopt : extended.claim_for(pod)) {
+      all_held = false;
+      if (auto wrong = resolve(*claim, pod.spec.devices, pod.spec.device_constraints, held)) return wrong;
     }
     if (!pod.node.empty() && all_held && !held.empty() && pod.held_devices.empty()) pod.held_devices = std::move(held);
     if (auto wrong = check(pod.spec.devices, where(*into_, pod.from, "Pod", pod.spec.ns, pod.spec.name));

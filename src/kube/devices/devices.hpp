@@ -93,6 +93,9 @@ std::string qualified(std::string_view driver, std::string_view name);
 
 struct device_class {
   std::string name;
+  std::string resource =
+      {};             ///< extended resource that stands for its devices, beside the one that is called after the class
+  instant created{};  ///< of several of one resource the newest counts
   cel_terms terms;
   origin from;
 };

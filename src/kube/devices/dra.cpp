@@ -334,12 +334,17 @@ bool read_device_taint_rule(reader& read, const place& of, device_taint_rule& ou
 
 bool read_device_class(reader& read, const place& of, device_class& out) {
   return read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "metadata") return read_object_name(read, v, out.name);
+    if (key == "metadata") {
+      const value* const created = v.at->find("creationTimestamp");
+      if (created != nullptr && created->kind != value_kind::null &&
+          !read.time(place{created, &v, "creationTimestamp"}, out.created))
+        return false;
+      return read_object_name(read, v, out.name);
+    }
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind"});
     return read.fields(v, [&](std::string_view field, const place& w) {
       if (field == "selectors") return read_cel_selectors(read, w, out.terms);
-      if (field == "extendedResourceName")
-        return read.warn(w, "resources that stand for a class are not modelled; it is left out");
+      if (field == "extendedResourceName") return read.text(w, out.resource);
       return read.ignore(field, w, {"config", "suitableNodes"});
     });
   });
