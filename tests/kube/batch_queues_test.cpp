@@ -164,6 +164,27 @@ TEST_CASE("KAI's pods are in the queue of their label, or in the default one", "
   CHECK(group(all, "g").spec.queue == "q");
 }
 
+TEST_CASE("the label of KAI's pods or of their workload names their priority class", "[kube][queues]") {
+  const std::string classes =
+      "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: build}, value: 100}\n---\n"
+      "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: train}, value: 50}\n---\n";
+  const std::string by_kai = ", schedulerName: kai-scheduler";
+  const manifests all =
+      fine(classes + pod("own", "labels: {priorityClassName: build}", by_kai) +
+           pod("before", "labels: {priorityClassName: build}", by_kai + ", priorityClassName: train") +
+           pod("unknown", "labels: {priorityClassName: other}", by_kai + ", priorityClassName: train") +
+           pod("elsewhere", "labels: {priorityClassName: build}") +
+           "{apiVersion: batch/v1, kind: Job, metadata: {name: j, labels: {priorityClassName: build}}, spec: "
+           "{template: {spec: "
+           "{schedulerName: kai-scheduler, containers: [{name: c}]}}}}\n---\n");
+  std::vector<std::optional<std::int32_t>> found;
+  for (const pod_manifest& one : all.pods) found.push_back(one.spec.priority);
+  CHECK(found == std::vector<std::optional<std::int32_t>>{100, 100, std::nullopt, std::nullopt, 100});
+  CHECK(warned(all) ==
+        std::vector<std::string>{"a.yaml:15: Pod default/unknown: metadata.labels[\"priorityClassName\"]: no "
+                                 "priority class \"other\"; it is left out"});
+}
+
 TEST_CASE("Koordinator's ElasticQuota is read with its labels and annotations", "[kube][queues]") {
   const std::string of = "quota.scheduling.koordinator.sh/";
   const manifests all = fine(

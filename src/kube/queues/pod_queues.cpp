@@ -25,6 +25,7 @@ constexpr queue_word queue_words_of_pods[] = {{"gangsched.dev/queue", names_what
                                               {"yunikorn.apache.org/queue", names_what::queue},
                                               {hived_cluster_word, names_what::queue}};
 constexpr std::string_view priority_word = "kueue.x-k8s.io/priority-class";
+constexpr std::string_view kai_priority_word = "priorityClassName";
 
 const std::string* find_word(const pod_manifest& in, std::string_view key, std::string& field) {
   for (const bool label : {false, true}) {
@@ -69,6 +70,7 @@ class queue_namer {
     for (pod_manifest& one : into_->pods) {
       if (auto wrong = name(one)) return wrong;
       give_priority(one);
+      give_kai_priority(one);
     }
     const pod_home homes{*into_};
     for (pod_manifest& one : into_->pods) take_default(one, homes);
@@ -121,6 +123,22 @@ class queue_namer {
     if (pod.spec.priority_class.empty() && !pod.spec.priority) pod.spec.priority = found->second;
   }
 
+  /// A label of KAI's pods, or of their workload, counts before the pod's own class, unless there is no such class (its pod grouper).
+  void give_kai_priority(pod_manifest& pod) {
+    std::string field;
+    const std::string* said =
+        pod.spec.scheduler_name == "kai-scheduler" ? find_word(pod, kai_priority_word, field) : nullptr;
+    if (said == nullptr) return;
+    const auto found = std::ranges::find(into_->priority_classes, *said, &priority_class_spec::name);
+    if (found != into_->priority_classes.end()) {
+      pod.spec.priority_class = found->name;
+      pod.spec.priority = found->value;
+    } else if (unknown_priorities_.insert(*said).second) {
+      into_->warnings.push_back(
+          {told(pod), std::move(field), fmt::format("no priority class \"{}\"; it is left out", *said)});
+    }
+  }
+
   /// The queue that a system has for pods of its scheduler that name none.
   void take_default(pod_manifest& pod, const pod_home& homes) {
     struct own_default {
@@ -136,6 +154,7 @@ class queue_namer {
   manifests* into_;
   const queue_objects* queues_;
   std::map<std::string, std::string, std::less<>> known_;  // queues: the API that they are of
+  std::set<std::string> unknown_priorities_;
 };
 
 /// Said once for each.
