@@ -306,4 +306,24 @@ TEST_CASE("deadlines and longest waits are read of groups, pods and templates", 
         "2026-01-31T12:00:00Z");
 }
 
+TEST_CASE("Volcano's annotation of a controller makes its pods a gang", "[kube][groups]") {
+  const auto set = [](const std::string& kind, const std::string& name, const std::string& least,
+                      const std::string& scheduler = "volcano") {
+    return "{apiVersion: apps/v1, kind: " + kind + ", metadata: {name: " + name +
+           ", annotations: {scheduling.volcano.sh/group-min-member: \"" + least +
+           "\"}}, spec: {replicas: 3, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: "
+           "{schedulerName: " +
+           scheduler + ", containers: [{name: c}]}}}}\n---\n";
+  };
+  const manifests all = fine(set("StatefulSet", "set", "2"));
+  CHECK(gang_in(all, "set").min_count == 2);
+  for (const pod_manifest& one : all.pods) CHECK(one.group == "set");
+  const manifests made = fine(set("Deployment", "web", "5"));
+  REQUIRE(made.groups.size() == 1);
+  CHECK(made.groups[0].spec.name == made.pods[0].owner_name);
+  CHECK(std::get<gang>(made.groups[0].spec.policy).min_count == 5);  // it waits for more pods
+  for (const char* const least : {"1", "0", "x"}) CHECK(fine(set("StatefulSet", "set", least)).groups.empty());
+  CHECK(fine(set("StatefulSet", "set", "2", "other")).groups.empty());
+}
+
 }  // namespace gangsched::testing::group_words_test

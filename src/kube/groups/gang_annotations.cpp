@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "gangsched/src/kube/documents/annotations.hpp"
@@ -101,6 +102,7 @@ class annotation_reader {
     if (pod_->group.empty() && is_queued_by_kueue(pod_->spec.labels, pod_->annotations) && has_own_workload()) {
       if (auto bad = join_owner(path_of("kueue.x-k8s.io/queue-name", true))) return bad;
     }
+    if (auto bad = join_volcano()) return bad;
     auto asks = kueue_topology(*pod_);
     if (!asks) return wrong(asks.error().code, asks.error().field, asks.error().reason);
     return asks->empty() ? std::nullopt : ask(*std::move(asks));
@@ -267,13 +269,25 @@ class annotation_reader {
 
   [[nodiscard]] bool has_own_workload() const { return pod_->owner_kind == "Job" || pod_->owner_kind == "StatefulSet"; }
 
-  /// All pods of a Job or StatefulSet are a gang, or as many of a Job as it can do with.
-  std::optional<error> join_owner(const std::string& field) {
+  /// Pods of Volcano whose controller says how many of them start together (its podgroup controller; what is no number counts as 1).
+  std::optional<error> join_volcano() {
+    if (!pod_->group.empty() || pod_->owner_name.empty() || pod_->spec.scheduler_name != "volcano") return std::nullopt;
+    constexpr std::string_view key = "scheduling.volcano.sh/group-min-member";
+    const std::string* const said = find(pod_->annotations, key);
+    const auto count = said == nullptr ? std::nullopt : number(*said);
+    return count && *count > 1 ? join_owner(path_of(key), *count) : std::nullopt;
+  }
+
+  /// All pods of a Job or StatefulSet are a gang, or as many of a Job as it can do with; or as many as @p minimum.
+  std::optional<error> join_owner(const std::string& field, std::optional<std::int32_t> minimum = {}) {
     // Two kinds of workload may have one name: the second one's gang is called by its kind, too.
     const auto [gang_name, fresh] =
         named_.try_emplace({pod_->owner_kind, pod_->spec.ns, pod_->owner_name}, pod_->owner_name);
-    if (fresh && owned_.contains(name_in{pod_->spec.ns, pod_->owner_name}))
-      gang_name->second = (pod_->owner_kind == "Job" ? "job-" : "statefulset-") + pod_->owner_name;
+    if (fresh && owned_.contains(name_in{pod_->spec.ns, pod_->owner_name})) {
+      std::string kind = pod_->owner_kind;
+      for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      gang_name->second = kind + "-" + pod_->owner_name;
+    }
     pod_->group = gang_name->second;
     const auto found = known_.find({pod_->spec.ns, pod_->group});
     if (found != known_.end() && found->second < described_) return std::nullopt;
@@ -285,6 +299,7 @@ class annotation_reader {
     if (bad || made == nullptr) return bad;
     std::int32_t& least = std::get<gang>(made->made.spec.policy).min_count;
     least = ++members;
+    if (minimum) return least = *minimum, std::nullopt;
     constexpr std::string_view fewest = "kueue.x-k8s.io/job-min-parallelism";
     const std::string* said = find(pod_->annotations, fewest);
     if (said == nullptr) return std::nullopt;
