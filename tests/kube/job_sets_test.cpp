@@ -21,6 +21,50 @@ TEST_CASE("a JobSet is one gang of its jobs", "[kube][workloads]") {
   CHECK(fine(job_set("suspend: true, replicatedJobs: [" + replicated("driver", 1, 1) + "]")).pods.empty());
 }
 
+TEST_CASE("each Job of a JobSet may have a domain of its own", "[kube][workloads]") {
+  const std::string exclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology: rack";
+  const auto with = [](std::string text, const std::string& where, const std::string& annotations) {
+    text.insert(text.find(where) + where.size(), "metadata: {annotations: {" + annotations + "}}, ");
+    return text;
+  };
+  const auto annotated = [](std::string text, const std::string& annotations) {
+    return text.replace(text.find("{name: s}"), 9, "{name: s, annotations: {" + annotations + "}}");
+  };
+  const auto slices = [](const manifests& of, const std::string& name) {
+    std::string all;
+    for (const topology_slice& one : group(of, name).spec.topology.slices)
+      all += one.key + " " + std::to_string(one.size) + " ";
+    return all;
+  };
+  const std::string workers = replicated("workers", 2, 3), driver = replicated("driver", 1, 1);
+  const manifests alike =
+      fine(annotated(job_set("replicatedJobs: [" + workers + ", " + replicated("more", 1, 3) + "]"), exclusive));
+  CHECK(slices(alike, "s") == "rack 3 ");
+  // Where not all ask for the same, those that ask are a gang of their own.
+  const manifests different = fine(annotated(job_set("replicatedJobs: [" + driver + ", " + workers + "]"), exclusive));
+  CHECK(group(different, "s", true).spec.composite);
+  CHECK(slices(different, "s-workers") == "rack 3 ");
+  CHECK(slices(different, "s-driver") == "rack 1 ");
+  CHECK(different.warnings.size() == 1);
+  const manifests one =
+      fine(job_set("replicatedJobs: [" + driver + ", " + with(workers, "template: {", exclusive) + "]"));
+  CHECK(slices(one, "s-workers") == "rack 3 ");
+  CHECK(slices(one, "s-driver").empty());
+  const manifests in_order = fine(job_set("startupPolicy: {startupPolicyOrder: InOrder}, replicatedJobs: [" + driver +
+                                          ", " + with(workers, "template: {", exclusive) + "]"));
+  CHECK(slices(in_order, "s-workers") == "rack 3 ");
+  CHECK(slices(in_order, "s-driver").empty());
+  // By labels that nodes got before, which are tainted too.
+  const manifests labelled = fine(annotated(job_set("replicatedJobs: [" + workers + "]"),
+                                            exclusive + ", alpha.jobset.sigs.k8s.io/node-selector: \"\""));
+  CHECK(slices(labelled, "s").empty());
+  CHECK(labelled.warnings.empty());
+  CHECK(labelled.pods[5].spec.node_selector ==
+        label_map{{"alpha.jobset.sigs.k8s.io/namespaced-job", "default_s-workers-1"}});
+  REQUIRE(labelled.pods[5].spec.tolerations.size() == 1);
+  CHECK(labelled.pods[5].spec.tolerations[0].key == "alpha.jobset.sigs.k8s.io/no-schedule");
+}
+
 TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube][workloads]") {
   const std::string two = "replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]";
   const manifests in_order = fine(job_set("startupPolicy: {startupPolicyOrder: InOrder}, " + two));

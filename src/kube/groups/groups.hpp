@@ -117,6 +117,7 @@ struct planned_pod {
   std::string name;
   bool suffix = false;  ///< a random one is appended
   label_map labels = {};
+  label_map node_selector = {};  ///< beside its template's
   std::int32_t rank = 0;
   std::optional<std::size_t> group = {};  ///< in workload_plan::groups
 };

@@ -17,6 +17,8 @@ struct replicated_job {
   std::int64_t pods_each = 0;
   std::int64_t completions = 0;  ///< of each
   std::vector<group_dependency_manifest> after;
+  std::string exclusive = {};                         ///< the label of whose domains each Job has one
+  bool by_node_label = false;                         ///< which the nodes' labels say
   std::int64_t ready = 0, succeeded = 0, failed = 0;  ///< by the status
 
   /// Whether all its Jobs have succeeded: their pods are not made again.
@@ -56,6 +58,16 @@ bool read_depends_on(reader& read, const place& of, std::vector<group_dependency
   });
 }
 
+constexpr const char* exclusive_topology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+
+/// Of the JobSet, or of one of its jobs, which counts before.
+void read_exclusive(const label_map& annotations, replicated_job& job) {
+  const auto found = annotations.find(exclusive_topology);
+  if (found == annotations.end()) return;
+  job.exclusive = found->second;
+  job.by_node_label = annotations.contains("alpha.jobset.sigs.k8s.io/node-selector");
+}
+
 bool read_replicated_job(reader& read, const place& of, replicated_job& job, pod_set& set, std::string_view ns,
                          const read_options& how) {
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
@@ -64,7 +76,13 @@ bool read_replicated_job(reader& read, const place& of, replicated_job& job, pod
     if (key == "dependsOn") return read_depends_on(read, v, job.after);
     if (key != "template") return read.ignore(key, v, {"groupName"});
     return read.fields(v, [&](std::string_view field, const place& w) {
-      if (field != "spec") return read.ignore(field, w, {"metadata"});
+      if (field == "metadata") {
+        object_meta meta;
+        if (!read_meta(read, w, meta)) return false;
+        read_exclusive(meta.annotations, job);
+        return true;
+      }
+      if (field != "spec") return read.ignore(field, w, {});
       std::int64_t parallelism = 1;
       std::optional<std::int64_t> completions;
       const bool good = read.fields(w, [&](std::string_view word, const place& x) {
@@ -82,6 +100,31 @@ bool read_replicated_job(reader& read, const place& of, replicated_job& job, pod
     });
   });
   return fine && (!job.name.empty() || read.fail(errc::malformed, of, "needs a name"));
+}
+
+/// A domain for each Job of a JobSet. Where all have the same number of pods these are slices of the gang; otherwise the pods of each job
+/// ask for their own, in Kueue's words, which make a gang of gangs of it.
+void own_domains(reader& read, const place& of, std::vector<replicated_job>& jobs, workload_plan& out,
+                 group_draft& made) {
+  const auto asks = [](const replicated_job& job) { return !job.exclusive.empty() && job.pods() > 0; };
+  const auto first = std::ranges::find_if(jobs, asks);
+  if (first == jobs.end()) return;
+  read.warn(of, fmt::format("{}: that nobody else is in the domain is not modelled; that members share one is",
+                            exclusive_topology));
+  const bool alike = std::ranges::all_of(jobs, [&](const replicated_job& job) {
+    return job.pods() == 0 || (job.exclusive == first->exclusive && job.pods_each == first->pods_each);
+  });
+  if (alike) {
+    made.asks.field = fmt::format("metadata.annotations[\"{}\"]", exclusive_topology);
+    made.asks.slices.push_back({first->exclusive, static_cast<std::int32_t>(first->pods_each)});
+    return;
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!asks(jobs[i])) continue;
+    label_map& annotations = out.sets[i].pod.annotations;
+    annotations.try_emplace("kueue.x-k8s.io/podset-slice-required-topology", jobs[i].exclusive);
+    annotations.try_emplace("kueue.x-k8s.io/podset-slice-size", std::to_string(jobs[i].pods_each));
+  }
 }
 
 /// A domain for each job, of the label that the annotation names.
@@ -146,6 +189,8 @@ void plan_jobs(const std::vector<replicated_job>& jobs, const std::vector<std::s
                       {"jobset.sigs.k8s.io/job-global-index", fmt::format("{}", global)},
                       {"batch.kubernetes.io/job-name", job},
                       {"batch.kubernetes.io/job-completion-index", fmt::format("{}", index)}};
+        if (jobs[i].by_node_label)
+          one.node_selector = {{"alpha.jobset.sigs.k8s.io/namespaced-job", fmt::format("{}_{}", out.ns, job)}};
         one.rank = rank++;
         one.group = groups[i];
       }
@@ -195,7 +240,6 @@ void add_part_labels(const std::string& ns, const std::string& leader, std::int6
 }  // namespace
 
 bool read_job_set(reader& read, const place& of, workload_plan& out, const read_options& how) {
-  constexpr std::string_view exclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology";
   out.kind = "JobSet";
   out.member_label = "jobset.sigs.k8s.io/jobset-name";
   out.made_by = "Job";
@@ -217,6 +261,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
       if (field == "replicatedJobs") {
         return read.items(w, [&](const place& item) {
           replicated_job& job = jobs.emplace_back();
+          read_exclusive(out.annotations, job);
           if (!read_replicated_job(read, item, job, out.sets.emplace_back(), out.ns, how)) return false;
           if (!names.insert(job.name).second)
             return read.fail(errc::duplicate, item, fmt::format("there is another job \"{}\"", job.name));
@@ -243,6 +288,13 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
   }
   all = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].by_node_label) {  // whoever sets the labels, taints the nodes too
+      pod_manifest& pod = out.sets[i].pod;
+      pod.spec.tolerations.push_back({.key = "alpha.jobset.sigs.k8s.io/no-schedule",
+                                      .op = toleration_operator::exists,
+                                      .effect = taint_effect::no_schedule});
+      jobs[i].exclusive.clear();
+    }
     out.sets[i].role = jobs[i].name;
     out.sets[i].count = out.sets[i].least = jobs[i].pods();
     out.sets[i].members = jobs[i].pods() > 0;
@@ -255,9 +307,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
       in_order || std::ranges::any_of(jobs, [](const replicated_job& job) { return !job.after.empty(); });
   if (!apart) {
     group_draft made = gang_of(out, all);
-    const bool alike =
-        std::ranges::all_of(jobs, [&](const replicated_job& job) { return job.pods_each == jobs.front().pods_each; });
-    own_domains(read, of, out.annotations, exclusive, alike ? jobs.front().pods_each : 0, false, made);
+    own_domains(read, of, jobs, out, made);
     out.groups.push_back(std::move(made));
   } else {
     // Jobs that wait for others to run cannot start together with them: each job that has pods is a gang.
@@ -269,7 +319,8 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
       made.made.spec.name = out.name + "-" + jobs[i].name;
       made.made.start_after = std::move(after[i]);
       std::get<gang>(made.made.spec.policy).roles.clear();
-      own_domains(read, of, out.annotations, exclusive, jobs[i].pods_each, jobs[i].replicas == 1, made);
+      own_domains(read, of, {{exclusive_topology, jobs[i].exclusive}}, exclusive_topology,
+                  jobs[i].exclusive.empty() ? 0 : jobs[i].pods_each, jobs[i].replicas == 1, made);
       groups[i] = out.groups.size();
       out.groups.push_back(std::move(made));
     }

@@ -310,6 +310,7 @@ class plan_executor {
     pod.spec.name = std::move(name);
     pod.spec.ns = plan_->ns;
     for (const auto& [key, value] : planned.labels) pod.spec.labels[key] = value;
+    for (const auto& [key, value] : planned.node_selector) pod.spec.node_selector[key] = value;
     pod.owner_kind = plan_->kind;
     pod.owner_name = plan_->name;
     pod.from = plan_->from;
