@@ -65,6 +65,20 @@ TEST_CASE("each Job of a JobSet may have a domain of its own", "[kube][workloads
   CHECK(labelled.pods[5].spec.tolerations[0].key == "alpha.jobset.sigs.k8s.io/no-schedule");
 }
 
+TEST_CASE("annotations of a workload of KAI say where its gang is to be", "[kube][workloads]") {
+  std::string text = job_set("replicatedJobs: [" + replicated("workers", 2, 3) + "]");
+  text.replace(text.find("{name: s}"), 9,
+               "{name: s, annotations: {kai.scheduler/topology: t, kai.scheduler/topology-required-placement: zone, "
+               "kai.scheduler/topology-preferred-placement: rack}}");
+  const std::string levels =
+      "{apiVersion: kai.scheduler/v1alpha1, kind: Topology, metadata: {name: t}, spec: {levels: [{nodeLabel: zone}, "
+      "{nodeLabel: block}, {nodeLabel: rack}]}}\n---\n";
+  CHECK(group(fine(levels + text), "s").spec.topology.within.empty());  // another scheduler's
+  text.replace(text.find("containers:"), 11, "schedulerName: kai-scheduler, containers:");
+  CHECK(group(fine(levels + text), "s").spec.topology.within == words{"rack", "block", "zone"});
+  CHECK_FALSE(group(fine(levels + text), "s").spec.topology.or_anywhere);
+}
+
 TEST_CASE("jobs of a JobSet that wait for others are gangs of their own", "[kube][workloads]") {
   const std::string two = "replicatedJobs: [" + replicated("driver", 1, 1) + ", " + replicated("workers", 2, 3) + "]";
   const manifests in_order = fine(job_set("startupPolicy: {startupPolicyOrder: InOrder}, " + two));

@@ -197,6 +197,7 @@ class plan_executor {
     const bool delegated = !plan.made_by.empty() && owned_.contains({plan.kind, plan.ns, plan.name});
     // What a RayJob has made has its gang itself; Jobs of a JobSet do not, and those that are to come are made.
     if (delegated && plan.made_by != "Job") return std::nullopt;
+    ask_as_kai(plan);
     if (auto wrong = topology_splitter{plan}.run(*into_)) return wrong;
     bool own_groups = true;
     for (pod_set& set : plan.sets) {
@@ -219,6 +220,23 @@ class plan_executor {
       if (spec.composite || !described_.contains({spec.ns, spec.name})) groups_->groups.push_back(std::move(group));
     }
     return std::nullopt;
+  }
+
+  /// What annotations of a workload of KAI say of where its gang, or each of its gangs, is to be (its pod grouper).
+  static void ask_as_kai(workload_plan& plan) {
+    if (plan.sets.empty() || plan.sets.front().pod.spec.scheduler_name != "kai-scheduler") return;
+    const auto said = [&](const char* key) {
+      const auto found = plan.annotations.find(key);
+      return found == plan.annotations.end() ? std::string{} : found->second;
+    };
+    constexpr const char* required = "kai.scheduler/topology-required-placement";
+    constexpr const char* preferred = "kai.scheduler/topology-preferred-placement";
+    asked_topology asks{
+        .topology = said("kai.scheduler/topology"), .required = said(required), .preferred = said(preferred)};
+    if (asks.empty()) return;
+    asks.field = fmt::format("metadata.annotations[\"{}\"]", asks.required.empty() ? preferred : required);
+    for (group_draft& one : plan.groups)
+      if (one.made.parent.empty() && one.asks.empty()) one.asks = asks;
   }
 
   [[nodiscard]] const std::string& name_of(std::optional<std::size_t> group) const {
