@@ -245,7 +245,9 @@ GANGSCHED_INLINE void node_answers::share_values(answer& one) {
 GANGSCHED_INLINE void node_answers::begin(const class_plan& plan, row_scores& out) {
   ++now_;
   out.broken = nullptr;
-  if (buffers_.marks.size() < places()) buffers_.marks.resize(places(), passes), buffers_.added.resize(places(), 0);
+  // (Each by its own size: without memory for the second the first has grown.)
+  if (buffers_.marks.size() < places()) buffers_.marks.resize(places(), passes);
+  if (buffers_.added.size() < places()) buffers_.added.resize(places(), 0);
   filters_.clear();
   scores_.clear();
   for (const planned& hook : plan.local_filters)

@@ -64,6 +64,21 @@ kernel_table with_gatekeeper() {
   return made;
 }
 
+/// Scores by amounts, node by node: not by blocks of nodes, and not so that answers are kept.
+struct emptier {
+  static constexpr std::string_view name = "Emptier";
+  using points = implements<point::score>;
+
+  std::int64_t score(const pod_view&, node_view<reads::allocatable | reads::usage> node) const {
+    return node.free(kinds::cpu) >= 2000 ? max_node_score : 0;
+  }
+};
+kernel_table with_emptier() {
+  kernel_table made = profiles::kube_default();
+  add_plugin(made, lower(emptier{}));
+  return made;
+}
+
 void cycle_of(full_house& house) { static_cast<void>(house.scheduler->schedule_cycle(house.now)); }
 
 /// How many pods have a node when nobody is active any more, now and after a while.
@@ -276,6 +291,23 @@ TEST_CASE("so it does with what reserve hooks have noted in columns") {
         name != "catch_up")
       continue;
     DYNAMIC_SECTION(one.name) { fails_everywhere(one, {}, with_taker); }
+  }
+}
+
+TEST_CASE("so it does with the first pod there is, and scores that are asked for node by node") {
+  for (long nth = 1;; ++nth) {
+    gangsched::cluster cluster;
+    static_cast<void>(full_house::must(cluster.add_node(full_house::machine(0))));
+    const pod_id pod = full_house::must(cluster.add_pod(a_pod{"first"}.cpu(1)));
+    gangsched::scheduler scheduler{cluster, with_emptier()};
+    failing_allocation fails{nth};
+    try {
+      static_cast<void>(scheduler.schedule_cycle(full_house::second));
+    } catch (const std::bad_alloc&) {
+    }
+    if (!fails.stop()) break;
+    static_cast<void>(scheduler.schedule_cycle(full_house::second));
+    REQUIRE(cluster.state_of(pod) == pod_state::assumed);
   }
 }
 
