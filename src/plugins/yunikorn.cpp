@@ -131,6 +131,11 @@ struct yunikorn_policy::search {
   [[nodiscard]] queues::yunikorn::partition& to_change() {
     return changed ? *changed : changed.emplace(books.queues());
   }
+  /// A member that held its node in the permit room has none in the trial: its ask waits like those of the others.
+  void ask_again(const pod_info& pod) {
+    const queues::yunikorn::ask_index ask = books.ask_of(pod);
+    if (now().runs(ask)) to_change().take_back(ask).value();
+  }
   bool put(const pod_info& pod, node_id node) {
     if (!attempt.filter(pod.id(), node).ok() || !attempt.put(pod.id(), node)) return false;
     to_change().allocate(books.ask_of(pod), node.row).value();
@@ -267,6 +272,8 @@ GANGSCHED_INLINE victim_plan yunikorn_policy::group_preempt(trial& attempt, cons
   for (std::size_t i = 0; i < std::max<std::size_t>(placements.size(), 1); ++i) {
     attempt.reset();
     search one{books, attempt};
+    for (const part& its : parts)
+      for (const pod_info& pod : its.pending) one.ask_again(pod);
     const bool anywhere = placements.empty() || placements[i].all;
     const std::vector<node_id> nodes = anywhere ? one.all_nodes() : placements[i].nodes;
     const bool fits = std::ranges::all_of(parts, [&](const part& its) {

@@ -273,6 +273,20 @@ TEST_CASE("a member that has to be on one node has nobody of its own gang evicte
   CHECK(count(w.run_at(60s), "bind") == 3);
 }
 
+TEST_CASE("a gang of the permit room preempts with what its waiting members hold", "[engine][yunikorn]") {
+  yunikorn_world w;
+  w.add(a_node{"n"}.cpu(4));
+  w.queue("a");
+  w.queue("b", 4);
+  w.ask("old", "a", 3, 0, "n");
+  const group_id gang = w.add(a_gang{"gang", 2}.permit());
+  w.add(w.of("small", "b", 1).in(gang));
+  w.add(w.of("large", "b", 3).in(gang));
+  CHECK(count(w.run(), "evict old n") == 1);
+  w.remove(w.pod("old"));
+  CHECK(count(w.run_at(60s), "bind large n") == 1);
+}
+
 TEST_CASE("a gang that goes as a whole gets its guarantee, and is nobody's victim", "[engine][yunikorn]") {
   yunikorn_world w;
   w.add(a_node{"n"}.cpu(4));

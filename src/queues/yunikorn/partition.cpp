@@ -202,8 +202,8 @@ GANGSCHED_INLINE result<void> partition::allocate(ask_index which, node_number n
   return {};
 }
 
-GANGSCHED_INLINE result<void> partition::release(ask_index which) {
-  if (!runs(which)) return detail::not_there("allocation", which);
+/// Counts what is allocated to the ask no more.
+GANGSCHED_INLINE void partition::uncount(ask_index which) {
   const ask& gone = asks_[which];
   application& of = applications_[gone.spec.application];
   std::erase(of.allocations, which);
@@ -214,8 +214,24 @@ GANGSCHED_INLINE result<void> partition::release(ask_index which) {
   }
   refresh_turns(of.spec.queue);
   limits_.discharge(tree_, of.spec.queue, of.owner, gone.spec.request);
+}
+
+GANGSCHED_INLINE result<void> partition::release(ask_index which) {
+  if (!runs(which)) return detail::not_there("allocation", which);
+  application& of = applications_[asks_[which].spec.application];
+  uncount(which);
   forget(which);
   settle(of);
+  return {};
+}
+
+GANGSCHED_INLINE result<void> partition::take_back(ask_index which) {
+  if (!runs(which)) return detail::not_there("allocation", which);
+  uncount(which);
+  asks_[which].node = none;
+  asks_[which].preempted = 0;
+  add_pending(which);
+  refresh_turns(applications_[asks_[which].spec.application].spec.queue);
   return {};
 }
 

@@ -174,6 +174,8 @@ class GANGSCHED_API partition {
   result<void> allocate(ask_index which, node_number node);
   /// The allocation ended, or was preempted: the ask is gone.
   result<void> release(ask_index which);
+  /// The allocation ended, and its ask waits again. Its application goes on as it is, also if it has no allocation left.
+  result<void> take_back(ask_index which);
   /// An ask preempts: its victims count as `preempting` until they are released. It never preempts again. A victim may have been one
   /// before.
   result<void> begin_preemption(ask_index which, std::span<const ask_index> victims);
@@ -258,6 +260,7 @@ class GANGSCHED_API partition {
   void refresh_priority(queue_index leaf);
   void add_pending(ask_index which);
   void drop_pending(ask_index which);
+  void uncount(ask_index which);
   void forget(ask_index which);
   void settle(application& which);
   void mark_preempted(std::span<const ask_index> victims);
