@@ -314,7 +314,7 @@ struct default_preemption::search {
     if (!telling) return std::nullopt;
     known.said.each([&](const row_reasons::words& said, std::size_t nodes) { unhelpful[said.second] += nodes; });
     const row_reasons::words* const not_so = own ? known.said.find(own_row) : nullptr;
-    if (not_so != nullptr) --unhelpful[not_so->second];
+    if (not_so != nullptr && --unhelpful[not_so->second] == 0) unhelpful.erase(not_so->second);
     if (own) count(own_reasons);
     return std::nullopt;
   }

@@ -71,6 +71,21 @@ TEST_CASE("a reject says who rejected the pod, by either wake rule and without c
   CHECK(w.scheduler.why(pod_id{99, 0}).error().code == errc::unknown);
 }
 
+TEST_CASE("no reason is said of 0 nodes, also if the pod is nominated to the one that had it", "[engine][why]") {
+  world w{profiles::kube_default(), counting()};
+  w.add(a_node{"n"}.cpu(4));
+  w.add(a_pod{"high"}.cpu(3).priority(10).on(w.node("n")));
+  w.add(a_pod{"first"}.cpu(2).priority(5));
+  CHECK(w.run() == words{"reject first"});
+  w.add(a_pod{"low"}.cpu(1).on(w.node("n")));  // could go, but that would not help
+  pod_spec second = a_pod{"second"}.cpu(2).priority(5);
+  second.nominated_node = w.node("n");
+  w.add(second);
+  CHECK(w.run() == words{"reject second"});
+  CHECK(text(w, "second") ==
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Insufficient cpu.");
+}
+
 TEST_CASE("counted reasons are those of the attempt, and stay when the cluster moves on", "[engine][why]") {
   const wake_rule wake = GENERATE(wake_rule::one_per_class, wake_rule::hints);
   world w{profiles::kube_default(), counting(wake)};
