@@ -256,6 +256,35 @@ TEST_CASE("what a node's annotation reserves is no pod's, and is not lent", "[ku
   CHECK(on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-cpu") == 9000);  // 12 without 3
 }
 
+TEST_CASE("what a node says of colocation counts before the configuration", "[kube][colocation]") {
+  const std::string used = metric(
+      "n1",
+      "nodeMetric: {nodeUsage: {resources: {cpu: 1, memory: 10Gi}}, systemUsage: {resources: {cpu: 1, memory: 10Gi}}}");
+  const auto lent = [&](const std::string& metadata, const std::string& enabled = "true") {
+    cluster on;
+    const auto done = apply(on, fine(node("n1", metadata) + used + config("{\"enable\": " + enabled + "}")));
+    REQUIRE(done.has_value());
+    return std::pair{on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-cpu"),
+                     on.allocatable(*on.find_node("n1"), "kubernetes.io/batch-memory") >> 30};
+  };
+  const auto annotated = [](const std::string& json) {
+    return ", annotations: {node.koordinator.sh/colocation-strategy: '" + json + "'}";
+  };
+  using amounts = std::pair<std::int64_t, std::int64_t>;
+  CHECK(lent("") == amounts{5000, 55});  // 60 % and 65 % without what is used
+  CHECK(lent(", labels: {node.koordinator.sh/cpu-reclaim-ratio: \"0.8\", node.koordinator.sh/memory-reclaim-ratio: "
+             "\"0.905\"}") == amounts{7000, 80});
+  CHECK(lent(", labels: {node.koordinator.sh/cpu-reclaim-ratio: much}") == amounts{5000, 55});
+  CHECK(lent(annotated(R"({"cpuReclaimThresholdPercent": 70})")) == amounts{6000, 55});
+  CHECK(lent(annotated(R"({"cpuReclaimThresholdPercent": 70})") +
+             ", labels: {node.koordinator.sh/cpu-reclaim-ratio: \"0.9\"}") == amounts{8000, 55});
+  CHECK(lent(annotated(R"({"enable": false})")) == amounts{0, 0});
+  CHECK(lent(annotated(R"({"enable": true})"), "false") == amounts{0, 0});
+  CHECK(lent(annotated(R"({"cpuReclaimThresholdPercent": 70, "memoryReclaimThresholdPercent": "much"})")) ==
+        amounts{5000, 55});
+  CHECK(fine(node("n1", annotated("[]"))).warnings.size() == 1);
+}
+
 TEST_CASE("measurements become columns, and nodes lend what follows", "[kube][colocation]") {
   const std::string used =
       "nodeMetric: {nodeUsage: {resources: {cpu: 5, memory: 30Gi}}, "

@@ -153,6 +153,36 @@ bool read_strategy_field(reader& read, std::string_view key, const place& v, col
                       "metricMemoryCollectPolicy", "extensions"});
 }
 
+constexpr const char* own_strategy = "node.koordinator.sh/colocation-strategy";
+
+/// A label's part of one; nothing if it is none (getNodeReclaimPercent).
+std::optional<std::int64_t> percent_of_label(const label_map& labels, std::string_view key) {
+  const auto found = labels.find(key);
+  if (found == labels.end()) return std::nullopt;
+  const auto parsed = quantity::parse(found->second);
+  constexpr std::int64_t most_percent = 1'000'000, nanos_of_percent = 10'000'000;
+  if (!parsed || *parsed < quantity{} || *parsed > quantity{most_percent / 100}) return std::nullopt;
+  return static_cast<std::int64_t>(parsed->nanos() / nanos_of_percent);
+}
+
+/// What the node says counts before what is said of it (UpdateColocationStrategyForNode).
+colocation_manifest::choice for_node(colocation_manifest::choice chosen, const node_manifest& of) {
+  if (const auto said = of.annotations.find(own_strategy); said != of.annotations.end()) {
+    reader read{own_strategy, of.spec.name, nullptr};
+    colocation_manifest::choice own = chosen;
+    const bool fine = read_inside(read, {}, said->second, [&](reader& in, const place& root) {
+      return in.fields(root,
+                       [&](std::string_view key, const place& v) { return read_strategy_field(in, key, v, own); });
+    });
+    if (fine) chosen = std::move(own);
+  }
+  if (const auto own = percent_of_label(of.spec.labels, "node.koordinator.sh/cpu-reclaim-ratio"))
+    chosen.strategy.cpu.reclaim_percent = *own;
+  if (const auto own = percent_of_label(of.spec.labels, "node.koordinator.sh/memory-reclaim-ratio"))
+    chosen.strategy.memory.reclaim_percent = *own;
+  return chosen;
+}
+
 /// Sets what is known of a node or a pod, as counts.
 template <class Object>
 std::optional<error> set_counts(cluster& on, Object of, const load_amounts& amounts, std::string_view cpu,
@@ -276,13 +306,15 @@ std::optional<error> lend(cluster& on, const colocation_manifest& by, const node
   const auto chosen = std::find_if(by.choices.begin(), by.choices.end(), [&](const colocation_manifest::choice& one) {
     return !one.nodes || matches(*one.nodes, of.spec.labels);
   });
-  if (chosen == by.choices.end() || !chosen->enabled) return std::nullopt;
+  if (chosen == by.choices.end()) return std::nullopt;
+  const colocation_manifest::choice its = for_node(*chosen, of);
+  if (!its.enabled || !by.choices.back().enabled) return std::nullopt;
   for (const priority_band band : {priority_band::batch, priority_band::mid}) {
     const band_resources names = resources_of(band);
     for (const std::string_view name : {names.cpu, names.memory})
       if (of.spec.allocatable.contains(name)) return std::nullopt;  // Koordinator said it already
   }
-  colocation shares{chosen->strategy};
+  colocation shares{its.strategy};
   if (auto done = shares.refresh(on, node, measured); !done) return std::move(done).error();
   return std::nullopt;
 }
@@ -347,6 +379,12 @@ bool read_node_and_load(reader& read, const place& of, node_manifest& out, const
   if (!read_if_sound(read, of, "scheduling.koordinator.sh/usage-thresholds", thresholds))
     out.thresholds = out.prod_thresholds = out.percentile_thresholds = {};
   if (!read_if_sound(read, of, "node.koordinator.sh/raw-allocatable", raw)) out.raw = {};
+  const auto strategy = [](reader& in, const place& root) {
+    colocation_manifest::choice trial;
+    return in.fields(root,
+                     [&](std::string_view key, const place& v) { return read_strategy_field(in, key, v, trial); });
+  };
+  read_if_sound(read, of, own_strategy, strategy);
   return read_annotation(read, of, "node.koordinator.sh/thirdPartyAllocations", elsewhere);
 }
 
