@@ -313,9 +313,12 @@ TEST_CASE("HAMi's types of GPUs are those of the nodes that are read", "[kube][d
 
 TEST_CASE("words that narrow the choice and are not read are warnings", "[kube][devices]") {
   const manifests all = fine(pod("koordinator.sh/gpu: 100",
-                                 "nvidia.com/use-gpuuuid: GPU-1, scheduling.koordinator.sh/gpu-partition-spec: '{}'"));
+                                 "nvidia.com/use-gpuuuid: GPU-1, hami.io/gpu-scheduler-policy: binpack, "
+                                 "scheduling.koordinator.sh/gpu-partition-spec: '{}'"));
   CHECK(warned_lines(all) ==
         "a.yaml:3: Pod default/p: metadata.annotations[\"nvidia.com/use-gpuuuid\"]: is not modelled; it is left out\n"
+        "a.yaml:3: Pod default/p: metadata.annotations[\"hami.io/gpu-scheduler-policy\"]: is not modelled; it is left "
+        "out\n"
         "a.yaml:3: Pod default/p: metadata.annotations[\"scheduling.koordinator.sh/gpu-partition-spec\"]: is not "
         "modelled; it is left out\n");
 }

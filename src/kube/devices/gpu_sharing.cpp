@@ -213,7 +213,10 @@ class sharing_reader {
   }
 
   bool hints() {
-    warn_of({"nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid", "scheduling.koordinator.sh/gpu-partition-spec"});
+    warn_of({"nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid", "hami.io/gpu-scheduler-policy",
+             "hami.io/node-scheduler-policy", "scheduling.koordinator.sh/gpu-partition-spec",
+             "scheduling.koordinator.sh/numa-topology-spec", "volcano.sh/vgpu-use-gpuuuid",
+             "volcano.sh/vgpu-nouse-gpuuuid", "volcano.sh/numa-topology-policy"});
     if (const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate")) {
       std::vector<std::string> kinds;
       std::string scope;

@@ -183,6 +183,8 @@ static bool read_annotations(reader& read, const place& of, label_map& out) {
                                                "alibabacloud.com/gpu-milli",
                                                "alibabacloud.com/gpu-count",
                                                "alibabacloud.com/gpu-card-model",
+                                               "hami.io/gpu-scheduler-policy",
+                                               "hami.io/node-scheduler-policy",
                                                "nvidia.com/use-gputype",
                                                "nvidia.com/nouse-gputype",
                                                "nvidia.com/use-gpuuuid",
