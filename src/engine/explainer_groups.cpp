@@ -190,6 +190,12 @@ GANGSCHED_INLINE void explainer::explain_placements(row_t group, group_explanati
   }
   if (why.placements.empty()) {
     why.summary = "there is no placement for it";
+    std::string keys;
+    for (const std::string& key : state_->groups.record[group]->spec.topology.within) {
+      if (candidates.domains().of(key).size() != 0) return;
+      (keys += keys.empty() ? "" : " or ") += key;
+    }
+    if (!keys.empty()) (why.summary += ": no node has the label ") += keys;
     return;
   }
   const placement_verdict& nearest = why.placements.front();
@@ -220,7 +226,12 @@ GANGSCHED_INLINE void explainer::add_group_words(row_t pod, explanation& why) {
   const transaction trial{*state_};
   const row_t group = state_->pods.group[pod];
   explain_group(group, groups);
-  if (groups.empty() || groups.back().placements.empty()) return;
+  if (groups.empty()) return;
+  if (groups.back().placements.empty()) {
+    const std::size_t labels = groups.back().summary.find("no node has the label ");
+    if (labels != std::string::npos) (why.summary += "; ") += groups.back().summary.substr(labels);
+    return;
+  }
   const placement_verdict& nearest = groups.back().placements.front();
   why.lacks = nearest.lacks;
   if (nearest.missing.empty()) return;

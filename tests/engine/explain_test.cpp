@@ -364,6 +364,21 @@ TEST_CASE("a member whose group is kept out for another member is told whom it w
   CHECK(why(w, "b").summary == "waiting for scheduling gates");
 }
 
+TEST_CASE("a group whose topology no node knows is told so", "[engine][explain]") {
+  world w;
+  w.add(a_node{"n"}.cpu(3));
+  const group_id gang = w.add(a_gang{"gang", 1}.topology("rack"));
+  w.add(a_pod{"a"}.cpu(1).in(gang));
+  w.run();
+  const auto of_group = w.scheduler.explain(gang).value();
+  REQUIRE(of_group.size() == 1);
+  CHECK(of_group[0].summary == "there is no placement for it: no node has the label rack");
+  CHECK(why(w, "a").summary ==
+        "1/1 nodes are available. Its group: no placement is left for the group; no node has the label rack");
+  w.add(a_node{"m"}.cpu(3).label("rack", "r"));
+  CHECK(w.run() == words{"bind a m"});
+}
+
 TEST_CASE("a group's failure and the host's last word are part of the story", "[engine][explain]") {
   world w;
   w.add(a_node{"n"}.cpu(3));
