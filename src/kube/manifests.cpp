@@ -14,6 +14,7 @@
 
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/colocation/admission.hpp"
 #include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/core/references.hpp"
@@ -49,7 +50,7 @@ class collector {
     for (const controller_of_pods& one : controllers_)
       if (one.kind == "Job") groups_.jobs.emplace(one.meta.ns, one.meta.name);
     error wrong;
-    profile_admission admission{made_, colocation_};
+    admission_chain admission{made_, runtime_classes_, colocation_};
     admit_read_pods(admission);
     if (!expand(controllers_, made_, *how_, budget_, admission, wrong)) return failed(std::move(wrong));
     std::set<std::tuple<std::string, std::string, std::string>> owned;
@@ -57,7 +58,7 @@ class collector {
       if (!one.meta.owner_name.empty()) owned.emplace(one.meta.owner_kind, one.meta.ns, one.meta.owner_name);
     if (auto bad = link_groups(owned, made_, groups_, *how_, budget_, admission)) return failed(*std::move(bad));
     mistakes_by_object noting{[this](const error& one) { return note(one); }};
-    for (const auto& [of, mistake] : admission.mistakes)
+    for (const auto& [of, mistake] : admission.mistakes())
       if (!noting.told(of, mistake)) return mistake;
     if (torn_) return std::nullopt;
     name_reservations(made_);
@@ -124,18 +125,18 @@ class collector {
 
  private:
   /// Those that a controller has seen already were admitted before.
-  void admit_read_pods(profile_admission& admission) {
+  void admit_read_pods(pod_admission& admission) {
     if (!how_->defaulting) return;
-    static const std::vector<term_label_keys> none;
+    static const admission_words none;
     for (std::size_t i = 0; i < made_.pods.size(); ++i) {
       pod_manifest& pod = made_.pods[i];
-      const auto keys = label_keys_.find(i);
+      const auto words = words_.find(i);
       if (pod.node.empty() && !pod.spec.reservation)
-        admission.admit(pod, keys == label_keys_.end() ? none : keys->second);
-      else if (keys != label_keys_.end())
-        merge_label_keys(pod.spec, keys->second);
+        admission.admit(pod, words == words_.end() ? none : words->second);
+      else if (words != words_.end())
+        merge_label_keys(pod.spec, words->second.label_keys);
     }
-    label_keys_.clear();
+    words_.clear();
   }
 
   template <class LeaveOut>
@@ -262,6 +263,8 @@ class collector {
     } else if (group == "scheduling.k8s.io") {
       if (kind == "PriorityClass") return add_checked(read, of, kind, made_.priority_classes, read_priority_class);
     }
+    if (kind == "RuntimeClass" && group == "node.k8s.io")
+      return add_named(read, of, runtime_classes_, read_runtime_class);
     if (kind == "Reservation" && group == "scheduling.koordinator.sh") return add_pod(read, of, false);
     if (is_app_wrapper(kind, group)) return add_wrapped(read, of);
     if (const auto known = read_volume_family(read, of, group, kind, here(of), made_, volumes_)) return *known;
@@ -353,8 +356,8 @@ class collector {
     pod_manifest made;
     made.from = here(of);
     bool over = false;
-    std::vector<term_label_keys> keys;
-    if (!(is_pod ? read_template_pod(read, of, made, over, *how_, keys)
+    admission_words words;
+    if (!(is_pod ? read_template_pod(read, of, made, over, *how_, words)
                  : detail::read_reservation(read, of, made, over, *how_)))
       return false;
     if (how_->api_server_rules && is_pod && !has_containers(read, of, {"spec"})) return false;
@@ -362,7 +365,7 @@ class collector {
     if (over) return true;  // the scheduler does not know of pods that have ended
     if (!budget_.take(1))
       return read.fail(errc::out_of_range, of, fmt::format("there would be more than {} pods", budget_.most()));
-    if (!keys.empty()) label_keys_.emplace(made_.pods.size(), std::move(keys));
+    if (!words.label_keys.empty() || !words.runtime_class.empty()) words_.emplace(made_.pods.size(), std::move(words));
     made_.pods.push_back(std::move(made));
     return true;
   }
@@ -424,8 +427,9 @@ class collector {
   objects_of_files objects_;
   pod_budget budget_;
   manifests made_;
-  std::map<std::size_t, std::vector<term_label_keys>> label_keys_;  // of pods that were read, by index
+  std::map<std::size_t, admission_words> words_;  // of pods that were read, by index
   std::vector<controller_of_pods> controllers_;
+  std::vector<runtime_class> runtime_classes_;
   group_objects groups_;
   queue_objects queues_;
   colocation_objects colocation_;

@@ -230,11 +230,11 @@ items:
 - {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}
 - {kind: ConfigMap, apiVersion: v1, metadata: {name: b}}
 ---
-{kind: RuntimeClass, apiVersion: node.k8s.io/v1, metadata: {name: r}}
+{kind: RuntimeThing, apiVersion: node.k8s.io/v1, metadata: {name: r}}
 )");
   REQUIRE(all.warnings.size() == 3);
   CHECK(all.warnings[0].reason == "Secret of example.com/v1 is not read; it is left out");
-  CHECK(all.warnings[1].reason == "RuntimeClass of node.k8s.io/v1 is not read; it is left out");
+  CHECK(all.warnings[1].reason == "RuntimeThing of node.k8s.io/v1 is not read; it is left out");
   CHECK(all.warnings[2].message() == "ignored: 1 ClusterRole, 2 ConfigMap, 1 Secret");
 }
 

@@ -50,7 +50,7 @@ class profile_admission final : public pod_admission {
   profile_admission(manifests& into, const colocation_objects& all);
 
   /// Labels and annotations, and what these say; the rest below. A mistake in them goes to `mistakes`.
-  void admit(pod_manifest& pod, const std::vector<term_label_keys>& keys) override;
+  void admit(pod_manifest& pod, const admission_words& words) override;
   /// Once their own priorities are settled and they have all requests: the classes, and resources that nodes lend.
   void settle();
 

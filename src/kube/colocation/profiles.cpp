@@ -108,7 +108,7 @@ profile_admission::profile_admission(manifests& into, const colocation_objects& 
   for (const namespace_spec& one : into.namespaces) namespaces_.try_emplace(one.name, &one.labels);
 }
 
-void profile_admission::admit(pod_manifest& pod, const std::vector<term_label_keys>& keys) {
+void profile_admission::admit(pod_manifest& pod, const admission_words& words) {
   profiles matching;
   for (const colocation_profile* const one : profiles_)
     if (applies(*one, pod)) matching.push_back(one);
@@ -120,7 +120,7 @@ void profile_admission::admit(pod_manifest& pod, const std::vector<term_label_ke
     if (pod.spec.labels != labels || pod.annotations != annotations) read_again(pod, written);
     chosen_.emplace(static_cast<std::size_t>(&pod - into_->pods.data()), std::move(matching));
   }
-  merge_label_keys(pod.spec, keys);
+  merge_label_keys(pod.spec, words.label_keys);
 }
 
 void profile_admission::settle() {

@@ -109,7 +109,7 @@ bool read_template(reader& read, const place& of, controller_of_pods& out, const
   const value* const spec = of.at->find("spec");
   out.host_network = spec != nullptr && has_host_network(*spec);
   bool over = false;
-  return read_template_pod(read, of, out.pod, over, how, out.label_keys);
+  return read_template_pod(read, of, out.pod, over, how, out.admission);
 }
 
 /// What of a Job's status says which of its pods are to come.
@@ -285,7 +285,7 @@ class pod_maker {
     for (controller_of_pods& one : *controllers_) {
       const std::size_t first = into_->pods.size();
       const bool fine = make(one);
-      for (std::size_t i = first; i < into_->pods.size(); ++i) admission_->admit(into_->pods[i], one.label_keys);
+      for (std::size_t i = first; i < into_->pods.size(); ++i) admission_->admit(into_->pods[i], one.admission);
       if (fine) continue;
       wrong = {errc::out_of_range,
                fmt::format("{}:{}: {}", into_->files[one.from.file], one.from.line,

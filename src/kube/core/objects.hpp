@@ -28,9 +28,14 @@ bool read_spread(reader& read, const place& of, topology_spread& out);
 
 /// Whether the pod of that spec is in its node's network. What is no boolean `read_pod` refuses.
 bool has_host_network(const value& spec);
-/// A template of pods, which have more labels when they are made: then @p keys can be merged.
+/// What of a pod's spec is for its admission.
+struct admission_words {
+  std::vector<term_label_keys> label_keys = {};  ///< merged when it has all labels
+  std::string runtime_class = {};                ///< its name
+};
+/// A template of pods, which have more labels when they are made and admitted.
 bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
-                       std::vector<term_label_keys>& keys);
+                       admission_words& words);
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
 /// What its labels and annotations say is read anew, when they have changed; @p line: of the pod, for messages.
 bool read_words_again(reader& read, std::uint32_t line, pod_manifest& out);
@@ -72,7 +77,7 @@ struct controller_of_pods {
   object_meta meta;
   std::optional<label_selector> selector;
   pod_manifest pod;  ///< its template
-  std::vector<term_label_keys> label_keys;
+  admission_words admission;
   std::size_t weight = 1;       ///< what a copy of it counts, `weight_of`
   std::string pod_hash;         ///< of the template
   cron_job_manifest cron = {};  ///< of a CronJob
@@ -89,6 +94,7 @@ struct controller_of_pods {
   bool indexed = false;
   bool bears_disruptions = false;  ///< of a Job: evicted pods do not count as failed
   bool suspended = false;
+  bool paused = false;        ///< a Deployment: no ReplicaSet is made
   bool host_network = false;  ///< of its template
   bool ended = false;         ///< `has_ended`
   origin from;
@@ -147,8 +153,8 @@ class pod_admission {
   pod_admission(const pod_admission&) = delete;
   pod_admission& operator=(const pod_admission&) = delete;
   virtual ~pod_admission() = default;
-  /// One of `manifests::pods`, with the labels that its controller adds; @p keys: of its terms that go by them.
-  virtual void admit(pod_manifest& pod, const std::vector<term_label_keys>& keys) = 0;
+  /// One of `manifests::pods`, with the labels that its controller adds.
+  virtual void admit(pod_manifest& pod, const admission_words& words) = 0;
 };
 
 /// Adds the pods that @p controllers lack to @p into. False, with @p wrong set, if they are too many.

@@ -248,7 +248,7 @@ bool has_host_network(const value& spec) {
 }
 
 static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how,
-                          std::vector<term_label_keys>& keys) {
+                          admission_words& words) {
   pod_spec& spec = out.spec;
   resources own;
   std::vector<resource_list> limits, init_limits;
@@ -265,7 +265,7 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
     if (key == "overhead") return read.amounts(v, spec.overhead);
     if (key == "nodeName") return read.text(v, out.node);
     if (key == "nodeSelector") return read.texts_by_name(v, spec.node_selector);
-    if (key == "affinity") return read_affinity(read, v, spec, keys);
+    if (key == "affinity") return read_affinity(read, v, spec, words.label_keys);
     if (key == "tolerations") return read_tolerations(read, v, out);
     if (key == "topologySpreadConstraints") {
       return read.list(v, spec.topology_spread_constraints,
@@ -293,6 +293,7 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
     if (key == "volumes") return read.items(v, [&](const place& item) { return read_pod_volume(read, item, out); });
     if (key == "schedulingGroup" || key == "workloadRef") return read_group(read, key, v, out.group);
     if (key == "hostNetwork") return read.boolean(v, host_network);
+    if (key == "runtimeClassName") return read.text(v, words.runtime_class);
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
     if (key == "activeDeadlineSeconds") {
@@ -317,7 +318,6 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
                         "os",
                         "readinessGates",
                         "restartPolicy",
-                        "runtimeClassName",
                         "securityContext",
                         "serviceAccount",
                         "serviceAccountName",
@@ -344,7 +344,7 @@ static bool read_words(reader& read, const place& of, pod_manifest& out) {
 }
 
 bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
-                       std::vector<term_label_keys>& keys) {
+                       admission_words& words) {
   object_meta meta;
   // First, whatever the order in the file: terms may refer to the pod's labels.
   if (const value* found = of.at->find("metadata"); found != nullptr && found->kind != value_kind::null) {
@@ -360,7 +360,7 @@ bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& o
   out.annotations = std::move(meta.annotations);
   told_of_spec told;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
-    if (key == "spec") return read_pod_spec(read, v, out, how, keys);
+    if (key == "spec") return read_pod_spec(read, v, out, how, words);
     if (key == "status") return read_status(read, v, out, over, told);
     return read.ignore(key, v, {"apiVersion", "kind", "metadata"});
   });
@@ -392,9 +392,9 @@ bool read_words_again(reader& read, std::uint32_t line, pod_manifest& out) {
 }
 
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how) {
-  std::vector<term_label_keys> keys;
-  const bool fine = read_template_pod(read, of, out, over, how, keys);
-  if (how.defaulting) merge_label_keys(out.spec, keys);
+  admission_words words;
+  const bool fine = read_template_pod(read, of, out, over, how, words);
+  if (how.defaulting) merge_label_keys(out.spec, words.label_keys);
   return fine;
 }
 

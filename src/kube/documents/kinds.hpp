@@ -20,6 +20,7 @@ inline bool is_cluster_scoped(std::string_view kind) {
   static constexpr std::string_view all[] = {"Node",
                                              "Namespace",
                                              "PriorityClass",
+                                             "RuntimeClass",
                                              "DeviceClass",
                                              "ResourceSlice",
                                              "HyperNode",

@@ -124,7 +124,7 @@ struct planned_pod {
 struct pod_set {
   std::string role = {};
   pod_manifest pod = {};
-  std::vector<term_label_keys> label_keys = {};
+  admission_words admission = {};
   std::size_t weight = 1;  ///< what a copy counts, `weight_of`
   std::int64_t count = 0;  ///< members that there should be
   std::int64_t least = 0;  ///< without which the workload does not start

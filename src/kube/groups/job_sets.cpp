@@ -222,9 +222,10 @@ constexpr const char* part_key = "leaderworkerset.sigs.k8s.io/subgroup-key";
 /// Pods of a sub-group are in one domain, and those of others are not (SetExclusiveAffinities), by the labels that each pod has.
 void keep_parts_apart(const std::string& topology, pod_set& set) {
   pod_spec& pod = set.pod.spec;
-  set.label_keys.push_back({.term = pod.affinity_to_pods.required.size(), .match = {part_key}});
+  set.admission.label_keys.push_back({.term = pod.affinity_to_pods.required.size(), .match = {part_key}});
   pod.affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace();
-  set.label_keys.push_back({.anti = true, .term = pod.anti_affinity_to_pods.required.size(), .mismatch = {part_key}});
+  set.admission.label_keys.push_back(
+      {.anti = true, .term = pod.anti_affinity_to_pods.required.size(), .mismatch = {part_key}});
   pod.anti_affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace().match_expressions = {
       {part_index, selector_operator::exists, {}}};
 }
@@ -374,7 +375,7 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
     return good && affordable(read, v, replicas, out, how) && affordable(read, v, replicas * size, out, how);
   });
   if (!fine) return false;
-  if (!has_leader) out.sets[0].pod = out.sets[1].pod, out.sets[0].label_keys = out.sets[1].label_keys;
+  if (!has_leader) out.sets[0].pod = out.sets[1].pod, out.sets[0].admission = out.sets[1].admission;
   const auto apart = out.annotations.find(std::string{exclusive_part});
   for (std::size_t i = 0; i < out.sets.size(); ++i) {
     add_claim_templates(claims, out.sets[i].pod);

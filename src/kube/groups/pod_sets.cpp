@@ -11,7 +11,7 @@ namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how) {
   bool over = false;
-  if (!read_template_pod(read, of, out.pod, over, how, out.label_keys)) return false;
+  if (!read_template_pod(read, of, out.pod, over, how, out.admission)) return false;
   out.weight = weight_of(*of.at);
   out.pod.spec.ns = ns;
   pod_spec as_made = out.pod.spec;
@@ -332,7 +332,7 @@ class plan_executor {
     pod.owner_kind = plan_->kind;
     pod.owner_name = plan_->name;
     pod.from = plan_->from;
-    admission_->admit(pod, set.label_keys);
+    admission_->admit(pod, set.admission);
     if (!planned.group) return;
     pod.spec.role = set.role;
     pod.spec.rank = planned.rank;

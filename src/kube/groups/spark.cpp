@@ -62,7 +62,7 @@ bool read_spark_field(reader& read, std::string_view key, const place& v, spark_
   if (key == "labels") return read.texts_by_name(v, pod.labels);
   if (key == "annotations") return read.texts_by_name(v, set.pod.annotations);
   if (key == "nodeSelector") return read.texts_by_name(v, pod.node_selector);
-  if (key == "affinity") return read_affinity(read, v, pod, set.label_keys);
+  if (key == "affinity") return read_affinity(read, v, pod, set.admission.label_keys);
   if (key == "tolerations") return read_tolerations(read, v, set.pod);
   if (key == "schedulerName") return read.text(v, pod.scheduler_name);
   if (key == "priorityClassName") return read.text(v, pod.priority_class);
