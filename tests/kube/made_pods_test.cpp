@@ -83,6 +83,19 @@ TEST_CASE("matchLabelKeys see labels that a controller adds to its pods", "[kube
   }
 }
 
+TEST_CASE("a paused Deployment makes no ReplicaSet, and those that it has go on", "[kube][manifests]") {
+  const std::string paused =
+      controller("apps/v1", "Deployment", "paused: true, replicas: 2, selector: {matchLabels: {app: w}}, ",
+                 "containers: [{name: c}]");
+  CHECK(fine(paused).pods.empty());
+  CHECK(
+      fine(paused +
+           "---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: w-1, ownerReferences: [{kind: Deployment, "
+           "name: w, controller: true}]}\nspec: {replicas: 2, selector: {matchLabels: {app: w}}, template: {metadata: "
+           "{labels: {app: w}}, spec: {containers: [{name: c}]}}}\n")
+          .pods.size() == 2);
+}
+
 TEST_CASE("an Indexed Job makes the indices that neither succeeded nor failed nor run", "[kube][manifests]") {
   const auto job = [](const std::string& spec, const std::string& status) {
     return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completionMode: Indexed, " + spec +

@@ -237,8 +237,9 @@ bool read_controller(reader& read, const place& of, std::string_view kind, contr
       if (field == "podManagementPolicy")
         return read.word(w, out.one_by_one, {{"OrderedReady", true}, {"Parallel", false}});
       if (field == "volumeClaimTemplates") return read_claim_templates(read, w, out.claim_templates);
+      if (field == "paused") return read.boolean(w, out.paused);
       return read.ignore(field, w,
-                         {"minReadySeconds", "paused", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy",
+                         {"minReadySeconds", "progressDeadlineSeconds", "revisionHistoryLimit", "strategy",
                           "serviceName", "updateStrategy", "persistentVolumeClaimRetentionPolicy"});
     });
   });
@@ -305,6 +306,7 @@ class pod_maker {
     scale(one);
     if (one.kind == "Deployment") {
       if (owned_.count({"Deployment", ns, one.meta.name}) != 0) return true;  // its ReplicaSets are there
+      if (one.paused) return true;
       controller_of_pods set = one;
       set.kind = "ReplicaSet";
       set.meta.name = one.meta.name + "-" + one.pod_hash;
