@@ -66,12 +66,14 @@ GANGSCHED_INLINE void class_index::begin_build() {
 GANGSCHED_INLINE void class_index::build(std::size_t most) {
   refreshes_ += 2;
   groups_.grow(row_count_);
+  rows_.make_room(*state_, *plan_);
   const std::uint32_t before = counts_[not_asked];
   const auto link_all = [&](const auto& each) {
     if (rows_.groups.size() > max_groups()) grouped_ = false;
     each([&](row_t row) { link(row); });
   };
-  if (answers_ != nullptr && node_answers::serve(state_->classes[plan_->cls])) {
+  if (served()) {
+    if (plan_->cached.by_block != 0) answers_->recent().make_room(*state_);
     const char* const broken = rows_.broken;  // a row that was asked again before
     const plugin_entry* const by = rows_.broken_by;
     answers_->rate(*plan_, rows_, counts_, asked_upto_, most);
@@ -105,7 +107,8 @@ GANGSCHED_INLINE void class_index::ask_all() {
 /// What asking the stale rows again will read, which is far apart: all of it is on the way while the first ones are asked.
 GANGSCHED_INLINE void class_index::prefetch_stale() const noexcept {
   const reads cached = plan_->cached_facets();
-  const bool by_amounts = any(cached & amounts), by_devices = any(cached & reads::devices);
+  const bool by_amounts = !fills_block(stale_.size()) && any(cached & amounts),
+             by_devices = any(cached & reads::devices);
   const bool grouped = plan_->key_count() != 0;
   for (const row_t row : stale_.rows()) {
     if (row >= row_count_) continue;
@@ -134,33 +137,38 @@ GANGSCHED_INLINE void class_index::replay() {
   const bool counts_capacity = counts_capacity_ && whole_;  // they are counted at the end of a build
   if (counts_capacity) capacity_.resize(std::max(rows, row_count_));
   for (; row_count_ < rows; ++row_count_) ++counts_[no_node];
-  const bool together = !counts_capacity && reasons_ == nullptr && rows_.remembers_nothing(*plan_, stale_.size());
+  const bool together = !counts_capacity && reasons_ == nullptr &&
+                        (fills_block(stale_.size()) || rows_.remembers_nothing(*plan_, stale_.size()));
   std::array<row_t, row_scores::most_together> passing;
   std::size_t count = 0;
   reads dirty = reads::nothing;
+  const auto ask = [&] {
+    refresh_passing({passing.data(), count}, dirty);
+    count = 0;
+    dirty = reads::nothing;
+  };
   stale_.take([&](row_t row, reads facets) {
-    if (row >= row_count_) return;
-    if (rows_.verdict[row] == not_asked) {
-      if (row < rows) return;
-      --counts_[not_asked], ++counts_[no_node];  // it was there in a trial only
-      rows_.verdict[row] = no_node;
-      return;
-    }
-    ++statistics_->rows_evaluated;
-    if (together && rows_.verdict[row] == passes && facets != reads::everything) {
-      passing[count++] = row;
-      dirty |= facets;
-      if (count != passing.size()) return;
-      refresh_passing(passing, dirty);
-      count = 0;
-      dirty = reads::nothing;
-      return;
-    }
-    amount_memory::answer* const known = refresh(row, facets);
-    if (counts_capacity) keep_capacity(row, capacity_now(row, known));
+    if (!together || row >= row_count_ || rows_.verdict[row] != passes || facets == reads::everything)
+      return refresh_one(row, facets, counts_capacity);
+    passing[count++] = row;
+    dirty |= facets;
+    if (count == passing.size()) ask();
   });
-  if (count != 0) refresh_passing({passing.data(), count}, dirty);
+  if (count != 0) ask();
   if (whole_ && rows_.groups.outgrown(live_groups_)) stale_.forget();  // start over at the next pick
+}
+
+GANGSCHED_INLINE void class_index::refresh_one(row_t row, reads facets, bool counts_capacity) {
+  if (row >= row_count_) return;
+  if (rows_.verdict[row] == not_asked) {
+    if (row < state_->nodes.rows.count()) return;
+    --counts_[not_asked], ++counts_[no_node];  // it was there in a trial only
+    rows_.verdict[row] = no_node;
+    return;
+  }
+  ++statistics_->rows_evaluated;
+  amount_memory::answer* const known = refresh(row, facets);
+  if (counts_capacity) keep_capacity(row, capacity_now(row, known));
 }
 
 GANGSCHED_INLINE void class_index::keep_capacity(row_t row, std::int64_t now) {
@@ -179,6 +187,8 @@ GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads di
   const std::uint32_t group = rows_.group[row];
   const std::int64_t score = rows_.score[row];
   amount_memory::answer* const known = rows_.refresh(*state_, *plan_, row, dirty);
+  ++refreshes_;
+  last_refreshed_ = row;
   note_refreshed(row, before, group, score);
   return known;
 }
@@ -187,16 +197,30 @@ GANGSCHED_INLINE amount_memory::answer* class_index::refresh(row_t row, reads di
 GANGSCHED_INLINE void class_index::refresh_passing(std::span<const row_t> rows, reads dirty) {
   std::array<std::uint32_t, row_scores::most_together> group;
   std::array<std::int64_t, row_scores::most_together> score;
-  for (std::size_t i = 0; i < rows.size(); ++i) group[i] = rows_.group[rows[i]], score[i] = rows_.score[rows[i]];
-  rows_.refresh_passing(*state_, *plan_, rows, dirty);
-  for (std::size_t i = 0; i < rows.size(); ++i) note_refreshed(rows[i], passes, group[i], score[i]);
+  const bool keys = any(dirty & plan_->cached.keys);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    score[i] = rows_.score[rows[i]];
+    if (keys) group[i] = rows_.group[rows[i]];
+  }
+  if (fills_block(rows.size()))
+    rows_.refresh_block(*state_, *plan_, rows, dirty, answers_->recent());
+  else
+    rows_.refresh_passing(*state_, *plan_, rows, dirty);
+  statistics_->rows_evaluated += rows.size();
+  refreshes_ += rows.size();
+  last_refreshed_ = rows.back();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const row_t row = rows[i];
+    if (rows_.verdict[row] != passes || (keys && rows_.group[row] != group[i]) || rows_.broken != nullptr) [[unlikely]]
+      note_refreshed(row, passes, keys ? group[i] : rows_.group[row], score[i]);
+    else if (rows_.score[row] != score[i] && grouped_)
+      groups_.rescore(row, rows_.group[row], static_cast<std::uint32_t>(rows_.score[row]));
+  }
 }
 
 /// The row was asked again; the rest is what was said of it before.
 GANGSCHED_INLINE void class_index::note_refreshed(row_t row, std::uint8_t verdict, std::uint32_t group,
                                                   std::int64_t score) {
-  ++refreshes_;
-  last_refreshed_ = row;
   const std::uint8_t now = rows_.verdict[row];
   if (verdict == passes && now == passes && rows_.group[row] == group && rows_.broken == nullptr) {
     if (rows_.score[row] != score && grouped_)

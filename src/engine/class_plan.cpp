@@ -99,6 +99,7 @@ GANGSCHED_INLINE void plan_filter(class_plan& plan, const plugin_entry& plugin, 
     case shape::local:
       plan.local_filters.push_back(hook);
       plan.cached.by_amounts += hook.by_amounts;
+      plan.cached.by_block += kernel.block != nullptr;
       plan.cached.filters |= kernel.facets;
       break;
     case shape::keyed:
@@ -121,6 +122,7 @@ GANGSCHED_INLINE void plan_score(class_plan& plan, const plugin_entry& plugin, v
     case shape::local:
       plan.local_scores.push_back(hook);
       plan.cached.by_amounts += hook.by_amounts;
+      plan.cached.by_block += kernel.block != nullptr;
       plan.cached.scores |= kernel.facets;
       plan.cached.local_range += plugin.weight * max_node_score;
       break;

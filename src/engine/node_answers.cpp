@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gangsched/core/lanes.hpp"
+#include "gangsched/engine/weighted_sums.hpp"
 #include "gangsched/model/canonical_selectors.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -30,24 +31,6 @@ inline void put_part(std::string& out, const pod_class& cls, pod_reads part) {
   }
   if (covers(part, pod_reads::images)) canonical::append(out, cls.images);
 }
-
-/// Adds scores to sums, or begins these with the @p First; those that are no scores count as 0, and are said.
-template <bool First>
-struct add_weighted {
-  template <std::size_t N>
-  GANGSCHED_LANES static void run(double* sum, const double* scores, double weight, std::uint64_t* wrong) {
-    lane_bits<N> outside;
-    for (std::size_t i = 0; i < block_rows; i += N) {
-      const lanes<N> score = lanes<N>::load(scores + i);
-      const auto within = where_within(score, 0.0, static_cast<double>(max_node_score));
-      outside.add(~within);
-      const lanes<N> counted = select(within, score, lanes<N>::of(0.0));
-      const lanes<N> added = lanes<N>::of(weight) * counted;
-      (First ? added : lanes<N>::load(sum + i) + added).store(sum + i);
-    }
-    *wrong = outside.all();
-  }
-};
 
 /// Adds to the sums of some rows.
 struct add_where {
@@ -104,7 +87,7 @@ GANGSCHED_INLINE void node_answers::start() {
   forget_kept();
   changes_.clear();
   order_.reset(nodes.rows.count());
-  moved_ = nodes.rows.count(), rated_ = 0, next_stretch_ = 0;
+  since_.moved = nodes.rows.count(), since_.rated = 0, since_.next_stretch = 0;
   nodes_.clear(order_.size());
   for (row_t row = 0; row < order_.size(); ++row) nodes_.set(row, nodes.alive(row));
   amounts_.start(*state_, order_);
@@ -120,7 +103,8 @@ GANGSCHED_INLINE void node_answers::sync() {
     order_.grow(state_->nodes.rows.count());
     nodes_.grow(order_.size());
     stale_.take([&](row_t row, reads facets) {
-      if (any(facets & amounts) && row < order_.size()) amounts_.update(*state_, row, order_.place(row)), ++moved_;
+      if (any(facets & amounts) && row < order_.size())
+        amounts_.update(*state_, row, order_.place(row)), ++since_.moved;
       if (any(facets & detail::steady_reads)) remember_change(row, facets);
     });
   }
@@ -334,9 +318,9 @@ GANGSCHED_INLINE void node_answers::score_block(std::size_t block, std::uint64_t
       std::uint64_t wrong = 0;
       const auto weight = static_cast<double>(plugin.weight);
       if (first)
-        run_lanes<detail::add_weighted<true>>(sum, scores, weight, &wrong);
+        run_lanes<detail::add_weighted<true>>(sum, detail::block_rows, scores, weight, &wrong);
       else
-        run_lanes<detail::add_weighted<false>>(sum, scores, weight, &wrong);
+        run_lanes<detail::add_weighted<false>>(sum, detail::block_rows, scores, weight, &wrong);
       fine = (wrong & about) == 0;
     } else {
       if (first) std::fill_n(sum, detail::block_rows, 0.0);
@@ -500,7 +484,7 @@ GANGSCHED_INLINE std::int64_t node_answers::best(row_scores& out, std::span<cons
       const std::size_t block = first->second;
       std::pop_heap(first, end);
       buffers_.tops[block] = best_of(block, buffers_.open[block], offset, out);
-      ++rated_;
+      ++since_.rated;
       best = std::max(best, buffers_.tops[block]);
     }
   };

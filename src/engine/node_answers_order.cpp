@@ -75,20 +75,21 @@ GANGSCHED_INLINE void node_answers::reorder() {
   const std::size_t at_once = blocks <= detail::most_blocks ? std::max<std::size_t>(blocks, 1) : detail::some_blocks;
   const std::size_t stretches = (blocks + at_once - 1) / at_once, some = at_once * amount_block::rows;
   // It is as much work as to rate blocks of a fraction of the nodes: only after as many were rated, and enough has moved.
-  if (std::min(moved_, rated_) < std::max<std::size_t>(std::min(some, order_.size()) / 4, 2 * amount_block::rows))
+  if (std::min(since_.moved, since_.rated) <
+      std::max<std::size_t>(std::min(some, order_.size()) / 4, 2 * amount_block::rows))
     return;
-  for (std::size_t* count : {&moved_, &rated_})  // what is left is for the other stretches
+  for (std::size_t* count : {&since_.moved, &since_.rated})  // what is left is for the other stretches
     *count = std::min(*count - std::min(*count, some), (std::max<std::size_t>(stretches, 1) - 1) * some);
   if (groupings_.empty()) return;
-  if (next_stretch_ >= stretches) next_stretch_ = 0;
-  const std::size_t first = next_stretch_++ * some;
+  if (since_.next_stretch >= stretches) since_.next_stretch = 0;
+  const std::size_t first = since_.next_stretch++ * some;
   put_in_order(first, std::min(first + some, order_.size()));
 }
 
 GANGSCHED_INLINE void node_answers::order_many() {
   if (order_.size() <= detail::most_blocks * amount_block::rows) return;  // `reorder` does it, when there are groups
   put_in_order(0, order_.size());
-  moved_ = 0;
+  since_.moved = 0;
 }
 
 /// Those of the places from one to before another.

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "gangsched/engine/weighted_sums.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void row_scores::grow_to(row_t rows) {
@@ -101,6 +103,93 @@ GANGSCHED_INLINE void row_scores::refresh_passing(const model::cluster_state& st
   if (any(dirty & plan.cached.scores)) run_scores(state, plan, {passing.data(), count});
   if (!any(dirty & plan.cached.keys)) return;
   for (std::size_t i = 0; i < count; ++i) run_keys(state, plan, passing[i], dirty);
+}
+
+GANGSCHED_INLINE void row_scores::refresh_block(const model::cluster_state& state, const class_plan& plan,
+                                                std::span<const row_t> rows, reads dirty, recent_amounts& recent) {
+  recent_amounts::window block;
+  if (!recent.find(state, rows, block)) return refresh_passing(state, plan, rows, dirty);
+  alike_.asked_elsewhere(rows.size());
+  std::array<row_t, most_together> passing;
+  if (any(dirty & plan.cached.filters) && filter_block(state, plan, rows, block, dirty)) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (verdict[rows[i]] != passes) continue;
+      block.at[count] = block.at[i];
+      passing[count++] = rows[i];
+    }
+    if (count == 0) return;
+    rows = {passing.data(), count};
+  }
+  if (any(dirty & plan.cached.scores)) score_block(state, plan, rows, block);
+  if (!any(dirty & plan.cached.keys)) return;
+  for (const row_t row : rows) run_keys(state, plan, row, dirty);
+}
+
+/// As `filter_again`, of rows that all pass. Returns whether some may not pass any more.
+GANGSCHED_INLINE bool row_scores::filter_block(const model::cluster_state& state, const class_plan& plan,
+                                               std::span<const row_t> rows, const recent_amounts::window& block,
+                                               reads dirty) {
+  bool rejected = false;
+  hook_context context = plan.context(state, {}, no_row);
+  for (const planned& hook : plan.local_filters) {
+    const plugin_entry& plugin = *hook.plugin;
+    if (!any(plugin.filter.facets & dirty)) continue;
+    context.data = hook.data;
+    if (plugin.filter.block != nullptr) {
+      filtered_block nodes{block.columns, block.first, block.size};
+      if (plugin.filter.block(plugin.self.get(), context, nodes)) {
+        if (nodes.rejected == 0) continue;
+        rejected = true;
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if ((nodes.rejected >> block.at[i] & 1u) != 0 && verdict[rows[i]] == passes) verdict[rows[i]] = hook.mark;
+        continue;
+      }
+    }
+    rejected = true;
+    if (plugin.filter.rows(plugin.self.get(), context, rows, verdict.data(), hook.mark)) continue;
+    broken = "a filter failed with an error";
+    broken_by = &plugin;
+  }
+  return rejected;
+}
+
+/// As `run_scores`.
+GANGSCHED_INLINE void row_scores::score_block(const model::cluster_state& state, const class_plan& plan,
+                                              std::span<const row_t> rows, const recent_amounts::window& block) {
+  double sum[amount_block::rows];
+  bool by_block = false, by_row = false;
+  const auto is_any = [&](std::uint64_t places) {
+    bool found = false;
+    for (std::size_t i = 0; i < rows.size(); ++i) found = found || (places >> block.at[i] & 1u) != 0;
+    return found;
+  };
+  hook_context context = plan.context(state, {}, no_row);
+  for (const planned& hook : plan.local_scores) {
+    const plugin_entry& plugin = *hook.plugin;
+    context.data = hook.data;
+    scored_block nodes{block.columns, block.first, block.size};
+    if (plugin.score.block != nullptr && plugin.score.block(plugin.self.get(), context, nodes)) {
+      std::uint64_t wrong = 0;
+      const auto weight = static_cast<double>(plugin.weight);
+      if (by_block)
+        run_lanes<detail::add_weighted<false>>(&sum[0], block.size, &nodes.score[0], weight, &wrong);
+      else
+        run_lanes<detail::add_weighted<true>>(&sum[0], block.size, &nodes.score[0], weight, &wrong);
+      by_block = true;
+      if (wrong == 0 || !is_any(wrong)) continue;
+    } else {
+      for (std::size_t i = 0; !by_row && i < rows.size(); ++i) score[rows[i]] = 0;
+      by_row = true;
+      if (plugin.score.rows(plugin.self.get(), context, rows, plugin.weight, score.data())) continue;
+    }
+    broken = "a score is outside 0 to 100";
+    broken_by = &plugin;
+  }
+  for (std::size_t i = 0; by_block && i < rows.size(); ++i) {
+    const auto its = static_cast<std::int64_t>(sum[block.at[i]]);
+    score[rows[i]] = by_row ? score[rows[i]] + its : its;
+  }
 }
 
 /// The filters in order up to the first that rejects.

@@ -21,11 +21,11 @@ struct node_of_block {
 
 /// One of two resources in a block.
 struct side_of_block {
-  side_of_block(const amount_block& nodes, const amount& one)
+  side_of_block(const amount_block& nodes, const amount& one, bool gains)
       : has(nodes.allocatable(one.kind)),
         uses(nodes.used(one.kind)),
         free(nodes.free(one.kind)),
-        now(nodes.share(one.kind)),
+        now(gains ? nodes.share(one.kind) : nullptr),
         request(static_cast<double>(one.value)) {}
   const double *has, *uses, *free, *now;
   double request;
@@ -48,10 +48,11 @@ struct rate_evenness {
     return if_above(request, lanes<N>::load(of.free + i), lanes<N>::of(1.0), (uses + request) / has);
   }
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* score, const side_of_block& first, const side_of_block& second) {
+  GANGSCHED_LANES static void run(double* score, std::size_t size, const side_of_block& first,
+                                  const side_of_block& second) {
     const side_of_block a = first, b = second;  // (of copies it is seen that scores are written elsewhere)
     const lanes<N> half = lanes<N>::of(50.0);
-    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+    for (std::size_t i = 0; i < size; i += N) {
       lanes<N> rating = evenness_of(share_with_pod<N>(a, i), share_with_pod<N>(b, i));
       if (Gains) {
         const lanes<N> now = evenness_of(lanes<N>::load(a.now + i), lanes<N>::load(b.now + i));
@@ -78,15 +79,16 @@ GANGSCHED_INLINE bool node_resources_balanced_allocation::score_block(const pod_
     at_once = at_once && nodes.all_have(one.kind);
   }
   if (!at_once) {
-    for (std::size_t i = 0; i < amount_block::rows; ++i)
+    for (std::size_t i = 0; i < nodes.size(); ++i)
       nodes.score[i] = static_cast<double>(score_of(d, gains(pod), detail::node_of_block{nodes, i}));
     return true;
   }
-  const detail::side_of_block a{nodes, d.requests[0]}, b{nodes, d.requests[1]};
-  if (gains(pod))
-    run_lanes<detail::rate_evenness<true>>(&nodes.score[0], a, b);
+  const bool by_gain = gains(pod);
+  const detail::side_of_block a{nodes, d.requests[0], by_gain}, b{nodes, d.requests[1], by_gain};
+  if (by_gain)
+    run_lanes<detail::rate_evenness<true>>(&nodes.score[0], nodes.size(), a, b);
   else
-    run_lanes<detail::rate_evenness<false>>(&nodes.score[0], a, b);
+    run_lanes<detail::rate_evenness<false>>(&nodes.score[0], nodes.size(), a, b);
   return true;
 }
 

@@ -73,9 +73,10 @@ struct wanted_amount {
 
 struct find_shortages {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(std::uint64_t* rejected, const wanted_amount* first, std::size_t count) {
+  GANGSCHED_LANES static void run(std::uint64_t* rejected, std::size_t size, const wanted_amount* first,
+                                  std::size_t count) {
     lane_bits<N> short_of_some;
-    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+    for (std::size_t i = 0; i < size; i += N) {
       lane_truth<N> lacks = {};
       for (const wanted_amount* one = first; one != first + count; ++one)
         lacks = lacks | where_above(lanes<N>::of(one->wanted), lanes<N>::load(one->free + i));
@@ -95,12 +96,13 @@ struct rated_amount {
 template <bool Most, std::size_t Count>
 struct mean_percentage {
   template <std::size_t N>
-  GANGSCHED_LANES static void run(double* score, const rated_amount* all, std::size_t count, double inverse_weights) {
+  GANGSCHED_LANES static void run(double* score, std::size_t size, const rated_amount* all, std::size_t count,
+                                  double inverse_weights) {
     using some = lanes<N>;
     rated_amount first[Count + 1];  // (of copies it is seen that scores are written elsewhere)
     std::copy_n(all, Count, &first[0]);
     const rated_amount* const last = Count != 0 ? &first[Count] : all + count;
-    for (std::size_t i = 0; i < amount_block::rows; i += N) {
+    for (std::size_t i = 0; i < size; i += N) {
       some sum = some::of(0.0);
       for (const rated_amount* one = Count != 0 ? &first[0] : all; one != last; ++one) {
         const some whole = some::load(one->has + i);
@@ -120,7 +122,9 @@ GANGSCHED_INLINE bool node_resources_fit::filter_block(const pod_view& pod, cons
                                                        filtered_block& nodes) const {
   detail::wanted_amount wants[detail::resources_at_once];
   std::size_t count = 0;
-  const auto look = [&] { run_lanes<detail::find_shortages>(&nodes.rejected, &wants[0], count), count = 0; };
+  const auto look = [&] {
+    run_lanes<detail::find_shortages>(&nodes.rejected, nodes.size(), &wants[0], count), count = 0;
+  };
   const auto need = [&](resource_kind kind, std::int64_t wanted) {
     if (!nodes.exact(kind, wanted)) return false;
     if (count == detail::resources_at_once) look();
@@ -159,7 +163,7 @@ GANGSCHED_INLINE bool node_resources_fit::score_block(const pod_view&, const dat
     weights += one.weight;
   }
   if (!at_once) {
-    for (std::size_t i = 0; i < amount_block::rows; ++i) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       nodes.score[i] = static_cast<double>(score_of(
           d, [&](resource_kind kind) { return static_cast<std::int64_t>(nodes.allocatable(kind)[i]); },
           [&](resource_kind kind) { return static_cast<std::int64_t>(nodes.used(kind)[i]); }));
@@ -176,9 +180,9 @@ GANGSCHED_INLINE bool node_resources_fit::score_block(const pod_view&, const dat
   const bool most = options_.strategy == strategy::most_allocated;
   const auto rate = [&]<std::size_t Count>(std::integral_constant<std::size_t, Count>) {
     if (most)
-      run_lanes<detail::mean_percentage<true, Count>>(&nodes.score[0], &rated[0], count, inverse);
+      run_lanes<detail::mean_percentage<true, Count>>(&nodes.score[0], nodes.size(), &rated[0], count, inverse);
     else
-      run_lanes<detail::mean_percentage<false, Count>>(&nodes.score[0], &rated[0], count, inverse);
+      run_lanes<detail::mean_percentage<false, Count>>(&nodes.score[0], nodes.size(), &rated[0], count, inverse);
   };
   if (count == 2)  // as by default
     rate(std::integral_constant<std::size_t, 2>{});

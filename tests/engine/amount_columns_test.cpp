@@ -1,9 +1,12 @@
 // What blocks say of nodes' amounts is what the tables have, and between their ranges, whatever changes and in whatever order nodes stand.
 #include "gangsched/engine/amount_columns.hpp"
 
+#include <algorithm>
 #include <numeric>
 
+#include "gangsched/engine/recent_amounts.hpp"
 #include "gangsched/engine/row_bits.hpp"
+#include "gangsched/model/transaction.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
 #include "support/dice.hpp"
@@ -102,6 +105,90 @@ TEST_CASE("amounts in blocks follow the nodes, and ranges hold for each", "[engi
     columns.start(state, order);
     CHECK(compare(columns, state, order) == 0);
   }
+}
+
+TEST_CASE("amounts that were put down for some nodes are those of the nodes now", "[engine][index]") {
+  std::size_t asked = 0, found = 0, wide = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    INFO(seed);
+    dice roll{seed};
+    cluster nodes;
+    std::vector<node_id> there;
+    std::vector<pod_id> waiting, running;
+    for (int i = 0; i < 100; ++i) {
+      a_node node{"n" + std::to_string(i)};
+      node.cpu(roll.between(1, 64)).memory(std::to_string(roll.between(1, 64)) + "Gi");
+      if (roll.percent(95)) node.resource("example.com/some", "4");
+      if (roll.percent(2)) node.resource("example.com/many", "9000000000000");  // more than is exact
+      there.push_back(nodes.add_node(node).value());
+      waiting.push_back(nodes.add_pod(a_pod{"w" + std::to_string(i)}.cpu_milli(roll.between(1, 3000))).value());
+    }
+    model::cluster_state& state = inside(nodes);
+    engine::recent_amounts recent;
+    const auto ask = [&](std::size_t count, std::size_t among) {
+      std::vector<row_t> rows;
+      while (rows.size() < count) {
+        const row_t row = roll.of(there).row % static_cast<row_t>(among);
+        if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+      }
+      engine::recent_amounts::window block;
+      ++asked;
+      if (!recent.find(state, rows, block)) return;
+      ++found;
+      wide += block.size > rows.size();
+      const amount_block has{block.columns, block.first, block.size};
+      REQUIRE((has.size() <= amount_block::rows && has.size() <= 4 * count));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::size_t at = block.at[i];
+        REQUIRE(at < has.size());
+        for (resource_kind kind = 0; kind < block.columns.size(); ++kind) {
+          const auto all = static_cast<double>(state.nodes.allocatable.at(rows[i], kind));
+          const auto used = static_cast<double>(state.nodes.used.at(rows[i], kind));
+          CHECK(has.allocatable(kind)[at] == all);
+          CHECK(has.used(kind)[at] == used);
+          CHECK(has.free(kind)[at] == all - used);
+          CHECK(has.inverse(kind)[at] == (all == 0 ? 0.0 : 1.0 / all));
+          CHECK(has.share(kind)[at] == (all == 0 ? 0.0 : std::min(1.0, used / all)));
+          if (all == 0) CHECK_FALSE(has.all_have(kind));
+          if (all > double{amount_block::limit}) CHECK_FALSE(has.exact(kind));
+          CHECK((has.range(kind).least_free <= all - used && all <= has.range(kind).most_allocatable));
+        }
+      }
+      CHECK(has.all_have(kinds::cpu));
+      CHECK(has.exact(kinds::cpu, amount_block::limit));
+      CHECK_FALSE(has.exact(static_cast<resource_kind>(block.columns.size())));
+    };
+    const auto change = [&](int step) {
+      const node_id node = roll.of(there);
+      if (roll.percent(30) && !running.empty()) {
+        REQUIRE(nodes.remove_pod(running.back()));
+        running.pop_back();
+      } else {
+        const a_pod pod = a_pod{"p" + std::to_string(step)}.cpu_milli(roll.between(1, 3000));
+        running.push_back(nodes.add_pod(a_pod{pod}.on(node)).value());
+      }
+    };
+    for (int step = 0; step < 600; ++step) {
+      for (std::uint64_t i = roll.below(4); i > 0; --i) change(10 * step + static_cast<int>(i));
+      if (step == 200) there.push_back(nodes.add_node(a_node{"late"}.cpu(4).resource("example.com/late", "2")).value());
+      if (step == 300) {
+        for (int i = 0; i < 20; ++i) {  // more kinds than are put down
+          a_node late{"k" + std::to_string(i)};
+          there.push_back(nodes.add_node(late.cpu(4).resource("example.com/k" + std::to_string(i), "2")).value());
+        }
+      }
+      if (roll.percent(20)) {
+        const transaction trial{state};
+        state.assigned.assume(waiting[static_cast<std::size_t>(step) % waiting.size()].row, roll.of(there).row);
+        ask(3 + roll.below(9), 12);
+      }
+      ask(3 + roll.below(9), roll.percent(70) ? 12 : there.size());
+      if (roll.percent(5)) ask(amount_block::rows, there.size());
+    }
+  }
+  CHECK(found > asked / 10);
+  CHECK(found < asked);
+  CHECK(wide > found / 10);
 }
 
 TEST_CASE("rows in bits are those that were put in", "[engine][index]") {

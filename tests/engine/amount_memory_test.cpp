@@ -1,6 +1,7 @@
 // Hooks that see nothing of a node but its amounts are asked once for nodes with the same amounts; the answers are those of asking all.
 #include <map>
 
+#include "gangsched/framework/amount_block.hpp"
 #include "support/dice.hpp"
 #include "world.hpp"
 
@@ -49,6 +50,45 @@ struct by_limits {
     return few && node.used(kinds::pods) > 0 ? status::unschedulable("few volumes") : status::success();
   }
   [[nodiscard]] std::int64_t score(const pod_view&, node_view<reads::usage>) const { return 0; }
+};
+
+/// Takes few pods, fewer of those that want more; told to, it says what is no score.
+struct few_pods {
+  static constexpr std::string_view name = "FewPods";
+  using points = implements<point::filter, point::score>;
+  using room = node_view<reads::allocatable | reads::usage>;
+  const bool* wrong;
+  [[nodiscard]] static std::int64_t most(const pod_view& pod) { return 6 - pod.request(kinds::cpu) / 1000; }
+  [[nodiscard]] std::int64_t rate(std::int64_t pods) const { return *wrong ? 101 : 100 - 7 * pods; }
+  [[nodiscard]] status filter(const pod_view& pod, room node) const {
+    return node.used(kinds::pods) < most(pod) ? status::success() : status::unschedulable("many");
+  }
+  [[nodiscard]] std::int64_t score(const pod_view&, room node) const { return rate(node.used(kinds::pods)); }
+};
+
+/// The same in blocks.
+struct few_pods_in_blocks {
+  static constexpr std::string_view name = few_pods::name;
+  using points = few_pods::points;
+  few_pods plain;
+  std::size_t* narrow;
+  [[nodiscard]] status filter(const pod_view& pod, few_pods::room node) const { return plain.filter(pod, node); }
+  [[nodiscard]] std::int64_t score(const pod_view& pod, few_pods::room node) const { return plain.score(pod, node); }
+  [[nodiscard]] bool filter_block(const pod_view& pod, filtered_block& nodes) const {
+    if (!nodes.exact(kinds::pods)) return false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const bool many = nodes.used(kinds::pods)[i] >= static_cast<double>(few_pods::most(pod));
+      nodes.rejected |= std::uint64_t{many} << i;
+    }
+    return true;
+  }
+  [[nodiscard]] bool score_block(const pod_view&, scored_block& nodes) const {
+    if (!nodes.exact(kinds::pods)) return false;
+    *narrow += nodes.size() < amount_block::rows;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      nodes.score[i] = static_cast<double>(plain.rate(static_cast<std::int64_t>(nodes.used(kinds::pods)[i])));
+    return true;
+  }
 };
 
 /// A profile of these alone.
@@ -198,6 +238,51 @@ TEST_CASE("Rows that change between two picks of a class are asked about togethe
   }
   CHECK(placed > 10'000);
   CHECK(evaluated > 8 * placed);  // ten classes: several nodes have changed at most picks
+}
+
+TEST_CASE("Blocks of few rows say what is said of each, errors included", "[engine][amounts][differential]") {
+  std::size_t narrow = 0, filtered = 0, scored = 0, binds = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    dice any{seed};
+    bool wrong = false;
+    const by_amounts beside{&filtered, &scored};
+    world by_row{only(few_pods{&wrong}, beside)}, by_block{only(few_pods_in_blocks{{&wrong}, &narrow}, beside)};
+    for (world* const w : {&by_row, &by_block}) add_nodes(*w, 90);
+    std::vector<std::string> running;
+    for (int step = 0; step < 40; ++step) {
+      const std::uint64_t shuffled = any.next();
+      for (int i = 0; i < 18; ++i) {
+        const std::string name = "p" + std::to_string(step) + "-" + std::to_string(i);
+        for (world* const w : {&by_row, &by_block}) w->add(a_pod{name}.cpu_milli(500 * (1 + i % 6)));
+      }
+      for (std::uint64_t i = 0; i < 14 && !running.empty(); ++i) {
+        const std::size_t at = (shuffled >> i) % running.size();
+        for (world* const w : {&by_row, &by_block}) w->must(w->cluster.remove_pod(w->pod(running[at])));
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      const words said = by_row.run(true);
+      REQUIRE(by_block.run(true) == said);
+      for (const std::string& word : said) {
+        if (!word.starts_with("bind ")) continue;
+        ++binds;
+        running.push_back(word.substr(5, word.rfind(' ') - 5));
+      }
+      REQUIRE(by_block.scheduler.verify());
+    }
+    // The nodes that changed since the last pick of the class are said to have what is no score.
+    for (int i = 1; i < 6; ++i) by_block.add(a_pod{"late" + std::to_string(i)}.cpu_milli(500 * (1 + i)));
+    by_block.run(true);
+    by_block.add(a_pod{"last"}.cpu_milli(500));
+    const std::size_t before = narrow;
+    wrong = true;
+    const cycle failed = by_block.scheduler.schedule_cycle(by_block.now);
+    REQUIRE(failed.error() != nullptr);
+    CHECK(failed.error()->message().find("FewPods") != std::string::npos);
+    CHECK(narrow > before);
+  }
+  CHECK(binds > 5'000);
+  CHECK(narrow > binds / 2);
 }
 
 }  // namespace gangsched::testing::amount_memory_test

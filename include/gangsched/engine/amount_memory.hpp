@@ -29,11 +29,7 @@ class amount_memory {
     if (rest_ != 0) return --rest_, nullptr;
     if (!state.nodes.record[row]->volume_limits.empty()) return nullptr;
     const std::size_t kinds = state.kinds.count();
-    if (kinds != kinds_) {
-      kinds_ = kinds;
-      keys_.assign(places * 2 * kinds, -1);
-      answers_.assign(places, {});
-    }
+    make_room(kinds);
     const std::int64_t* const has = state.nodes.allocatable.row(row);
     const std::int64_t* const uses = state.nodes.used.row(row);
     std::uint64_t hash = 0;
@@ -55,6 +51,14 @@ class amount_memory {
       asked_ = missed_ = 0;
     }
     return &answers_[place];
+  }
+
+  /// Takes the memory for so many kinds, so that `find` does not. O(1), unless there are more or fewer than before.
+  void make_room(std::size_t kinds) {
+    if (kinds == kinds_) return;
+    kinds_ = kinds;
+    keys_.assign(places * 2 * kinds, -1);
+    answers_.assign(places, {});
   }
 
   /// Whether the memory stays suspended for at least @p questions more lookups.

@@ -89,6 +89,13 @@ class GANGSCHED_API class_index {
     std::uint64_t version;
     std::vector<std::int64_t> by_domain;
   };
+  [[nodiscard]] bool served() const noexcept {
+    return answers_ != nullptr && node_answers::serve(state_->classes[plan_->cls]);
+  }
+  /// Whether so many rows are asked about as a block.
+  [[nodiscard]] bool fills_block(std::size_t rows) const noexcept {
+    return row_scores::fill_block(*plan_, rows) && served();
+  }
   void begin_build();
   void build(std::size_t most);
   void ask_all();
@@ -98,6 +105,7 @@ class GANGSCHED_API class_index {
   [[nodiscard]] bool groups_are_as_scored() noexcept;
   /// @p known: of nodes like it, if not null.
   [[nodiscard]] std::int64_t capacity_now(row_t row, amount_memory::answer* known) const;
+  void refresh_one(row_t row, reads facets, bool counts_capacity);
   amount_memory::answer* refresh(row_t row, reads dirty);
   void refresh_passing(std::span<const row_t> rows, reads dirty);
   void note_refreshed(row_t row, std::uint8_t verdict, std::uint32_t group, std::int64_t score);

@@ -66,6 +66,7 @@ struct class_plan {
   struct cached_parts {
     reads filters = reads::nothing, scores = reads::nothing, keys = reads::nothing;  ///< what of a node they read
     std::size_t by_amounts = 0;                    ///< local filters and scores that see nothing of a node but amounts
+    std::size_t by_block = 0;                      ///< those of them that look at blocks, too
     std::int64_t local_range = 0;                  ///< the largest sum of local scores
     std::vector<planned> filter_keys, score_keys;  ///< in this order; opaque ones left out
     /// What of any node the keyed scores read in `finish`, beside the groups; no value: they are called at every pick.

@@ -78,8 +78,11 @@ class GANGSCHED_API node_answers {
   }
   void forget() noexcept {
     stale_.forget();
+    recent_.forget();
     forget_kept();
   }
+  /// For class indexes, which ask again about few nodes. @pre serve(cls)
+  [[nodiscard]] recent_amounts& recent() noexcept { return recent_; }
 
  private:
   /// What a hook said of each node to pods that are alike, by place.
@@ -180,12 +183,15 @@ class GANGSCHED_API node_answers {
   const model::cluster_state* state_;
   std::size_t most_;
   stale_rows stale_;
-  std::uint64_t epoch_ = 0;       // topology_table::plan_epoch when numbers were assigned
-  row_order order_;               // nodes that are alike side by side, when it was made
-  std::size_t next_stretch_ = 0;  // of places, to be put in order
-  std::size_t moved_ = 0;         // amounts that changed since
-  std::size_t rated_ = 0;         // blocks that were rated since
+  std::uint64_t epoch_ = 0;  // topology_table::plan_epoch when numbers were assigned
+  row_order order_;          // nodes that are alike side by side, when it was made
+  struct {
+    std::size_t next_stretch = 0;  // of places, to be put in order
+    std::size_t moved = 0;         // amounts that changed since that was done last
+    std::size_t rated = 0;         // blocks that were rated since
+  } since_;
   amount_columns amounts_;
+  recent_amounts recent_;
   row_bits nodes_;                    // places of nodes
   std::vector<changed_row> changes_;  // of what pods do not change; the first has the number `first_change_`
   std::uint64_t first_change_ = 0;

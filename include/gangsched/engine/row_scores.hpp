@@ -4,6 +4,7 @@
 
 #include "gangsched/engine/class_plan.hpp"
 #include "gangsched/engine/key_groups.hpp"
+#include "gangsched/engine/recent_amounts.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
@@ -17,6 +18,11 @@ struct row_scores {
   const char* broken = nullptr;  ///< an error of a plugin that broke its contract, if any
   const plugin_entry* broken_by = nullptr;
 
+  /// Takes the memory for what `refresh` remembers.
+  void make_room(const model::cluster_state& state, const class_plan& plan) {
+    if (plan.cached.by_amounts > 1) alike_.make_room(state.kinds.count());
+    tuple_.reserve(plan.key_count());
+  }
   void grow(row_t rows) {
     if (score.size() < rows) grow_to(rows);
   }
@@ -41,15 +47,27 @@ struct row_scores {
   [[nodiscard]] bool remembers_nothing(const class_plan& plan, std::size_t rows) const noexcept {
     return plan.cached.by_amounts <= 1 || alike_.rests(rows);
   }
-  static constexpr std::size_t most_together = 64;
-  /// So many rows at most, which pass, of which @p dirty changed, which is not everything: as one after the other. O(rows · hooks).
+  static constexpr std::size_t most_together = amount_block::rows;
+  /// `most_together` rows at most, which pass, of which @p dirty changed, which is not everything: as one after the other. O(rows · hooks).
   void refresh_passing(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows,
                        reads dirty);
+  /// Whether hooks may be asked about so many rows as a block.
+  [[nodiscard]] static bool fill_block(const class_plan& plan, std::size_t rows) noexcept {
+    constexpr std::size_t least = 3;  // fewer are less work one by one
+    return rows >= least && plan.cached.by_block != 0;
+  }
+  /// As `refresh_passing`, with a block of @p recent where that is possible. @pre fill_block(plan, rows)
+  void refresh_block(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows,
+                     reads dirty, recent_amounts& recent);
 
  private:
   void grow_to(row_t rows);
   void filter_again(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows,
                     reads dirty);
+  [[nodiscard]] bool filter_block(const model::cluster_state& state, const class_plan& plan,
+                                  std::span<const row_t> rows, const recent_amounts::window& block, reads dirty);
+  void score_block(const model::cluster_state& state, const class_plan& plan, std::span<const row_t> rows,
+                   const recent_amounts::window& block);
   void judge(const model::cluster_state& state, const class_plan& plan, row_t row, reads dirty,
              amount_memory::answer* known);
   void rate(const model::cluster_state& state, const class_plan& plan, row_t row, amount_memory::answer* known);

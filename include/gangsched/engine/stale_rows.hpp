@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "gangsched/model/state.hpp"
@@ -29,14 +31,26 @@ class stale_rows {
     // What was read in transactions that are over will not be taken back.
     if (!ahead_.empty() && ahead_.back().position < committed) ahead_.clear();
     const std::uint64_t end = log.end();
-    for (std::uint64_t position = cursor_.position; position < end; cursor_.position = ++position) {
-      const change& record = log[position];
-      if (!any(record.facets & facets) && record.facets != reads::everything) continue;
-      const row_t node = record.node();
+    std::uint64_t position = cursor_.position;
+    if (position >= end) return true;
+    reads* known = facets_.data();
+    std::size_t rows = facets_.size();
+    for (const change* record = &log[position]; position != end; ++position, ++record) {
+      const reads changed = record->facets;
+      if (!any(changed & facets) && changed != reads::everything) continue;
+      const row_t node = record->kind == change_kind::pod_assumed ? record->after : record->node();  // (as a rule)
       if (node == no_row) continue;
-      if (position >= committed) ahead_.push_back({position, node, record.facets});
-      if (wanted(record.facets)) mark(node, record.facets);
+      cursor_.position = position;  // (there may be no memory to mark it)
+      if (position >= committed) ahead_.push_back({position, node, changed});
+      if (!wanted(changed)) continue;
+      if (node >= rows) [[unlikely]] {
+        facets_.resize(node + 1, reads::nothing);
+        known = facets_.data(), rows = facets_.size();
+      }
+      if (!any(known[node])) list(node);
+      known[node] |= changed;
     }
+    cursor_.position = end;
     return true;
   }
   /// How many records there are that it has not read.
@@ -50,7 +64,8 @@ class stale_rows {
   /// Everything is known as it is now.
   void start(const model::cluster_state& state) {
     started_ = true;
-    rows_.clear();
+    count_ = 0;
+    if (rows_.size() < usual) rows_.resize(usual);
     facets_.assign(state.nodes.rows.count(), reads::nothing);
     ahead_.clear();
     cursor_ = state.log.tip();
@@ -62,18 +77,18 @@ class stale_rows {
   }
   void forget() noexcept { started_ = false; }
 
-  [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
-  [[nodiscard]] const std::vector<row_t>& rows() const noexcept { return rows_; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::span<const row_t> rows() const noexcept { return {rows_.data(), count_}; }
   /// Calls visit(row, facets) for every stale row, which are none then.
   template <class Visit>
   void take(Visit&& visit) {
-    for (const row_t row : rows_) {
+    for (const row_t row : rows()) {
       const reads facets = facets_[row];
       facets_[row] = reads::nothing;
       visit(row, facets);
     }
-    rows_.clear();
+    count_ = 0;
   }
 
  private:
@@ -82,15 +97,22 @@ class stale_rows {
     row_t row;
     reads facets;
   };
-  [[gnu::always_inline]] void mark(row_t row, reads facets) {
+  void mark(row_t row, reads facets) {
     if (row >= facets_.size()) facets_.resize(row + 1, reads::nothing);
-    if (!any(facets_[row])) rows_.push_back(row);
+    if (!any(facets_[row])) list(row);
     facets_[row] |= facets;
   }
+  [[gnu::always_inline]] void list(row_t row) {
+    if (count_ == rows_.size()) [[unlikely]]
+      rows_.resize(2 * count_ + usual);
+    rows_[count_++] = row;
+  }
+  static constexpr std::size_t usual = 64;  // for so many changes there is room from the beginning
   bool started_ = false;
   log_cursor cursor_;
   std::vector<touched> ahead_;
-  std::vector<row_t> rows_;
+  std::vector<row_t> rows_;  // the first `count_`
+  std::size_t count_ = 0;
   std::vector<reads> facets_;  // by row
 };
 
