@@ -186,8 +186,6 @@ bool read_storage_amount(reader& read, const place& of, quantity& out);
 std::string_view in_tree_plugin_of(std::string_view source);
 std::string_view csi_driver_of(std::string_view in_tree);
 
-/// What a running pod's claim for extended resources is called among its claims: as upstream does, no name that it could have given.
-inline constexpr std::string_view extended_claim_name = "<extended-resources>";
 /// resourceClaims of a pod or pod group.
 bool read_pod_claims(reader& read, const place& of, std::vector<pod_claim>& out);
 

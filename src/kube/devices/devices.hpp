@@ -22,6 +22,9 @@ bool read_device_requests(reader& read, const place& of, pod_manifest& out);
 /// As if that had not been read: containers request again what devices stood for.
 void forget_device_requests(pod_manifest& pod);
 
+/// What a running pod's claim for extended resources is called among its claims: as upstream does, no name that it could have given.
+inline constexpr std::string_view extended_claim_name = "<extended-resources>";
+
 // --- objects beside nodes and pods
 
 /// Koordinator's Device: what is in the node of its name.
