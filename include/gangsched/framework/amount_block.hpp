@@ -32,18 +32,16 @@ struct amount_column {
   bool exact = false;                     ///< no amount is above `amount_block::limit`
 };
 
-/// The amounts of 64 nodes, or of fewer. A row may be empty: results for it are ignored. Valid during the call.
+/// The amounts of 64 nodes, or of `size()`: results for places from there on, and for empty rows, are ignored. Valid during the call.
 class amount_block {
  public:
   static constexpr std::size_t rows = 64;
   /// Amounts up to this (8 TiB in bytes), and percentages of them by `inverse`, are as exact as integers (lanes.hpp).
   static constexpr std::int64_t limit = std::int64_t{1} << 43;
 
-  /// Of @p size places from @p first on.
   amount_block(std::span<const amount_column> by_kind, std::size_t first, std::size_t size = rows) noexcept
       : by_kind_(by_kind), first_(first), size_(size) {}
 
-  /// Results for places from here on are ignored, too; they may be computed.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Whether the amounts of this kind, and @p value too, are exact. A hook that needs an inexact amount returns false.
   [[nodiscard]] bool exact(resource_kind kind, std::int64_t value = 0) const noexcept {
@@ -51,8 +49,7 @@ class amount_block {
   }
   /// Whether every node has some of it.
   [[nodiscard]] bool all_have(resource_kind kind) const noexcept {
-    const std::uint8_t* const lacking = by_kind_[kind].lacking;
-    return lacking[first_ / rows] == 0 && lacking[(first_ + size_ - 1) / rows] == 0;
+    return (by_kind_[kind].lacking[first_ / rows] | by_kind_[kind].lacking[(first_ + size_ - 1) / rows]) == 0;
   }
   [[nodiscard]] const amount_range& range(resource_kind kind) const noexcept {
     return by_kind_[kind].ranges[first_ / rows];

@@ -38,10 +38,7 @@ class GANGSCHED_API class_table {
   bool add_pod(class_id id);
   bool remove_pod(class_id id);
   /// An input of classes has changed: every pod is re-keyed on its next access.
-  void move_epoch() {
-    epoch_.set(0, epoch_[0] + 1);
-    ++epoch_moves_;
-  }
+  void move_epoch() { epoch_.set(0, epoch_[0] + 1), ++epoch_moves_; }
 
   /// Whether enough classes were made since the last sweep that another sweep pays.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }

@@ -174,12 +174,6 @@ consteval std::optional<reads> finish_reads(Hook) {
 }
 
 template <class P>
-inline constexpr bool reads_population = true;
-template <class P>
-  requires requires { P::reads_population; }
-inline constexpr bool reads_population<P> = P::reads_population;
-
-template <class P>
 consteval bool score_key_reads_ok() {
   if constexpr (calls_score_key_reads<P>)
     return keyed_score_ok<P>() && tells_key_reads<P, decltype(&P::score_key), decltype(&P::score_key_reads)>();
@@ -306,7 +300,7 @@ struct extension_point<point::score> {
     score_kernel& to = k.score;
     using from = score_kernels<P>;
     to.one = from::score_one;
-    to.reads_population = reads_population<P>;
+    if constexpr (requires { P::reads_population; }) to.reads_population = P::reads_population;
     if constexpr (keyed_score_ok<P>()) {
       using hook = node_hook<P, decltype(&P::score_key), std::int64_t>;
       to.shape = shape::keyed;
