@@ -297,13 +297,14 @@ GANGSCHED_INLINE std::span<const std::int64_t> class_index::capacities(const dom
 }
 
 GANGSCHED_INLINE bool class_index::groups_are_as_scored() noexcept {
-  const bool by_population = plan_->cached.by_population;
-  const auto alike = [=](std::uint32_t a, std::uint32_t b) { return by_population ? a == b : (a == 0) == (b == 0); };
   const std::span<const std::uint32_t> now = groups_.population();
-  if (!std::equal(now.begin(), now.end(), group_scores_.population.begin(), group_scores_.population.end(), alike))
-    return false;
-  group_scores_moves_ = groups_.moves();
-  return true;
+  const std::vector<std::uint32_t>& then = group_scores_.population;
+  const auto both_have_any = [](std::uint32_t a, std::uint32_t b) { return (a == 0) == (b == 0); };
+  const bool same = plan_->cached.by_population
+                        ? std::equal(now.begin(), now.end(), then.begin(), then.end())
+                        : std::equal(now.begin(), now.end(), then.begin(), then.end(), both_have_any);
+  if (same) group_scores_moves_ = groups_.moves();
+  return same;
 }
 
 GANGSCHED_INLINE void class_index::remember_group_scores(const group_scores& said) {

@@ -84,15 +84,18 @@ GANGSCHED_INLINE void explainer::add_words_of(const plugin_entry& plugin, row_t 
   (why.summary += ": ") += words;
 }
 
-GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
-  if (!entities_->has_profile(pod)) {
-    explanation why;
-    why.code = code::unschedulable;
-    why.summary = "no profile has the scheduler name \"";
-    (why.summary += state_->names.text(state_->classes[state_->pods.cls[pod]].scheduler_name)) += "\"";
-    return why;
-  }
-  if (const row_t its = state_->pods.group[pod]; its != no_row && state_->pods.state[pod] == pod_state::pending) {
+GANGSCHED_INLINE explanation explainer::rejected(const plugin_entry& plugin, const status& said,
+                                                 const char* word) const {
+  explanation why;
+  why.rejected_by = plugin.name;
+  why.code = said.code;
+  why.summary = std::string{said.reason != nullptr ? said.reason : word} += state_->names.text(said.detail);
+  return why;
+}
+
+/// Why a pending pod does not enter the queue, if it does not (`pre_enqueue_gates::rejects_pod`).
+GANGSCHED_INLINE std::optional<explanation> explainer::why_gated(row_t pod) {
+  if (const row_t its = state_->pods.group[pod]; its != no_row) {
     const model::group_record& root = *state_->groups.record[state_->groups.root(its)];
     if (root.expected) {
       explanation why;
@@ -101,20 +104,24 @@ GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
       return why;
     }
   }
-  const auto rejected = [&](const plugin_entry& plugin, const status& said, const char* word) {
-    explanation why;
-    why.rejected_by = plugin.name;
-    why.code = said.code;
-    why.summary = std::string{said.reason != nullptr ? said.reason : word} += state_->names.text(said.detail);
-    return why;
-  };
+  static_cast<void>(state_->class_of(pod));
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::pre_enqueue)) {
-    if (state_->pods.state[pod] != pod_state::pending) break;
-    static_cast<void>(state_->class_of(pod));
     const status said = plugin.pre_enqueue(plugin.self.get(), pod_info{*state_, pod});
     if (!said.ok()) return rejected(plugin, said, "gated");
   }
+  return std::nullopt;
+}
+
+GANGSCHED_INLINE explanation explainer::explain(row_t pod) {
+  if (!entities_->has_profile(pod)) {
+    explanation why;
+    why.code = code::unschedulable;
+    why.summary = "no profile has the scheduler name \"";
+    (why.summary += state_->names.text(state_->classes[state_->pods.cls[pod]].scheduler_name)) += "\"";
+    return why;
+  }
   if (state_->pods.state[pod] == pod_state::pending) {
+    if (std::optional<explanation> gated = why_gated(pod)) return *std::move(gated);
     if (const refusal no = admission_->ask(entities_->entity_of(pod))) {
       explanation why = rejected(*no.by, no.said, "not admitted");
       add_words_of(*no.by, pod, why);

@@ -15,13 +15,25 @@ GANGSCHED_INLINE std::string explainer::whom_it_waits_for(row_t group) {
   if (entities_->members_enter_singly()) return made;
   state_->groups.each_below(state_->groups.root(group), [&](row_t below) {
     for (row_t pod = state_->groups.first[below]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
-      if (!entities_->wants_node(pod) || !gates_->rejects_pod(pod)) continue;
-      made = "waits for " + state_->pods.record[pod]->name + ": " + explain(pod).summary;
+      if (!entities_->wants_node(pod)) continue;
+      const std::optional<explanation> gated = why_gated(pod);
+      if (!gated) continue;
+      made = "waits for " + state_->pods.record[pod]->name + ": " + gated->summary;
       return false;
     }
     return true;
   });
   return made;
+}
+
+/// Says so if no node has any of the labels that the group's topology is by; else empty.
+GANGSCHED_INLINE std::string explainer::labels_of_no_node(row_t group) {
+  std::string keys;
+  for (const std::string& key : state_->groups.record[group]->spec.topology.within) {
+    if (search_->candidates().domains().of(key).size() != 0) return {};
+    (keys += keys.empty() ? "no node has the label " : " or ") += key;
+  }
+  return keys;
 }
 
 /// Why none of the members @p waiting is tried now; empty if they are.
@@ -190,12 +202,7 @@ GANGSCHED_INLINE void explainer::explain_placements(row_t group, group_explanati
   }
   if (why.placements.empty()) {
     why.summary = "there is no placement for it";
-    std::string keys;
-    for (const std::string& key : state_->groups.record[group]->spec.topology.within) {
-      if (candidates.domains().of(key).size() != 0) return;
-      (keys += keys.empty() ? "" : " or ") += key;
-    }
-    if (!keys.empty()) (why.summary += ": no node has the label ") += keys;
+    if (const std::string labels = labels_of_no_node(group); !labels.empty()) (why.summary += ": ") += labels;
     return;
   }
   const placement_verdict& nearest = why.placements.front();
@@ -228,8 +235,7 @@ GANGSCHED_INLINE void explainer::add_group_words(row_t pod, explanation& why) {
   explain_group(group, groups);
   if (groups.empty()) return;
   if (groups.back().placements.empty()) {
-    const std::size_t labels = groups.back().summary.find("no node has the label ");
-    if (labels != std::string::npos) (why.summary += "; ") += groups.back().summary.substr(labels);
+    if (const std::string labels = labels_of_no_node(group); !labels.empty()) (why.summary += "; ") += labels;
     return;
   }
   const placement_verdict& nearest = groups.back().placements.front();

@@ -2,6 +2,7 @@
 
 #include "gangsched/gangsched.hpp"
 #include "gangsched/profiles.hpp"
+#include "kube/device_objects.hpp"
 #include "kube/group_reading.hpp"
 
 // Taints of devices, and claims that tolerate them, or not.
@@ -9,19 +10,12 @@ namespace gangsched::testing::device_taints_test {
 
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
+using namespace gangsched::kube::testing::device_objects;
 
 namespace {
 
-const std::string before =
-    "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, pods: 9}}\n---\n"
-    "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\nspec: {selectors: [{cel: {expression: "
-    "'device.driver == \"d.io\"'}}]}\n---\n";
+const std::string before = node + of_driver;
 
-std::string slice(const std::string& devices) {
-  return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, nodeName: n1, "
-         "pool: {name: n1}, devices: [" +
-         devices + "]}\n---\n";
-}
 std::string rule(const std::string& spec, const std::string& version = "v1beta2", const std::string& name = "r") {
   return "apiVersion: resource.k8s.io/" + version + "\nkind: DeviceTaintRule\nmetadata: {name: " + name + "}\nspec: {" +
          spec + "}\n---\n";

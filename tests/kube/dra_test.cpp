@@ -1,26 +1,13 @@
+#include "kube/device_objects.hpp"
 #include "kube/group_reading.hpp"
 
 namespace gangsched::testing::dra_test {
 
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
+using namespace gangsched::kube::testing::device_objects;
 
 namespace {
-
-const std::string node =
-    "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, pods: 9}}\n---\n";
-
-/// A slice of the driver d.io on n1.
-std::string slice(const std::string& devices, const std::string& more = "", const std::string& version = "v1") {
-  return "apiVersion: resource.k8s.io/" + version +
-         "\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, nodeName: n1, pool: {name: n1}" + more +
-         ", devices: [" + devices + "]}\n---\n";
-}
-std::string device_class(const std::string& name, const std::string& cel) {
-  return "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: " + name +
-         "}\nspec: {selectors: [{cel: {expression: '" + cel + "'}}]}\n---\n";
-}
-const std::string of_driver = device_class("c", "device.driver == \"d.io\"");
 
 std::string claim(const std::string& devices, const std::string& kind = "ResourceClaim") {
   const bool made_from = kind == "ResourceClaimTemplate";

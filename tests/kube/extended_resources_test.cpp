@@ -1,5 +1,6 @@
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
+#include "kube/device_objects.hpp"
 #include "kube/group_reading.hpp"
 
 // Extended resources that stand for devices (KEP-5004).
@@ -7,25 +8,7 @@ namespace gangsched::testing::extended_resources_test {
 
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
-
-namespace {
-
-const std::string node =
-    "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 8, pods: 9}}\n---\n";
-
-/// A slice of the driver d.io on n1.
-std::string slice(const std::string& devices) {
-  return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: d.io, nodeName: n1, "
-         "pool: {name: n1}, devices: [" +
-         devices + "]}\n---\n";
-}
-std::string device_class(const std::string& name, const std::string& cel) {
-  return "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: " + name +
-         "}\nspec: {selectors: [{cel: {expression: '" + cel + "'}}]}\n---\n";
-}
-const std::string of_driver = device_class("c", "device.driver == \"d.io\"");
-
-}  // namespace
+using namespace gangsched::kube::testing::device_objects;
 
 TEST_CASE("extended resources stand for devices of a class", "[kube][dra]") {
   const std::string devices = "{name: g0}, {name: g1}, {name: g2}";

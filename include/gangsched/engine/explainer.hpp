@@ -47,11 +47,14 @@ class GANGSCHED_API explainer {
 
  private:
   void add_words_of(const plugin_entry& plugin, row_t pod, explanation& why) const;
+  [[nodiscard]] explanation rejected(const plugin_entry& plugin, const status& said, const char* word) const;
+  [[nodiscard]] std::optional<explanation> why_gated(row_t pod);
   [[nodiscard]] std::string shortage(row_t pod, const std::vector<row_t>& rows, std::string& change,
                                      std::string& plugin);
   // explainer_groups.cpp
   void add_group_words(row_t pod, explanation& why);
   [[nodiscard]] std::string whom_it_waits_for(row_t group);
+  [[nodiscard]] std::string labels_of_no_node(row_t group);
   [[nodiscard]] std::string why_not_tried(row_t group, const std::vector<row_t>& waiting);
   void explain_placements(row_t group, group_explanation& why);
   void count_members(row_t group, const std::vector<row_t>& waiting, const std::vector<row_t>& rows,

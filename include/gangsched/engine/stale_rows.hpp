@@ -38,7 +38,7 @@ class stale_rows {
     for (const change* record = &log[position]; position != end; ++position, ++record) {
       const reads changed = record->facets;
       if (!any(changed & facets) && changed != reads::everything) continue;
-      const row_t node = record->kind == change_kind::pod_assumed ? record->after : record->node();  // (as a rule)
+      const row_t node = record->node();
       if (node == no_row) continue;
       cursor_.position = position;  // (there may be no memory to mark it)
       if (position >= committed) ahead_.push_back({position, node, changed});

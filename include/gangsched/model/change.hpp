@@ -59,6 +59,7 @@ struct change {
   [[nodiscard]] constexpr scope_number scope() const noexcept { return static_cast<scope_number>(before); }
   /// The node whose facets changed, or no_row.
   [[nodiscard]] constexpr row_t node() const noexcept {
+    if (kind == change_kind::pod_assumed) return after;  // most records are that: before the table of a switch
     switch (kind) {
       case change_kind::node_added:
       case change_kind::node_updated:
