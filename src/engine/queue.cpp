@@ -174,11 +174,13 @@ GANGSCHED_INLINE void queue::describe_more(entity e, queued& made) const {
   if (!e.group) {
     made.pod = {e.row, state_->pods.rows.generation(e.row)};
     made.start_by = model::limits_of_pod(*state_, e.row).start_by(made.entered);
+    made.expected_run_time = state_->pods.record[e.row]->details->expected_run_time;
     return;
   }
   if (options_.wake != wake_rule::hints) made.since = made.entered;  // it keeps its age, however often it failed
   made.group = {e.row, state_->groups.rows.generation(e.row)};
   made.start_by = model::limits_of_group(*state_, e.row).start_by(made.entered);
+  if (sort().reads_run_time()) made.expected_run_time = model::run_time_of_group(*state_, e.row);
   state_->groups.each_below(e.row, [&](row_t group) {
     row_t pod = state_->groups.first[group];
     const auto waits = [&] { return state_->pods.state[pod] == pod_state::pending && !state_->pods.terminating[pod]; };

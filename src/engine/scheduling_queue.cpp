@@ -33,7 +33,8 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state,
 
 GANGSCHED_INLINE void scheduling_queue::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
   queue_item& item = queue_.item(e);
-  if (item.priority == priority && item.arrival == arrival && !state_->pods.have_limits) return;
+  const bool timed = state_->pods.have_limits || queue_.sort().reads_run_time();
+  if (item.priority == priority && item.arrival == arrival && !timed) return;
   item.priority = priority;
   item.arrival = arrival;
   if (item.where != place::none) queue_.reorder(e);
@@ -71,7 +72,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
   // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
   if (fresh && e.group && gates_->is_known_open(e.row) && item.where == place::active && arrival == item.arrival &&
-      own <= item.priority && !state_->pods.have_limits) {
+      own <= item.priority && !state_->pods.have_limits && !queue_.sort().reads_run_time()) {
     unschedulable_.pass_on_if_changed(pod);  // as below
     return;
   }

@@ -64,7 +64,8 @@ GANGSCHED_INLINE saved_unschedulable unschedulable_pods::save(model::cluster_sav
     one.refused = detail::saved(group.refused);
     one.ready = group.ready;
     const queued& place = group.place;
-    one.place = {place.pod, place.group, place.priority, place.since, place.entered, place.arrival, place.start_by};
+    one.place = {place.pod,     place.group,   place.priority, place.since,
+                 place.entered, place.arrival, place.start_by, place.expected_run_time};
   }
   for (row_t group = 0; group < group_woken_for_.size(); ++group) {
     if (const group_wake& why = group_woken_for_[group]; why.kind != 0)
@@ -158,7 +159,7 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
     made.refused = detail::restored(one.refused);
     made.ready = one.ready;
     made.place = {one.place.pod,     one.place.group,   one.place.priority, one.place.since,
-                  one.place.entered, one.place.arrival, one.place.start_by};
+                  one.place.entered, one.place.arrival, one.place.start_by, one.place.expected_run_time};
     find_kind(one.kind, made);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {

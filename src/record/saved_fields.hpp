@@ -66,7 +66,7 @@ GANGSCHED_FIELDS(engine::saved_unhelped_gang, group, cls);
 GANGSCHED_FIELDS(engine::saved_item, row, group, where, strict, was_gated, generation, ticket, attempts, failures,
                  errors, priority, since, entered, ready, arrival, round, tries);
 GANGSCHED_FIELDS(engine::saved_places, items, came, round, groups_left);
-GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arrival, start_by);
+GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arrival, start_by, expected_run_time);
 GANGSCHED_FIELDS(engine::saved_rejection, unschedulable, pending, at_admission);
 GANGSCHED_FIELDS(engine::saved_line, cls, by_failure, filtered, rejectors, refusers, hears, pods);
 GANGSCHED_FIELDS(engine::saved_wake, row, cls, line, kind, position);

@@ -14,7 +14,8 @@ namespace gangsched::testing::deadlines_test {
 namespace {
 
 kernel_table by_slack(instant longest = instant::max()) {
-  return profile{least_slack_sort{longest}, deadline_plugin{}, node_resources_fit{}, gang_scheduling{}}.table();
+  return profile{least_slack_sort{{.max_wait = longest}}, deadline_plugin{}, node_resources_fit{}, gang_scheduling{}}
+      .table();
 }
 
 struct job {
@@ -78,8 +79,76 @@ TEST_CASE("LeastSlackSort: who said nothing waits no longer than the plugin's ow
   CHECK(order(49min) == words{"old", "urgent"});
 }
 
-TEST_CASE("LeastSlackSort: its argument is seconds", "[deadline]") {
+kernel_table in_proportion(std::int32_t percent, instant longest = instant::max()) {
+  return profile{least_slack_sort{{.max_wait = longest, .max_wait_percent = percent}}, node_resources_fit{},
+                 gang_scheduling{}}
+      .table();
+}
+
+TEST_CASE("LeastSlackSort: who said nothing may wait for a part of its run time", "[deadline]") {
+  world w{in_proportion(10, 100min)};
+  w.add(job{.name = "unknown"});                  // by 100
+  w.add(job{.name = "long", .runs = 500min});     // by 50
+  w.add(job{.name = "longer", .runs = 9000min});  // by 100, the plugin's own
+  w.add(job{.name = "said", .runs = 500min, .max_wait = 60min});
+  hear(w);
+  w.now = 40min;
+  w.add(job{.name = "short", .runs = 90min});  // by 49
+  w.add(job{.name = "late", .runs = 110min});  // by 51
+  w.add(a_node{"n"}.cpu(100));
+  CHECK(bound(w.run()) == words{"short", "long", "late", "said", "unknown", "longer"});
+}
+
+TEST_CASE("LeastSlackSort: of a group the longest run time counts of those that wait", "[deadline]") {
+  world w{in_proportion(10)};
+  const group_id gang = w.add(a_gang{"gang", 2});
+  w.add(job{.name = "m0", .runs = 10min, .group = gang});
+  w.add(job{.name = "m1", .runs = 10min, .group = gang});
+  const pod_id longest = w.add(job{.name = "m2", .runs = 50min, .group = gang});
+  w.add(job{.name = "p", .runs = 20min});
+  hear(w);
+  SECTION("of all") {
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"p", "m0", "m1", "m2"});
+  }
+  SECTION("who is removed does not count") {
+    w.remove(longest);
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"m0", "m1", "p"});
+  }
+  SECTION("of a group that was tried in vain, too") {
+    w.add(job{.name = "q", .runs = 60min});
+    w.run();  // there is no node
+    w.now = 1min;
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"p", "m0", "m1", "m2", "q"});
+  }
+  SECTION("it is what the pod says now") {
+    w.must(w.cluster.update_pod(longest, job{.name = "m2", .runs = 15min, .group = gang}));
+    w.add(a_node{"n"}.cpu(100));
+    CHECK(bound(w.run()) == words{"m0", "m1", "m2", "p"});
+  }
+}
+
+TEST_CASE("LeastSlackSort: a wait beyond all time is none", "[deadline]") {
+  const auto order = [](instant runs, std::int32_t percent, instant entered = instant{10s}) {
+    return least_slack_sort{{.max_wait_percent = percent}}.key({.entered = entered, .expected_run_time = runs}).order;
+  };
+  CHECK(order(instant{1000s}, 5) == instant{60s}.count());
+  CHECK(order(instant{1000s}, 0) == instant::max().count());
+  CHECK(order(instant{1000s}, -5) == instant::max().count());
+  CHECK(order(instant::max(), 100) >= instant::max().count() - 100);
+  CHECK(order(instant::max(), 2'000'000'000) == instant::max().count());
+  CHECK(order(instant::max(), 2'000'000'000, -instant{10s}) == instant::max().count());
+}
+
+TEST_CASE("LeastSlackSort: its arguments are seconds and percent", "[deadline]") {
   argument seconds = 90, negative = -1;
+  const auto percent = least_slack_sort::from(argument::fields{{"maxWait", seconds}, {"maxWaitPercent", argument{50}}});
+  REQUIRE(percent.has_value());
+  CHECK(percent->key({.entered = instant{10s}, .expected_run_time = instant{100s}}).order == instant{60s}.count());
+  CHECK(percent->key({.entered = instant{10s}, .expected_run_time = instant{900s}}).order == instant{100s}.count());
+  CHECK_FALSE(least_slack_sort::from(argument::fields{{"maxWaitPercent", negative}}).has_value());
   const result<least_slack_sort> made = least_slack_sort::from(argument::fields{{"maxWait", seconds}});
   REQUIRE(made.has_value());
   CHECK(made->key({.entered = instant{10s}}).order == instant{100s}.count());

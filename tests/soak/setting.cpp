@@ -53,6 +53,7 @@ argument random_arguments(std::string_view plugin, dice& any) {
         {"estimatedSecondsAfterPodScheduled", any.between(0, 60)},
         {"aggregated", argument::fields{{"usageAggregationType", "p95"}, {"scoreAggregationType", "avg"}}}};
   }
+  if (plugin == "LeastSlackSort" && any.percent(50)) return argument::fields{{"maxWaitPercent", any.between(1, 500)}};
   if (plugin == "NetworkCost") {
     const argument::fields rack{{"key", "rack"}, {"cost", 1}}, zone{{"key", "zone"}, {"cost", 4}};
     return argument::fields{{"levels", argument::list{rack, zone}}};

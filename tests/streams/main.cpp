@@ -14,7 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "gangsched/framework/profile.hpp"
 #include "gangsched/gangsched.hpp"
+#include "gangsched/plugins/gang_scheduling.hpp"
+#include "gangsched/plugins/least_slack_sort.hpp"
+#include "gangsched/plugins/node_resources_fit.hpp"
 #include "gangsched/scheduling/run_time_estimates.hpp"
 #include "streams/gang_stream.hpp"
 
@@ -122,6 +126,7 @@ std::vector<instant> plain_easy(const std::vector<stream_gang>& stream, std::int
 struct estimates {
   double error = 0;     ///< up to so much longer than they will; their own time is 1
   bool learnt = false;  ///< by those of the same size that ended
+  int wait = 0;         ///< their longest wait in percent of that, for LeastSlackSort; 0: PrioritySort
 };
 
 std::vector<instant> schedule(const std::vector<stream_gang>& stream, std::int64_t gpus,
@@ -133,7 +138,9 @@ std::vector<instant> schedule(const std::vector<stream_gang>& stream, std::int64
     node.allocatable = {{"cpu", quantity{1000}}, {"pods", quantity{110}}, {"nvidia.com/gpu", quantity{gpus_a_node}}};
     must(on.add_node(node));
   }
-  scheduler decides{on, profiles::bin_packing(), options};
+  const node_resources_fit packs{{.strategy = node_resources_fit::strategy::most_allocated}};
+  const kernel_table by_slack = profile{least_slack_sort{}, packs, gang_scheduling{}}.table();
+  scheduler decides{on, by.wait == 0 ? profiles::bin_packing() : by_slack, options};
   std::vector<instant> starts(stream.size(), instant::max());
   std::vector<std::vector<pod_id>> pods(stream.size());
   std::vector<group_id> groups(stream.size());
@@ -182,6 +189,7 @@ std::vector<instant> schedule(const std::vector<stream_gang>& stream, std::int64
         pod.group = groups[next];
         pod.cookie = next;
         pod.expected_run_time = runs;
+        pod.max_wait = runs * by.wait / 100;
         pods[next].push_back(must(on.add_pod(pod)));
       }
       decide(arrival);
@@ -216,11 +224,13 @@ std::vector<policy> all_policies() {
       {"backfill easy", by(easy)},
       {"easy, estimates 1 to 3 times", by(easy, {.error = 2})},
       {"easy, estimates learnt", by(easy, {.learnt = true})},
+      {"easy, waits in proportion", by(easy, {.wait = 10})},
+      {"the same, 1 to 3 times", by(easy, {.error = 2, .wait = 10})},
       {"backfill conservative", by({.backfill = backfill_rule::conservative})},
       {"max_overtake 30 min", by(drain)},
   };
 }
-constexpr std::size_t fifo = 0, greedy = 1, book = 2, with_easy = 4;  // of those
+constexpr std::size_t fifo = 0, greedy = 1, book = 2, with_easy = 4, in_proportion = 7;  // of those
 
 bool streams_of_gangs(std::uint64_t seeds) {
   constexpr std::int64_t gpus = 512;
@@ -254,6 +264,10 @@ bool streams_of_gangs(std::uint64_t seeds) {
                                                   sums[with_easy].mean_wait_64 <= 1.01 * sums[book].mean_wait_64);
     promise("gangs of 64 wait no longer with EASY than in strict FIFO",  // of one stream it may be a second
             sums[with_easy].mean_wait_64 <= sums[fifo].mean_wait_64 || seeds < 10);
+    promise("with longest waits in proportion to run times nobody waits longer than with EASY",
+            sums[in_proportion].mean_wait <= sums[with_easy].mean_wait &&
+                sums[in_proportion].mean_wait_64 <= sums[with_easy].mean_wait_64 &&
+                sums[in_proportion].utilisation >= sums[greedy].utilisation - 0.005);
   }
   return fine;
 }

@@ -116,9 +116,9 @@ class GANGSCHED_API queue {
   void renew(entity e);
   /// Its key has changed. @p smaller: a group that a member has left, so that it is not more urgent than before.
   void reorder(entity e, bool smaller = false);
-  /// Its queue may have changed, or its latest start.
+  /// Its queue may have changed, or its latest start or expected run time.
   void ask_order_again(entity e, bool smaller = false) {
-    if (active_.has_queues() || state_->pods.have_limits) reorder(e, smaller);
+    if (active_.has_queues() || state_->pods.have_limits || sort().reads_run_time()) reorder(e, smaller);
   }
   /// Whether a hook rejects the waiting entity because of its deadline. O(members).
   [[nodiscard]] bool is_too_late(entity e, instant now) const {
@@ -184,7 +184,7 @@ class GANGSCHED_API queue {
   /// The key of an entity for the queue sort.
   [[nodiscard]] queued describe(entity e, const queue_item& item) const {
     queued made{.priority = item.priority, .since = item.since, .entered = item.entered, .arrival = item.arrival};
-    if (e.group || state_->pods.have_limits)
+    if (e.group || state_->pods.have_limits || sort().reads_run_time())
       describe_more(e, made);
     else
       made.pod = {e.row, item.generation};

@@ -49,6 +49,7 @@ class GANGSCHED_API sort_order {
   explicit sort_order(const plugin_entry& plugin) noexcept : plugin_(&plugin) {}
 
   [[nodiscard]] bool has_key() const noexcept { return plugin_->sort_by_key != nullptr; }
+  [[nodiscard]] bool reads_run_time() const noexcept { return plugin_->sorts_by_run_time; }
   /// @pre has_key()
   [[nodiscard]] sort_key key_of(const queued& what) const noexcept {
     return plugin_->sort_by_key(plugin_->self.get(), what);

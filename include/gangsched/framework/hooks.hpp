@@ -29,6 +29,7 @@ struct queued {
   std::uint64_t arrival = 0;  ///< order of add_pod: the last tie-breaker
   instant start_by =
       instant::max();  ///< latest start by its deadline or longest wait (docs/deadlines.md); max(): it has neither
+  instant expected_run_time{0};  ///< if the plugin says `reads_run_time`: of a group the longest; 0: unknown
 };
 
 /// Lower goes first: by band, then by order, then by arrival. O(1) per pod when few bands are in use.

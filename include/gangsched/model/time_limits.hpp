@@ -24,6 +24,8 @@ struct time_limits {
 [[nodiscard]] GANGSCHED_API time_limits limits_of_pod(const viewed_tables& tables, row_t pod) noexcept;
 /// For a group that starts as one: the least of its pending, not terminating pods, groups below included. O(members), or O(1) as above.
 [[nodiscard]] GANGSCHED_API time_limits limits_of_group(const viewed_tables& tables, row_t group) noexcept;
+/// The longest expected run time of those pods; 0: none is known. O(members).
+[[nodiscard]] GANGSCHED_API instant run_time_of_group(const viewed_tables& tables, row_t group) noexcept;
 
 }  // namespace gangsched::inline GANGSCHED_ABI::model
 

@@ -110,7 +110,7 @@ struct saved_place {
   std::int32_t priority = 0;
   instant since{}, entered{};
   std::uint64_t arrival = 0;
-  instant start_by = instant::max();
+  instant start_by = instant::max(), expected_run_time{0};
 };
 struct saved_rejection {
   std::uint64_t unschedulable = 0, pending = 0;

@@ -12,7 +12,8 @@ GANGSCHED_PROBE(less)
 }  // namespace detail
 
 /// Orders the queue; exactly one in a profile. `sort_key key(const queued&) const noexcept`, or a strict weak order
-/// `bool less(const queued&, const queued&) const noexcept`. No cluster access. With a key O(1) per pod, with less O(log n).
+/// `bool less(const queued&, const queued&) const noexcept`. No cluster access. With a key O(1) per pod, with less O(log n). One that
+/// reads `queued::expected_run_time` says so: `static constexpr bool reads_run_time = true;`. A group is then described in O(members).
 template <class P>
 concept queue_sort_plugin = lists<P, point::queue_sort> && (
                                                                requires(const P p, const queued& q) {
@@ -28,6 +29,7 @@ struct extension_point<point::queue_sort> {
   struct kernels {
     sort_key (*sort_by_key)(const void* self, const queued&) noexcept = nullptr;
     bool (*sort_less)(const void* self, const queued&, const queued&) noexcept = nullptr;
+    bool sorts_by_run_time = false;
   };
   template <class P>
   static constexpr bool well_formed = queue_sort_plugin<P>;
@@ -40,6 +42,7 @@ struct extension_point<point::queue_sort> {
   }
   template <class P>
   static void lower(kernels& k) {
+    if constexpr (requires { P::reads_run_time; }) k.sorts_by_run_time = P::reads_run_time;
     if constexpr (requires(const P& p, const queued& q) {
                     { p.key(q) } noexcept -> std::same_as<sort_key>;
                   }) {
