@@ -12,9 +12,16 @@ GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, mode
   for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
 }
 
-GANGSCHED_INLINE profile_set profile_set::unmeasured() const {
+GANGSCHED_INLINE profile_set profile_set::forked(const model::cluster_state& to) const {
   profile_set made = *this;
-  for (kernel_table& table : made.tables_) table = unmeasured_hooks(std::move(table));
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    kernel_table& table = made.tables_[i];
+    for (std::size_t j = 0; j < table.plugins.size(); ++j) {
+      const plugin_entry& from = tables_[i].plugins[j];
+      if (from.fork != nullptr) table.plugins[j].self = from.fork(from.self.get(), cluster_view{to});
+    }
+    table = unmeasured_hooks(std::move(table));
+  }
   return made;
 }
 

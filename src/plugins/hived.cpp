@@ -285,6 +285,12 @@ GANGSCHED_INLINE result<hived_policy> hived_policy::from(const argument& args) {
   return hived_policy{std::move(chosen)};
 }
 
+GANGSCHED_INLINE hived_policy hived_policy::fork(const cluster_view& to) const {
+  hived_policy made{options_};
+  if (memory_.get() != nullptr) made.memory_.made(*memory_.get()).books.go_on_with(to);
+  return made;
+}
+
 GANGSCHED_INLINE status hived_policy::admit(const pod_info& pod, const cluster_view& cluster) const {
   memory& of = memory_.made(options_);
   const auto queue = pod.queue();

@@ -204,6 +204,75 @@ TEST_CASE("under every policy of queues a fork decides as its original") {
   }
 }
 
+/// Pods of two virtual clusters, of half the cells each, come and go on nodes that stay: who gets which part of a node depends on what was
+/// there before.
+struct life_in_cells {
+  dice any;
+  instant now{};
+  std::string said = {};
+  std::size_t bound = 0, evicted = 0;
+
+  static constexpr int nodes = 4;
+  static void begin(cluster& on) {
+    for (int i = 0; i < nodes; ++i)
+      on.add_node(a_node{"n" + std::to_string(i)}.cpu(100).resource("nvidia.com/gpu", 8)).value();
+    for (const char* queue : {"a", "b"})
+      on.queues().add({.name = queue, .quotas = {{.guaranteed = {{"nvidia.com/gpu", 8 * nodes / 2}}}}}).value();
+  }
+  void step(cluster& on, scheduler& by) {
+    const std::string number = std::to_string(any.next());
+    const auto pods = on.pods();
+    now += std::chrono::seconds{any.below(20)};
+    if (any.percent(45) && !pods.empty()) {
+      on.remove_pod(any.of(pods)).value();
+    } else {
+      group_id gang_of{};
+      const auto size = any.between(1, 3);
+      if (size > 1)
+        gang_of =
+            on.add_group({.name = "g" + number, .policy = gang{.min_count = static_cast<std::int32_t>(size)}}).value();
+      constexpr std::array<std::int64_t, 4> sizes{1, 2, 4, 8};
+      const std::int64_t gpus = any.of(sizes), priority = any.between(-1, 3);
+      const char* const queue = any.percent(50) ? "a" : "b";
+      for (std::int64_t i = 0; i < size; ++i) {
+        a_pod made{"p" + number + "-" + std::to_string(i)};
+        made.gpus(gpus);
+        made.spec.priority = static_cast<std::int32_t>(priority), made.spec.queue = queue, made.spec.group = gang_of;
+        on.add_pod(made).value();
+      }
+    }
+    while (const cycle made = by.schedule_cycle(now)) {
+      for (const decision& one : made) {
+        ((said += std::to_string(static_cast<int>(one.kind))) += ' ') += std::to_string(one.pod.row);
+        ((said += '>') += std::to_string(one.node ? one.node.row : 999)) += ';';
+        if (one.kind == decision_kind::bind) by.confirm(one.pod).value(), ++bound;
+        if (one.kind == decision_kind::evict) on.remove_pod(one.pod).value(), ++evicted;
+      }
+    }
+  }
+};
+
+TEST_CASE("in a fork pods have the cells of HiveD that they have in the original") {
+  std::size_t bound = 0, evicted = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    cluster on;
+    scheduler by{on, beside_sort<hived_policy>(), {.seed = seed}};
+    life_in_cells::begin(on);
+    life_in_cells first{.any = dice{seed}, .now = instant{1}};
+    for (std::size_t steps = 20 + seed % 30; steps-- > 0;) first.step(on, by);
+    result<forked> copy = by.fork();
+    REQUIRE(copy);
+    life_in_cells mine{.any = dice{seed * 7}, .now = first.now}, its = mine;
+    for (int i = 0; i < 40; ++i) its.step(copy->cluster, copy->scheduler);
+    for (int i = 0; i < 40; ++i) mine.step(on, by);
+    REQUIRE(mine.said == its.said);
+    bound += mine.bound, evicted += mine.evicted;
+  }
+  CHECK(bound > 1000);
+  CHECK(evicted > 100);
+}
+
 TEST_CASE("a fork may be taken over, and outlives its original") {
   cluster on;
   on.add_node(a_node{"n"}.cpu(2)).value();

@@ -26,6 +26,8 @@ class remembered {
     if (!what_) what_ = std::make_shared<T>(from...);
     return *what_;
   }
+  /// Null until T is made.
+  [[nodiscard]] const T* get() const noexcept { return what_.get(); }
   [[nodiscard]] T& operator*() const { return made(); }
   [[nodiscard]] T* operator->() const { return &made(); }
 

@@ -52,6 +52,8 @@ class hived_policy {
   /// lazyPreemption.
   [[nodiscard]] GANGSCHED_API static result<hived_policy> from(const argument& args);
 
+  /// With the same cells for the pods of the fork.
+  [[nodiscard]] GANGSCHED_API hived_policy fork(const cluster_view& to) const;
   [[nodiscard]] GANGSCHED_API status admit(const pod_info& pod, const cluster_view& cluster) const;
   [[nodiscard]] GANGSCHED_API status admit(const group_view& group, const cluster_view& cluster) const;
   /// Which cells are missing, and which groups of the virtual cluster have how many.
@@ -72,7 +74,7 @@ class hived_policy {
  private:
   struct memory;
   options options_;
-  remembered<memory> memory_ = {};  ///< after it is made anew, cells may be bound differently
+  remembered<memory> memory_ = {};  ///< after it is made anew, cells may be bound differently: forks copy it
 };
 
 static_assert(admission_plugin<hived_policy> && filter_plugin<hived_policy>);

@@ -89,6 +89,10 @@ class GANGSCHED_API hived_books {
   /// last call, which is kept if its pods are where it placed them. O(1) without changes, O(pods of the nodes that changed), or O(pods) if
   /// nodes or queues did.
   void read(const cluster_view& cluster, std::optional<plan>& last);
+  /// A copy's cluster is @p fork from here on, which was copied from its cluster.
+  void go_on_with(const cluster_view& fork) {
+    if (whose_) whose_ = fork;
+  }
 
   /// How many devices the pod requests. O(requests).
   [[nodiscard]] std::uint32_t devices_of(const pod_info& pod) const;

@@ -14,6 +14,15 @@ GANGSCHED_INLINE result<cell_scheduler> cell_scheduler::make(const configuration
   return cell_scheduler{std::move(cells).value()};
 }
 
+/// (The journal points into the cells, and is empty between calls.)
+GANGSCHED_INLINE cell_scheduler::cell_scheduler(const cell_scheduler& other)
+    : cells_{other.cells_}, names_{other.names_} {
+  groups_.reserve(other.groups_.size());
+  for (const auto& one : other.groups_) groups_.push_back(one ? std::make_unique<group_record>(*one) : nullptr);
+  free_slots_.reserve(groups_.size());
+  free_slots_ = other.free_slots_;
+}
+
 GANGSCHED_INLINE result<void> cell_scheduler::check_shape(const group_request& group) const {
   const std::string object = "group " + group.name;
   if (group.name.empty()) return error{errc::malformed, "group", "name", "is empty"};

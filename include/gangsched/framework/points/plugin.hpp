@@ -6,6 +6,7 @@
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_PROBE(attach)
+GANGSCHED_PROBE(fork)
 
 template <class P>
 std::shared_ptr<void> make_data() {
@@ -23,6 +24,7 @@ struct whole_plugin {
     std::string name;
     std::shared_ptr<void> self;
     std::shared_ptr<void> (*copy)(const void* self) = nullptr;  ///< null for a plugin that cannot be copied
+    std::shared_ptr<void> (*fork)(const void* self, const cluster_view& to) = nullptr;  ///< null: a copy will do
     point_set points;  ///< the points that it takes part in: implemented and not disabled
     std::int64_t weight = 1;
 
@@ -68,6 +70,11 @@ struct whole_plugin {
     k.self = std::make_shared<P>(std::move(self));
     if constexpr (std::copy_constructible<P>)
       k.copy = [](const void* p) -> std::shared_ptr<void> { return std::make_shared<P>(*static_cast<const P*>(p)); };
+    if constexpr (calls_fork<P>) {
+      k.fork = [](const void* p, const cluster_view& to) -> std::shared_ptr<void> {
+        return std::make_shared<P>(static_cast<const P*>(p)->fork(to));
+      };
+    }
     k.points = P::points::set;
     k.weight = weight;
     if constexpr (calls_attach<P>) k.attach = [](void* p, column_maker& m) { self_of<P>(p).attach(m); };

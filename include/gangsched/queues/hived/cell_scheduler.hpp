@@ -90,6 +90,11 @@ class GANGSCHED_API cell_scheduler {
  public:
   /// All nodes are healthy at first. Errors: those of `cell_layout::make` and `cell_binding::make`.
   static result<cell_scheduler> make(const configuration& from);
+  cell_scheduler(const cell_scheduler& other);
+  cell_scheduler(cell_scheduler&&) noexcept = default;
+  cell_scheduler& operator=(const cell_scheduler&) = delete;
+  cell_scheduler& operator=(cell_scheduler&&) noexcept = default;
+  ~cell_scheduler() = default;
 
   /// Places a group, or returns what is missing. Errors name the group: `duplicate` (it is there), `unknown` (virtual cluster, pin, device
   /// type, also one that the virtual cluster has no cells of), `malformed` (no name or members, an opportunistic group with a pin),
