@@ -128,6 +128,21 @@ TEST_CASE("an admission counts at once, so that local queues alternate though no
   CHECK(close(w.consumed("a", "cpu"), 3 * (1 - std::pow(0.5, 5.0 / 60))));
 }
 
+TEST_CASE("pods that have finished use nothing, also if the workload was admitted with fewer pods than it asked for") {
+  world w{{cpu_queue("q", 9)}};
+  workload_spec wide = needs("wide", "a", 1);
+  wide.pod_sets = {{.count = 4, .requests = {{"cpu", 1}}, .reclaimable = 2},
+                   {.name = "aux", .count = 8, .min_count = 1, .requests = {{"cpu", 1}}}};
+  w.add(wide);
+  CHECK(w.cycle(1s) == "wide");  // 4 and 5 pods, of which 2 have finished
+  w.add(needs("large", "a", 3, 1)), w.add(needs("small", "a", 2));
+  CHECK(w.cycle(2s).empty());
+  CHECK(w.cycle(3s) == "small");
+  for (const char* name : {"wide", "small", "large"}) w.kueue.remove(w[name]).value();
+  w.add(needs("all", "a", 9));
+  CHECK(w.cycle(4s) == "all");
+}
+
 TEST_CASE(
     "local queues that nobody uses are forgotten once nothing is left of their past, unless something was said of "
     "them") {

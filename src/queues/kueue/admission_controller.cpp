@@ -234,21 +234,37 @@ GANGSCHED_INLINE const admission_cycle& admission_controller::cycle(instant now)
 
 GANGSCHED_INLINE void admission_controller::make_room(const cycle_entry& entry) {
   // One entry of a queue at most: room for one more is enough.
-  if (entry.result == entry_result::admitted)
+  if (entry.result == entry_result::admitted) {
     workloads_.make_room(entry.workload, entry.flavors.usage.size());
-  else
+    counted_.reserve(entry.flavors.usage.size());
+  } else {
     progress_[entry.workload].next_flavor.reserve(entry.flavors.next_flavor.size());
+  }
+}
+
+GANGSCHED_INLINE void admission_controller::count_unfinished(const cycle_entry& entry) noexcept {
+  counted_.assign(entry.flavors.usage.begin(), entry.flavors.usage.end());
+  const workload_shape& shape = shapes_[entry.shape];
+  for (std::size_t number = 0; number < entry.flavors.pod_sets.size(); ++number) {
+    const assignment::pod_set& pods = entry.flavors.pod_sets[number];
+    const std::int32_t unfinished = shape.pod_sets[number].count;
+    if (pods.count <= unfinished) continue;  // where fewer pods were tried, those that have finished were counted
+    for (const chosen_flavor& one : entry.flavors.flavors_of(pods))
+      count_in(counted_, of_.find_fr(one.flavor, one.resource),
+               product(one.amount / pods.count, unfinished) - one.amount);
+  }
 }
 
 GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, instant now) noexcept {
   progress& searched = progress_[entry.workload];
   if (entry.result == entry_result::admitted) {
-    workloads_.note_admitted(entry.workload, now, entry.flavors.usage);
-    ledger_.add(entry.queue, entry.flavors.usage);
+    count_unfinished(entry);
+    workloads_.note_admitted(entry.workload, now, counted_);
+    ledger_.add(entry.queue, counted_);
     pending_.erase(entry.workload);
     workloads_.set_created(entry.workload, progress_[entry.workload].created);
     if (counts_local(entry.queue)) {
-      usage_.admit(workloads_[entry.workload].local, entry.flavors.usage, now);
+      usage_.admit(workloads_[entry.workload].local, counted_, now);
       pending_.reorder(entry.queue);
     }
     if (pods_.options().enabled) pods_.admitted(entry.workload, now);

@@ -103,6 +103,8 @@ class GANGSCHED_API admission_controller {
   /// settle() in two parts: first what allocates, then the rest.
   void make_room(const cycle_entry& entry);
   void settle(const cycle_entry& entry, instant now) noexcept;
+  /// Computes `counted_`.
+  void count_unfinished(const cycle_entry& entry) noexcept;
 
   configuration of_;
   quota_ledger ledger_;
@@ -118,6 +120,7 @@ class GANGSCHED_API admission_controller {
       generations_;                     ///< by node: how often a workload of a queue was admitted, evicted or removed
   std::vector<pods_timeout> timeouts_;  ///< of the last `advance`, with room for all workloads, as is the next
   std::vector<row_t> returned_;         ///< rows whose backoff ended in it
+  std::vector<fr_amount> counted_;      ///< what a workload that is admitted uses
   std::uint64_t cycles_ = 0;
 };
 
