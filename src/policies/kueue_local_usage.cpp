@@ -68,7 +68,7 @@ GANGSCHED_INLINE void kueue_local_usage::begin_anew(const cluster_view& of, inst
   std::vector<waiting> said;
   for (local_index local = 0; local < names_.size(); ++local) {
     if (!usage_->has(local)) continue;
-    usage_->admit(local, {}, now);  // takes a sample
+    usage_->sample_one(local, now);
     said.push_back({spec_of(local), now});
   }
   for (waiting one : said_) {  // of queues that are not there: their past is forgotten, too
@@ -133,10 +133,13 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
     }
     one.local = local;
     one.amounts.swap(amounts);
-    if (first || stays || before_.contains(pod.id()))  // a pod that stays and uses something else is no admission
-      usage_->hold(local, one.amounts);
-    else
-      usage_->admit(local, one.amounts, now);
+    if (!first && !stays && !before_.contains(pod.id())) {  // a pod that stays and uses something else is no admission
+      // The controller samples with what is admitted. Here pods come one by one: with the first of them alone it would matter which it is.
+      usage_->sample_one(local, now);
+      for (const queues::kueue::fr_amount& each : one.amounts)
+        usage_->charge(local, quotas_.all().resource_of(each.of), each.amount);
+    }
+    usage_->hold(local, one.amounts);
   });
   std::erase_if(held_, [&](const auto& each) {
     if (each.second.seen == round_) return false;

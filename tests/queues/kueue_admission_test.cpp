@@ -128,6 +128,21 @@ TEST_CASE("an admission counts at once, so that local queues alternate though no
   CHECK(close(w.consumed("a", "cpu"), 3 * (1 - std::pow(0.5, 5.0 / 60))));
 }
 
+TEST_CASE("what is admitted counts since the last sample, and all that it asked for counts for an interval more") {
+  queue_spec queue = cpu_queue("q", 5);
+  queue.groups[0] = {{"cpu", "pods"}, {{"f", {{5}, {100}}}}};
+  world w{{queue}, hourly};
+  w.weighs("a", 1);
+  w.cycle(0min);
+  workload_spec wide = needs("wide", "a", 1);
+  wide.pod_sets = {{.count = 8, .min_count = 2, .requests = {{"cpu", 1}}}};
+  w.add(wide);
+  CHECK(w.cycle(4min) == "wide");  // with 5 pods
+  const auto part = [](double minutes) { return 1 - std::pow(0.5, minutes / 60); };
+  CHECK(close(w.consumed("a", "cpu"), 5 * part(4) + 8 * part(5)));
+  CHECK(close(w.consumed("a", "pods"), 5 * part(4)));  // it asked for no "pods"
+}
+
 TEST_CASE("pods that have finished use nothing, also if the workload was admitted with fewer pods than it asked for") {
   world w{{cpu_queue("q", 9)}};
   workload_spec wide = needs("wide", "a", 1);
@@ -291,10 +306,10 @@ TEST_CASE("whatever comes and goes, heads are those of the rules, counted anew e
       if (admitted.empty()) continue;
       REQUIRE(admitted == order[0]->name);
       local& one = locals[order[0]->local_queue];
-      decay(one, now);
       const auto cpu = static_cast<double>(order[0]->pod_sets[0].requests.at("cpu"));
-      one.consumed += cpu * (1 - std::pow(0.5, 5.0 / 60));
       one.held += cpu;
+      decay(one, now);
+      one.consumed += cpu * (1 - std::pow(0.5, 5.0 / 60));
       running[admitted] = waiting[admitted];
       waiting.erase(admitted);
       REQUIRE(close(w.consumed(running[admitted].local_queue, "cpu"), one.consumed));

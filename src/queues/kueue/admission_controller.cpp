@@ -255,6 +255,17 @@ GANGSCHED_INLINE void admission_controller::count_unfinished(const cycle_entry& 
   }
 }
 
+GANGSCHED_INLINE void admission_controller::charge(const cycle_entry& entry, instant now) noexcept {
+  const local_index local = workloads_[entry.workload].local;
+  usage_.hold(local, counted_);  // as in Kueue before the sample
+  usage_.sample_one(local, now);
+  const workload_shape& shape = shapes_[entry.shape];
+  for (const workload_shape::pod_set& pods : shape.pod_sets)  // all pods that it asked for, however many were admitted
+    for (const workload_shape::request& one : shape.requests_of(pods))
+      if (one.of != none && !one.counts_pods) usage_.charge(local, one.of, product(one.each, pods.count));
+  pending_.reorder(entry.queue);
+}
+
 GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, instant now) noexcept {
   progress& searched = progress_[entry.workload];
   if (entry.result == entry_result::admitted) {
@@ -263,10 +274,7 @@ GANGSCHED_INLINE void admission_controller::settle(const cycle_entry& entry, ins
     ledger_.add(entry.queue, counted_);
     pending_.erase(entry.workload);
     workloads_.set_created(entry.workload, progress_[entry.workload].created);
-    if (counts_local(entry.queue)) {
-      usage_.admit(workloads_[entry.workload].local, counted_, now);
-      pending_.reorder(entry.queue);
-    }
+    if (counts_local(entry.queue)) charge(entry, now);
     if (pods_.options().enabled) pods_.admitted(entry.workload, now);
     ++generations_[entry.queue];
     searched.next_flavor.clear();

@@ -115,12 +115,9 @@ GANGSCHED_INLINE void local_usage::rate(local_index local) noexcept {
   one.score = one.weight <= 0 ? std::numeric_limits<double>::infinity() : sum / one.weight;
 }
 
-GANGSCHED_INLINE void local_usage::admit(local_index local, std::span<const fr_amount> usage, instant now) noexcept {
-  decay(local, now);
-  const double penalty = part(options_.half_life, options_.sampling_interval);
-  for (const fr_amount& one : usage)
-    consumed_[local * resources() + of_->resource_of(one.of)] += static_cast<double>(one.amount) * penalty;
-  hold(local, usage);
+GANGSCHED_INLINE void local_usage::charge(local_index local, resource_index of, std::int64_t amount) noexcept {
+  const double counts = part(options_.half_life, options_.sampling_interval);
+  consumed_[local * resources() + of] += static_cast<double>(amount) * counts;
   rate(local);
 }
 

@@ -105,6 +105,8 @@ class GANGSCHED_API admission_controller {
   void settle(const cycle_entry& entry, instant now) noexcept;
   /// Computes `counted_`.
   void count_unfinished(const cycle_entry& entry) noexcept;
+  /// Has its local queue pay for what is admitted.
+  void charge(const cycle_entry& entry, instant now) noexcept;
 
   configuration of_;
   quota_ledger ledger_;

@@ -34,8 +34,8 @@ struct local_queue_spec {
 
 /// What local queues have used in the past, which admission fair sharing orders their workloads by (Kueue 0.19,
 /// pkg/util/admissionfairsharing). At a sample each resource's consumed := consumed · (1 − a) + used now · a, with
-/// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds the workload's amounts times a of a sampling
-/// interval, so that several at once do not count as none.
+/// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds what was asked for times a of a sampling interval, so
+/// that several at once do not count as none.
 ///
 /// What is left below a billionth where nothing is used counts as nothing. A local queue of which nothing is left, which is not kept and
 /// whose weight is 1 is forgotten, as it does not differ from a new one: as many are known as lately used something.
@@ -86,9 +86,12 @@ class GANGSCHED_API local_usage {
       next_sample_ = std::min(next_sample_, later_by(*locals_[local].sampled_at, options_.sampling_interval));
     }
   }
-  // A workload of the queue is admitted, is added with its quota, or gives it back. O(usage + resources).
+  /// Samples one local queue. O(resources).
+  void sample_one(local_index local, instant now) noexcept { decay(local, now); }
+  /// Adds an amount that an admitted workload asked for as if it had been used for a sampling interval. O(resources).
+  void charge(local_index local, resource_index of, std::int64_t amount) noexcept;
+  // A workload of the queue has quota, or gives it back. O(usage).
 
-  void admit(local_index local, std::span<const fr_amount> usage, instant now) noexcept;
   void hold(local_index local, std::span<const fr_amount> usage) noexcept;
   void release(local_index local, std::span<const fr_amount> usage) noexcept;
 
