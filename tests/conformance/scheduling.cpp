@@ -6,6 +6,7 @@
 #include <set>
 
 #include "conformance/cases.hpp"
+#include "gangsched/framework/plugin_entry.hpp"
 #include "gangsched/framework/registry.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"

@@ -1,6 +1,8 @@
 #pragma once
 #include <string>
 
+#include "gangsched/kube/document.hpp"  // the namespace, which has an inline one around it
+
 /// A node n1, devices of the driver d.io on it, and classes of devices, as manifests.
 namespace gangsched::kube::testing::device_objects {
 
