@@ -245,6 +245,7 @@ class collector {
     read.set_object(name_of_object(*of.at, kind, !is_cluster_scoped(kind)));
     if (!check_object_name(read, of, group)) return false;
     if (replaced_.contains(of.at)) return read.warn(of, "comes again: the later one counts");
+    if (kind == "Namespace" || kind == "PriorityClass") note_yunikorn(*of.at, kind, queues_);
     if (group.empty()) {
       if (kind == "Node") return add_node(read, of);
       if (kind == "Pod") return add_pod(read, of, true);

@@ -56,7 +56,10 @@ TEST_CASE("YuniKorn's queues.yaml becomes queues and the policy's settings", "[k
   CHECK(batch.priority == 7);
   CHECK(batch.within_queue == queue_preemption::never);
   CHECK(batch.reclaim == queue_reclaim::any);
-  CHECK(queue(all, "root.lent.deep").spec.reclaim == queue_reclaim::never);
+  // Disabled: its pods are no victims. They may preempt others all the same.
+  CHECK_FALSE(queue(all, "root.lent.deep").spec.lends_running);
+  CHECK(queue(all, "root.lent.deep").spec.reclaim == queue_reclaim::any);
+  CHECK(queue(all, "root.batch").spec.lends_running);
   CHECK(queue(all, "root.lent").spec.priority == 0);
 
   const yk::queue_settings& to = settings(all, "root.batch");
@@ -156,6 +159,67 @@ TEST_CASE("YuniKorn's pods are placed by what they say and by rules", "[kube][qu
   CHECK(settings(made, "root.teams.default").max_applications == 2);
   CHECK(pod_in(made, "p").user == "ann");
   CHECK(pod_in(made, "p").user_groups == std::vector<std::string>{"dev"});
+}
+
+TEST_CASE("annotations of a namespace say what the queue has that a rule makes for its pods", "[kube][queues]") {
+  const auto ns = [](const std::string& name, const std::string& annotations) {
+    return "{apiVersion: v1, kind: Namespace, metadata: {name: " + name + ", annotations: {" + annotations +
+           "}}}\n---\n";
+  };
+  const auto in_namespace = [](const std::string& name, const std::string& of) {
+    return pod(name, "namespace: " + of + ", labels: {applicationId: a}");
+  };
+  const std::string by_namespace = partition(
+      "queues: [{name: root, queues: [{name: said, resources: {max: {vcore: 8}}},"
+      " {name: prod, parent: true}]}]\n"
+      "  placementrules: [{name: tag, value: namespace, create: true,"
+      " parent: {name: tag, value: namespace.parentqueue, create: true}},"
+      " {name: tag, value: namespace, create: true}]");
+  const manifests all =
+      fine(by_namespace + ns("dev", R"(yunikorn.apache.org/namespace.quota: '{"cpu": "2", "memory": "10Gi"}',
+          yunikorn.apache.org/namespace.guaranteed: '{"cpu": "500m"}', yunikorn.apache.org/namespace.maxApps: "3")") +
+           ns("old", R"(yunikorn.apache.org/namespace.max.cpu: "1")") +
+           ns("web",
+              R"(yunikorn.apache.org/parentqueue: root.prod, yunikorn.apache.org/namespace.quota: '{"cpu": "many"}')") +
+           ns("said", R"(yunikorn.apache.org/namespace.quota: '{"cpu": "1"}')") + in_namespace("p", "dev") +
+           in_namespace("q", "old") + in_namespace("r", "web") + in_namespace("s", "web") + in_namespace("t", "said"));
+  CHECK(said(quota(all, "root.dev").limit, "cpu") == "2");
+  CHECK(said(quota(all, "root.dev").limit, "memory") == "10Gi");
+  CHECK(said(quota(all, "root.dev").guaranteed, "cpu") == "500m");
+  CHECK(queue(all, "root.dev").spec.max_running == 3);
+  CHECK(said(quota(all, "root.old").limit, "cpu") == "1");
+  CHECK(pod_in(all, "r").spec.queue == "root.prod.web");
+  CHECK(said(quota(all, "root.prod.web").limit, "cpu") == "nothing");
+  CHECK(said(quota(all, "root.said").limit, "cpu") == "8");  // a file names it
+  REQUIRE(all.warnings.size() == 1);
+  CHECK(all.warnings.front().object == "Namespace web");
+  CHECK(all.warnings.front().field == R"(metadata.annotations["yunikorn.apache.org/namespace.quota"])");
+}
+
+TEST_CASE("what YuniKorn's policy reads of pods is in their labels", "[kube][queues]") {
+  const manifests all =
+      fine(root(R"({name: a, limits: [{limit: x, groups: [dev], maxapplications: 2}]})") +
+           "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: kept, annotations: "
+           "{yunikorn.apache.org/allow-preemption: \"false\"}}, value: 7}\n---\n" +
+           app("p", ", queue: root.a", R"(yunikorn.apache.org/user.info: '{"user": "ann", "groups": ["ops", "dev"]}',
+          yunikorn.apache.org/allow-preemption: "false")") +
+           "apiVersion: v1\nkind: Pod\nmetadata: {name: q, labels: {applicationId: b, queue: root.a}}\n"
+           "spec: {priorityClassName: kept, containers: [{name: c, image: x}]}\n---\n" +
+           "apiVersion: v1\nkind: Pod\nmetadata: {name: r, labels: {applicationId: c, queue: root.a}, annotations: "
+           "{yunikorn.apache.org/allow-preemption: \"true\"}}\n"
+           "spec: {priorityClassName: kept, containers: [{name: c, image: x}]}\n---\n");
+  const auto label = [&](const std::string& name, const char* key) {
+    const label_map& labels = pod_in(all, name).spec.labels;
+    const auto found = labels.find(std::string{"yunikorn.apache.org/"} + key);
+    return found == labels.end() ? std::string{"none"} : found->second;
+  };
+  CHECK(label("p", "username") == "ann");
+  CHECK(label("p", "group") == "dev");
+  CHECK(label("p", "allow-preemption") == "false");
+  CHECK(label("q", "username") == "nobody");
+  CHECK(label("q", "group") == "none");
+  CHECK(label("q", "allow-preemption") == "false");
+  CHECK(label("r", "allow-preemption") == "none");
 }
 
 TEST_CASE("an application is a group, and a gang if it has task groups", "[kube][queues]") {
@@ -336,7 +400,7 @@ TEST_CASE("mistakes in queues.yaml name the queue's field and the reason", "[kub
   CHECK(refusal(partition("queues: [{name: root, resources: {max: {vcore: 1}}}]"))
             .ends_with("partitions[0].queues[0].resources: the queue root has what all nodes have"));
   CHECK(refusal(root("{name: a}", "\n  placementrules: [{name: tag, value: team}]"))
-            .ends_with("pods have no tag \"team\" but namespace"));
+            .ends_with("pods have no tag \"team\" but namespace and namespace.parentqueue"));
   CHECK(refusal(root("{name: a}", "\n  placementrules: [{name: user, filter: {users: [\"a.*\"]}}]"))
             .ends_with("is a pattern, which is not modelled"));
   CHECK(refusal(root("{name: a}") + root("{name: b}")).ends_with("there is a configuration of YuniKorn already"));

@@ -96,7 +96,9 @@ struct queue_objects {
   std::vector<limit_range> limit_ranges;
   std::vector<resource_quota> resource_quotas;
   std::optional<yunikorn_draft> yunikorn;
-  std::string yunikorn_map = {};  ///< the ConfigMap that it is of, if it is of one
+  std::string yunikorn_map = {};                         ///< the ConfigMap that it is of, if it is of one
+  std::map<std::string, label_map> yunikorn_namespaces;  ///< by name: YuniKorn's annotations
+  std::set<std::string> spared_classes;                  ///< priority classes whose pods YuniKorn preempts last
   std::optional<hived_draft> hived;
   /// By namespace and name: the queue that a LocalQueue is, or is a name for. Known when queues are linked.
   std::map<std::pair<std::string, std::string>, std::string> local_names;
@@ -122,6 +124,8 @@ bool read_kai_queue(reader& read, const place& of, queue_spec& out);
 /// YuniKorn's queues.yaml or HiveD's configuration, which have no kind; nothing if it is neither. Error: there is one already.
 std::optional<bool> read_queue_configuration(reader& read, const place& of, origin from, queue_objects& out);
 bool read_hived(reader& read, const place& of, hived_draft& out);
+/// Keeps YuniKorn's annotations of a namespace or of a priority class.
+void note_yunikorn(const value& object, std::string_view kind, queue_objects& out);
 bool read_limit_range(reader& read, const place& of, limit_range& out);
 bool read_resource_quota(reader& read, const place& of, resource_quota& out);
 /// An ElasticQuota of Koordinator or, unless @p of_koordinator, of scheduler-plugins.

@@ -30,7 +30,9 @@ struct yunikorn_queue {
   instant quota_preemption_delay = {};  ///< 0: never
   std::uint32_t backoff_after = 0;      ///< 0: never
   instant backoff = queues::yunikorn::queue_settings{}.backoff;
-  bool reclaims = true;  ///< false: preemption is off here or above
+  bool preempts = true;  ///< false: the partition has no preemption
+  bool gives = true;     ///< false: its pods are not preempted, as it or a queue above says
+  bool made = false;     ///< by a rule, so that annotations of namespaces may say what it has
   std::vector<yunikorn_limit> limits = {};
   std::vector<yunikorn_queue> child_template = {};  ///< none, or what those have that a rule makes in it
 
@@ -50,7 +52,7 @@ struct placement_rule {
   enum class kind : std::uint8_t { provided, fixed, tag, user } what = kind::provided;
   bool named = false;
   bool create = false;
-  std::string value = {};
+  std::string value = {};                   ///< the queue's name, or the tag's: "namespace" or "namespace.parentqueue"
   std::vector<placement_rule> parent = {};  ///< none or one
   bool filtered = false, denies = false;
   std::vector<std::string> users = {}, groups = {};

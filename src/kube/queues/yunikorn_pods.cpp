@@ -27,6 +27,7 @@ constexpr std::string_view own_application = "-uniqueautogen";  ///< at the end:
 struct applicant {
   std::string queue, ns, user;
   const std::vector<std::string>* groups = nullptr;
+  const label_map* of_namespace = nullptr;  ///< its annotations
 };
 
 /// What the label says; null if there is none, or nothing in it.
@@ -61,6 +62,12 @@ class yunikorn_tree {
     return default_queue;  // if there is none, its pods wait
   }
 
+  /// The queue of that path, if a rule made it.
+  [[nodiscard]] yunikorn_queue* made(const std::string& path) {
+    const auto found = at_.find(path);
+    return found == at_.end() || !of_->queues[found->second].made ? nullptr : &of_->queues[found->second];
+  }
+
  private:
   [[nodiscard]] const yunikorn_queue* find(const std::string& path) const {
     const auto found = at_.find(path);
@@ -86,10 +93,16 @@ class yunikorn_tree {
   [[nodiscard]] std::string by_rule(const placement_rule& rule, const applicant& who) const {
     using kind = placement_rule::kind;
     if (!allows(rule, who)) return {};
+    static const std::string nothing;
+    const auto above_all = who.of_namespace == nullptr ? label_map::const_iterator{}
+                                                       : who.of_namespace->find("yunikorn.apache.org/parentqueue");
+    const std::string& parent_queue =
+        who.of_namespace == nullptr || above_all == who.of_namespace->end() ? nothing : above_all->second;
     const std::string& said = rule.what == kind::provided ? who.queue
                               : rule.what == kind::fixed  ? rule.value
-                              : rule.what == kind::tag    ? who.ns
-                                                          : who.user;
+                              : rule.what == kind::user   ? who.user
+                              : rule.value == "namespace" ? who.ns
+                                                          : parent_queue;
     if (said.empty()) return {};
     std::string path = said;
     if (!said.starts_with("root.") || rule.what == kind::user) {
@@ -114,7 +127,7 @@ class yunikorn_tree {
     while (end < path.size()) {
       const std::size_t next = std::min(path.find('.', end + 1), path.size());
       const std::vector<yunikorn_queue> as = of_->queues[at_.at(above)].child_template;
-      const bool reclaims = of_->queues[at_.at(above)].reclaims;
+      const bool gives = of_->queues[at_.at(above)].gives, preempts = of_->queues[at_.at(above)].preempts;
       // Leaves are as the template says, others as one that says nothing: properties hold for those below only where a file names them.
       yunikorn_queue made = next == path.size() && !as.empty() ? as.front() : yunikorn_queue{};
       made.quota_preemption_delay = {};  // queues that rules make are left alone
@@ -122,7 +135,9 @@ class yunikorn_tree {
       made.parent = above;
       made.line = of_->from.line;
       made.is_parent = next < path.size();
-      made.reclaims = reclaims && made.preemption != yk::preemption_policy::disabled;
+      made.made = true;
+      made.preempts = preempts;
+      made.gives = gives && made.preemption != yk::preemption_policy::disabled;
       if (made.is_parent) made.child_template = as;
       above = made.path;
       at_.emplace(made.path, of_->queues.size());
@@ -139,8 +154,11 @@ class yunikorn_tree {
 /// Pods of applications.
 class yunikorn_pods {
  public:
-  yunikorn_pods(manifests& into, std::optional<yunikorn_draft>& draft) : into_(&into), draft_(&draft) {
-    if (draft) tree_.emplace(*draft);
+  yunikorn_pods(manifests& into, queue_objects& queues) : into_(&into), draft_(&queues.yunikorn), objects_(&queues) {
+    if (*draft_) tree_.emplace(**draft_);
+    for (std::size_t i = 0; *draft_ && i < (*draft_)->queues.size(); ++i)
+      for (const yunikorn_limit& one : (*draft_)->queues[i].limits)
+        limited_ = true, limited_groups_.insert(one.groups.begin(), one.groups.end());
     for (const group_manifest& one : into.groups) taken_.emplace(one.spec.ns, one.spec.name);
   }
 
@@ -177,11 +195,93 @@ class yunikorn_pods {
     if (auto wrong = read_user(pod)) return wrong;
     if (ours && pod.user.empty()) pod.user = default_user;
     if (ours || queue != nullptr) {
-      applicant who{queue == nullptr ? std::string{} : *queue, pod.spec.ns, pod.user, &pod.user_groups};
+      const auto its = objects_->yunikorn_namespaces.find(pod.spec.ns);
+      const label_map* const of_namespace = its == objects_->yunikorn_namespaces.end() ? nullptr : &its->second;
+      applicant who{queue == nullptr ? std::string{} : *queue, pod.spec.ns, pod.user, &pod.user_groups, of_namespace};
       pod.annotations[yunikorn_word] = tree_ ? tree_->place(who) : who.queue;
+      if (of_namespace != nullptr && tree_)
+        if (yunikorn_queue* const made = tree_->made(pod.annotations[yunikorn_word]))
+          give(pod.spec.ns, *of_namespace, *made);
     }
+    if (ours) label(pod);
     const bool alone = application_name.empty() || application_name.ends_with(own_application);
     return alone || !pod.group.empty() ? std::nullopt : join(pod, application_name);
+  }
+
+  /// What the policy reads of a pod, in the labels where it looks for it.
+  void label(pod_manifest& pod) const {
+    if (limited_) {
+      pod.spec.labels.emplace("yunikorn.apache.org/username", pod.user);
+      const auto group =
+          std::ranges::find_if(pod.user_groups, [&](const std::string& one) { return limited_groups_.contains(one); });
+      const std::string* const counts = group != pod.user_groups.end() ? &*group
+                                        : pod.user_groups.empty()      ? nullptr
+                                                                       : &pod.user_groups.front();
+      if (counts != nullptr) pod.spec.labels.emplace("yunikorn.apache.org/group", *counts);
+    }
+    const auto said = pod.annotations.find("yunikorn.apache.org/allow-preemption");
+    const bool speaks = said != pod.annotations.end() && (said->second == "true" || said->second == "false");
+    if (speaks ? said->second == "false" : objects_->spared_classes.contains(pod.spec.priority_class))
+      pod.spec.labels.emplace("yunikorn.apache.org/allow-preemption", "false");
+  }
+
+  /// Not negative, and small enough to count.
+  static std::optional<quantity> amount_of(std::string_view resource, const std::string& text) {
+    const auto parsed = quantity::parse(text);
+    std::int64_t counts = 0;
+    if (!parsed || !(resource == "cpu" ? parsed->milli_value(counts) : parsed->value(counts)) || counts < 0)
+      return std::nullopt;
+    return *parsed;
+  }
+
+  /// What the annotations of the namespace say that the queue has, which a rule made for its applications.
+  void give(const std::string& ns, const label_map& annotations, yunikorn_queue& to) {
+    const auto text = [&](const char* key) {
+      const auto found = annotations.find(std::string{yunikorn_prefix} + "namespace." + key);
+      return found == annotations.end() || found->second.empty() ? nullptr : &found->second;
+    };
+    const auto wrong = [&](const char* key, const char* reason) {
+      if (warned_.emplace(ns, key).second)
+        into_->warnings.push_back({object_name("Namespace", {}, ns),
+                                   fmt::format("metadata.annotations[\"{}namespace.{}\"]", yunikorn_prefix, key),
+                                   fmt::format("{}; it is left out", reason)});
+    };
+    const auto amounts = [&](const char* key, const std::string& said, resource_list& out) {
+      auto parsed = parse_json({key, said}, of_annotation);
+      bool fine = parsed && parsed->size() == 1 && parsed->front().root.kind == value_kind::object;
+      resource_list made;
+      for (std::size_t i = 0; fine && i < parsed->front().root.keys.size(); ++i) {
+        const std::string& name = parsed->front().root.keys[i];
+        const auto amount = amount_of(name, parsed->front().root.items[i].text);
+        fine = amount.has_value();
+        if (fine) made[name] = *amount;
+      }
+      if (fine)
+        out = std::move(made);
+      else
+        wrong(key, "is no JSON like {\"cpu\": \"2\", \"memory\": \"4Gi\"}");
+    };
+    if (const std::string* const said = text("quota")) {
+      amounts("quota", *said, to.most);
+    } else {
+      for (const auto& [key, name] : {std::pair{"max.cpu", "cpu"}, std::pair{"max.memory", "memory"}}) {
+        const std::string* const most = text(key);
+        if (most == nullptr) continue;
+        if (const auto amount = amount_of(name, *most))
+          to.most[name] = *amount;
+        else
+          wrong(key, "is no amount");
+      }
+    }
+    if (const std::string* const said = text("guaranteed")) amounts("guaranteed", *said, to.guaranteed);
+    if (const std::string* const said = text("maxApps")) {
+      std::int32_t most = 0;
+      const auto [end, bad] = std::from_chars(said->data(), said->data() + said->size(), most);
+      if (bad != std::errc{} || end != said->data() + said->size() || most < 0)
+        wrong("maxApps", "is no whole number");
+      else if (most != 0)
+        to.max_applications = static_cast<std::uint32_t>(most);
+    }
   }
 
   std::optional<error> read_user(pod_manifest& pod) const {
@@ -300,7 +400,11 @@ class yunikorn_pods {
 
   manifests* into_;
   std::optional<yunikorn_draft>* draft_;
+  const queue_objects* objects_;
   std::optional<yunikorn_tree> tree_;
+  bool limited_ = false;  ///< some queue limits users or groups
+  std::set<std::string> limited_groups_;
+  std::set<std::pair<std::string, std::string>> warned_;
   std::set<std::pair<std::string, std::string>> taken_;
   std::map<std::pair<std::string, std::string>, std::size_t> applications_;
 };
@@ -331,7 +435,7 @@ class yunikorn_types {
 }  // namespace
 
 std::optional<error> form_applications(manifests& into, queue_objects& queues) {
-  return yunikorn_pods{into, queues.yunikorn}.run();
+  return yunikorn_pods{into, queues}.run();
 }
 
 std::optional<error> add_yunikorn_queues(manifests& into, queue_objects& queues) {
@@ -348,7 +452,8 @@ std::optional<error> add_yunikorn_queues(manifests& into, queue_objects& queues)
     if (one.max_applications != 0) queue.spec.max_running = static_cast<std::int32_t>(one.max_applications);
     if (one.priority == yk::priority_policy::fence) queue.spec.priority = one.priority_offset;
     queue.spec.within_queue = queue_preemption::never;
-    if (!one.reclaims) queue.spec.reclaim = queue_reclaim::never;
+    if (!one.preempts) queue.spec.reclaim = queue_reclaim::never;
+    queue.spec.lends_running = one.gives && one.preempts;
 
     made.names.push_back(one.path);
     made.parents.push_back(one.parent);

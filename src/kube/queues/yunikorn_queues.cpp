@@ -93,7 +93,7 @@ class yunikorn_reader {
   struct bounds {
     resource_list most;              ///< of all on the way up
     std::uint64_t applications = 0;  ///< 0: no bound
-    bool reclaims = true;
+    bool gives = true;
   };
 
   /// One queue called root, or those below it.
@@ -182,7 +182,7 @@ class yunikorn_reader {
       return read_->ignore(key, v, {});
     });
     if (!fine || !check_bounds(of, out_->queues[self], above)) return std::nullopt;
-    out_->queues[self].reclaims = above.reclaims;
+    out_->queues[self].gives = above.gives;
     if (below) {
       out_->queues[self].is_parent = true;
       resource_list sum;
@@ -226,7 +226,7 @@ class yunikorn_reader {
       return wrong({"maxapplications"},
                    fmt::format("is not 1 to {}, as the queue above it has it", above.applications));
     if (one.max_applications != 0) above.applications = one.max_applications;
-    if (one.preemption == yk::preemption_policy::disabled) above.reclaims = false;
+    if (one.preemption == yk::preemption_policy::disabled) above.gives = false;
     return true;
   }
 
@@ -367,8 +367,9 @@ class yunikorn_reader {
     if (!out.named) return read_->fail(errc::malformed, of, "needs a name");
     if ((out.what == placement_rule::kind::fixed || out.what == placement_rule::kind::tag) && out.value.empty())
       return read_->fail(errc::malformed, of, "needs a value");
-    if (out.what == placement_rule::kind::tag && out.value != "namespace")
-      return read_->fail(errc::unknown, of, fmt::format("pods have no tag \"{}\" but namespace", out.value));
+    if (out.what == placement_rule::kind::tag && out.value != "namespace" && out.value != "namespace.parentqueue")
+      return read_->fail(errc::unknown, of,
+                         fmt::format("pods have no tag \"{}\" but namespace and namespace.parentqueue", out.value));
     return true;
   }
   bool filter(const place& of, placement_rule& out) {
@@ -398,7 +399,7 @@ class yunikorn_reader {
     yunikorn_queue& root = out_->queues.front();
     if (!partition_limits_.empty() && root.limits.empty()) root.limits = std::move(partition_limits_);
     if (!preempts_)
-      for (yunikorn_queue& one : out_->queues) one.reclaims = false, one.preemption = yk::preemption_policy::disabled;
+      for (yunikorn_queue& one : out_->queues) one.preempts = false, one.preemption = yk::preemption_policy::disabled;
     if (!quota_preempts_)
       for (yunikorn_queue& one : out_->queues) one.quota_preemption_delay = {};
     return true;
@@ -427,6 +428,23 @@ bool read_yunikorn(reader& read, const place& of, yunikorn_draft& out) {
     });
   });
   return fine && (found || read.fail(errc::malformed, of, "needs a partition default"));
+}
+
+void note_yunikorn(const value& object, std::string_view kind, queue_objects& out) {
+  const value* const meta = object.find("metadata");
+  const value* const said = meta == nullptr ? nullptr : meta->find("annotations");
+  const value* const name = meta == nullptr ? nullptr : meta->find("name");
+  if (said == nullptr || name == nullptr || said->kind != value_kind::object) return;
+  label_map its;
+  for (std::size_t i = 0; i < said->keys.size(); ++i)
+    if (said->keys[i].starts_with("yunikorn.apache.org/")) its.insert_or_assign(said->keys[i], said->items[i].text);
+  if (its.empty()) return;
+  if (kind == "Namespace") {
+    out.yunikorn_namespaces.insert_or_assign(name->text, std::move(its));
+  } else if (const auto allows = its.find("yunikorn.apache.org/allow-preemption");
+             allows != its.end() && allows->second == "false") {
+    out.spared_classes.insert(name->text);
+  }
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
