@@ -404,6 +404,76 @@ TEST_CASE("what a queue may have at most is no more than 64 bits hold", "[simula
   CHECK(both[2].limit == most);
 }
 
+TEST_CASE("what YuniKorn's configuration says of users and fences holds in a run with its policy", "[simulation]") {
+  const auto configured = [](const std::string& of_root, const std::string& queues) {
+    return kube::source{"queues.yaml", "partitions: [{name: default, queues: [{name: root, " + of_root + "queues: [" +
+                                           queues + "]}]}]\n"};
+  };
+  const auto pod = [](const std::string& name, const std::string& queue, const std::string& more = "",
+                      const std::string& meta = "") {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {applicationId: of-" + queue +
+           ", queue: root." + queue + "}, annotations: {" + meta + "}}, spec: {" + more +
+           "schedulerName: yunikorn, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}}\n---\n";
+  };
+  const options how{.queues_policy = "YuniKorn", .all_schedulers = true};
+  std::string three;
+  for (const char* const name : {"p", "q", "r"})
+    three += pod(name, "a", "", "yunikorn.apache.org/user.info: '{\"user\": \"ann\", \"groups\": [\"dev\"]}'");
+  for (const char* const who : {"users: [ann]", "groups: [dev, '*']", "users: ['*']"}) {
+    const std::string limits = std::string{"limits: [{limit: x, "} + who + ", maxresources: {vcore: 2}}], ";
+    const outcome made =
+        run(std::vector<kube::source>{cluster_file, configured(limits, "{name: a}"), {"p.yaml", three}}, how);
+    INFO(who);
+    for (const error& one : made.errors) UNSCOPED_INFO(one.message());
+    REQUIRE(made.errors.empty());
+    CHECK(made.count().placed == 2);
+  }
+  std::string full;
+  for (const char* const name : {"u", "v", "w", "x"}) full += pod(name, "a", "nodeName: a, ");
+  const auto evicted = [&](const std::string& of_a, const std::string& of_b) {
+    const std::string queues = "{name: a, " + of_a + "resources: {guaranteed: {vcore: 1}}}, {name: b, " + of_b +
+                               "resources: {guaranteed: {vcore: 2}}}";
+    const outcome made =
+        run(std::vector<kube::source>{cluster_file, configured("", queues), {"p.yaml", full + pod("p", "b")}}, how);
+    for (const error& one : made.errors) UNSCOPED_INFO(one.message());
+    REQUIRE(made.errors.empty());
+    return made.count().evicted;
+  };
+  CHECK(evicted("", "") == 1);
+  CHECK(evicted("", "properties: {preemption.policy: fence}, ") == 0);
+  CHECK(evicted("properties: {preemption.policy: disabled}, ", "") == 0);
+  CHECK(evicted("", "properties: {preemption.policy: disabled}, ") == 1);  // its pods are no victims
+}
+
+TEST_CASE("HiveD's cells in the files are those of a run with its policy", "[simulation]") {
+  const kube::source cells{
+      "hivedscheduler.yaml",
+      "physicalCluster: {cellTypes: {PAIR: {childCellType: GPU, childCellNumber: 2}, "
+      "NODE: {childCellType: PAIR, childCellNumber: 2, isNodeLevel: true}}, "
+      "physicalCells: [{cellType: NODE, cellAddress: n1}, {cellType: NODE, cellAddress: n2, pinnedCellId: mine}]}\n"
+      "virtualClusters: {vc: {virtualCells: [{cellType: NODE.PAIR, cellNumber: 1}], "
+      "pinnedCells: [{pinnedCellId: mine}]}}\n"};
+  const auto node = [](const std::string& name) {
+    return "{apiVersion: v1, kind: Node, metadata: {name: " + name +
+           "}, status: {allocatable: {cpu: 8, pods: 110, nvidia.com/gpu: 4}}}\n---\n";
+  };
+  const auto pod = [](const std::string& name, const std::string& more, int gpus) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+           ", annotations: {"
+           "hivedscheduler.microsoft.com/pod-scheduling-spec: '{virtualCluster: vc, priority: 1, leafCellNumber: " +
+           std::to_string(gpus) + more + "}'}}, spec: {containers: [{name: c, image: x}]}}\n---\n";
+  };
+  const outcome made = run(std::vector<kube::source>{{"nodes.yaml", node("n1") + node("n2")},
+                                                     cells,
+                                                     {"pods.yaml", pod("pinned", ", pinnedCellId: mine", 4) +
+                                                                       pod("due", "", 2) + pod("more", "", 1)}},
+                           {.queues_policy = "HiveD"});
+  REQUIRE(made.errors.empty());
+  CHECK(made.pods[0].node == "n2");
+  CHECK(made.pods[1].node == "n1");
+  CHECK(made.pods[2].node.empty());  // n1 has room, but the virtual cluster has no cell left
+}
+
 TEST_CASE("each profile is handed over before the run", "[simulation]") {
   words names;
   const std::vector<kube::source> files{cluster_file, pods_file()};

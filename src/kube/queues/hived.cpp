@@ -292,6 +292,10 @@ class hived_pods {
                      [&](reader& inner, const place& v) { return read_hived_words(inner, v, words); }))
       return std::move(read).failure();
     pod.annotations[hived_cluster_word] = words.group.cluster;
+    // The policy looks for these in labels.
+    if (!words.group.pin.empty()) pod.spec.labels.emplace("hivedscheduler.microsoft.com/pinned-cell", words.group.pin);
+    if (!words.group.device_type.empty())
+      pod.spec.labels.emplace("hivedscheduler.microsoft.com/leaf-cell-type", words.group.device_type);
     if (!pod.spec.priority && pod.spec.priority_class.empty()) pod.spec.priority = words.group.priority;
     ask_for_devices(pod, words.devices);
     if (words.alone) {

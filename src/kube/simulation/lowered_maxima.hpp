@@ -9,10 +9,6 @@
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 
-/// What YuniKorn's queues say of a maximum that was lowered, as arguments of the plugin in each profile that names it; a queue that the
-/// profile's own arguments name has what those say. Fractions of seconds are rounded up.
-void add_quota_delays(const manifests& from, scheduler_configuration& to);
-
 /// Asks YuniKorn's policy which pods have to go because a queue is above its maximum, over virtual time.
 class lowered_maxima {
  public:

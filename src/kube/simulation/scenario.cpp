@@ -14,6 +14,7 @@
 #include "gangsched/profiles.hpp"
 #include "gangsched/src/kube/simulation/bad_input.hpp"
 #include "gangsched/src/kube/simulation/node_taints.hpp"
+#include "gangsched/src/kube/simulation/policy_settings.hpp"
 #include "gangsched/src/kube/simulation/times.hpp"
 #include "gangsched/src/kube/simulation/what_if.hpp"
 
@@ -234,7 +235,7 @@ scenario make_scenario(std::span<const source> files, const options& how, std::v
       throw bad_input{the_options, "queues_policy", fmt::format("no plugin \"{}\"", policy)};
     for (scheduler_profile& one : settings.profiles) put_first(policy, plugins, one);
   }
-  add_quota_delays(made.what, settings);
+  add_policy_settings(made.what, settings, warnings);
   made.profiles = checked(make_tables(settings, plugins));
   made.maxima = checked(lowered_maxima::made_for(settings));
   if (how.adjust)
