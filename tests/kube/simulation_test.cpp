@@ -474,6 +474,47 @@ TEST_CASE("HiveD's cells in the files are those of a run with its policy", "[sim
   CHECK(made.pods[2].node.empty());  // n1 has room, but the virtual cluster has no cell left
 }
 
+TEST_CASE("how long pods have run is known of those that ran before, and of those that were placed", "[simulation]") {
+  const std::string queues = [] {
+    std::string made;
+    for (const char* const name : {"a", "b"})
+      made += std::string{"{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: "} + name +
+              "}, spec: {reclaimMinRuntime: MIN, resources: {cpu: {quota: 2000, limit: -1, overQuotaWeight: 1}, "
+              "memory: {quota: -1, limit: -1, overQuotaWeight: 1}, gpu: {quota: -1, limit: -1, overQuotaWeight: "
+              "1}}}}\n---\n";
+    return made;
+  }();
+  const auto pod = [](const std::string& name, const std::string& queue, const std::string& node,
+                      const std::string& status) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {kai.scheduler/queue: " + queue +
+           "}}, spec: {" + node + "containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}" + status +
+           "}\n---\n";
+  };
+  const auto when = [&](const std::string& least, bool running, std::string start) {
+    std::string text = queues, pods;
+    for (std::size_t at = text.find("MIN"); at != std::string::npos; at = text.find("MIN")) text.replace(at, 3, least);
+    for (const char* const name : {"u", "v", "w", "x"})
+      pods += pod(name, "a", running ? "nodeName: a, " : "",
+                  running ? ", status: {phase: Running, startTime: '2026-11-01T00:00:00Z'}" : "");
+    options how{.queues_policy = "Kai"};
+    how.arrivals = {{.name = "p", .arrives = std::chrono::minutes{1}}};
+    how.start = std::move(start);
+    const outcome made =
+        run(std::vector<kube::source>{cluster_file, {"q.yaml", text}, {"p.yaml", pods + pod("p", "b", "", "")}}, how);
+    for (const error& one : made.errors) UNSCOPED_INFO(one.message());
+    REQUIRE(made.errors.empty());
+    const auto p = std::ranges::find(made.pods, "p", &pod_outcome::name);
+    return p->placed_at ? std::chrono::duration_cast<std::chrono::seconds>(*p->placed_at).count() : -1;
+  };
+  const std::int64_t grace = 30;
+  CHECK(when("0s", true, "") == 60 + grace);
+  CHECK(when("0s", false, "") == 60 + grace);
+  CHECK(when("30s", true, "") == 60 + grace);
+  CHECK(when("90m", true, "2026-11-01T00:00:00Z") == -1);
+  CHECK(when("90m", true, "2026-11-01T02:00:00Z") == 60 + grace);  // they had run for two hours
+  CHECK(when("90m", false, "2026-11-01T02:00:00Z") == -1);
+}
+
 TEST_CASE("each profile is handed over before the run", "[simulation]") {
   words names;
   const std::vector<kube::source> files{cluster_file, pods_file()};

@@ -63,6 +63,7 @@ result<void> host::load() {
     to.node = pod.node;
     to.was_running = !pod.node.empty();
     if (to.was_running) to.is = fate::running;
+    if (to.was_running && !pod.spec.start_time) what_.pods[i].spec.start_time = of_.epoch;
     tasks_[i].in_cluster = to.was_running || of_.schedules(pod.spec.scheduler_name);
     if (!tasks_[i].in_cluster) {
       to.reason = fmt::format("left to the scheduler \"{}\"", pod.spec.scheduler_name);
@@ -118,7 +119,7 @@ result<void> host::load() {
     if (tasks_[i].runs) events_.push({*tasks_[i].runs, i, turn::over});
     if (const auto& taint = pod.evicted_for_taint)
       events_.push({instant{std::chrono::seconds{taint->after_seconds}}, i, turn::tainted});
-    count_taints(i, pod.spec.start_time.value_or(instant::min()));
+    count_taints(i, of_.what.pods[i].spec.start_time.value_or(instant::min()));
     if (!controllers_ || !controllers_->comes_again(pod)) continue;
     tasks_[i].cut_off = true;
     orders_->is_unready(pod, i);
@@ -135,7 +136,7 @@ void host::run() {
     }
     if (over()) return;
     const std::uint64_t before = changes_;
-    execute(scheduler_->permit(now_));
+    execute(scheduler_->permit(on_the_clock()));
     if (changes_ != before || evict_over_maximum()) continue;
     const std::optional<instant> next = next_time();
     if (!next) break;
@@ -170,7 +171,7 @@ bool host::schedule() {
   if (over()) return false;
   update_budgets();
   tell_volumes();
-  const cycle done = scheduler_->schedule_cycle(now_);
+  const cycle done = scheduler_->schedule_cycle(on_the_clock());
   if (!done && done.error() != nullptr) throw broken_contract{done.error()->message()};
   execute(done);
   if (done) ++cycles_;
@@ -450,6 +451,8 @@ void host::join(std::size_t pod) {
 void host::start(std::size_t pod) {
   out_.pods[pod].placed_at = now_;
   what_.pods[pod].node = out_.pods[pod].node;
+  what_.pods[pod].spec.start_time = on_the_clock();
+  must(cluster_.update_pod(tasks_[pod].id, must(spec_for(cluster_, what_.pods[pod]))));
   budgets_.note(pod);
   groups_.started(pod, now_);
   if (const auto& deadline = what_.pods[pod].deadline_seconds) plan(std::chrono::seconds{*deadline}, pod, turn::over);
@@ -557,6 +560,7 @@ bool host::all_were_tried() {
 /// When to look again: at the next event, or at a deadline of the scheduler if another try could bring something new.
 std::optional<instant> host::next_time() {
   std::optional<instant> next = scheduler_->next_deadline();
+  if (next) *next = *next == instant::max() ? *next : *next - of_.epoch;
   if (next && (*next > later_by(out_.end, patience) || all_were_tried())) next.reset();
   const auto add = [&](instant when) { next = next ? std::min(*next, when) : when; };
   if (!events_.empty()) add(events_.top().when);

@@ -102,6 +102,8 @@ class host {
   void note_unplaced(std::size_t pod);
   [[nodiscard]] bool all_were_tried();
   [[nodiscard]] std::optional<instant> next_time();
+  /// What the scheduler is told: pods have started, and deadlines are, by this clock.
+  [[nodiscard]] instant on_the_clock() const { return later_by(of_.epoch, now_); }
   void say_why();
 
   const scenario& of_;
@@ -122,7 +124,7 @@ class host {
   std::vector<std::size_t> unplaced_;  // pods that were tried; some may have a node, or be gone
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   outcome out_;
-  instant now_{};
+  instant now_{};  ///< since the start
   std::uint64_t changes_ = 0;
   std::uint64_t cycles_ = 0;
   std::uint64_t heard_ = 0;

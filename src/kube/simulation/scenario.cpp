@@ -200,6 +200,16 @@ std::vector<lifetime> by_pod(const std::map<std::string, lifetime>& from, const 
   return all;
 }
 
+/// No pod started, and no node was measured, after virtual time began: policies compare these times with the present.
+instant epoch_of(const manifests& what, std::int64_t start) {
+  instant latest = std::chrono::seconds{start};
+  for (const pod_manifest& one : what.pods)
+    if (!one.node.empty() && one.spec.start_time) latest = std::max(latest, *one.spec.start_time);
+  for (const node_metric_manifest& one : what.node_metrics)
+    if (one.measured) latest = std::max(latest, *one.measured);
+  return latest;
+}
+
 }  // namespace
 
 scenario make_scenario(std::span<const source> files, const options& how, std::vector<warning>& warnings) {
@@ -213,6 +223,7 @@ scenario make_scenario(std::span<const source> files, const options& how, std::v
   const std::int64_t start = start_of(how);
   const instant until = until_of(how);
   made.what = read_files(files, how, start, warnings);
+  made.epoch = epoch_of(made.what, start);
   if (how.all_schedulers) take_all(made.what, settings);
   const manifests shapes = how.shapes ? checked(read(*how.shapes, {.most = how.most})) : manifests{};
   tolerate_by_default(made.what, shapes);

@@ -31,6 +31,8 @@ struct scenario {
   std::vector<lifetime> lifetimes;
   std::optional<live_controllers> live = {};  ///< absent: controllers act once, before the start
   std::optional<lowered_maxima> maxima = {};  ///< absent: no pod goes because a queue's maximum was lowered
+  /// When virtual time begins: when `--start` says, but not before the latest time that the files say something happened at.
+  instant epoch = {};
   bool grace = true;
   bool timeline = false;                      ///< note which pod had which node when, and why pods waited
   std::vector<node_shape> shapes;             ///< of nodes that may be added for pods that are left over

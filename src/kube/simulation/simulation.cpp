@@ -96,12 +96,12 @@ outcome host::finish() {
   if (watch_ != nullptr) watch_->ends(*scheduler_, cluster_);
   tell_volumes(true);
   say_why();
-  if (of_.scale_up) out_.scale_up = scale_up(*scheduler_, cluster_, of_.shapes, now_);
+  if (of_.scale_up) out_.scale_up = scale_up(*scheduler_, cluster_, of_.shapes, on_the_clock());
   if (of_.scale_down) {
     std::vector<pod_id> mirrors;
     for (std::size_t i = 0; i < tasks_.size(); ++i)
       if (tasks_[i].present && tasks_[i].in_cluster && is_mirror(what_.pods[i])) mirrors.push_back(tasks_[i].id);
-    out_.scale_down = scale_down(*scheduler_, cluster_, mirrors, now_);
+    out_.scale_down = scale_down(*scheduler_, cluster_, mirrors, on_the_clock());
   }
   out_.groups = groups_.finish(out_.pods);
   for (const node_manifest& one : what_.nodes) {
