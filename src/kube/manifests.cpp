@@ -77,6 +77,7 @@ class collector {
       return failed(*std::move(bad));
     if (torn_) return std::nullopt;
     settle_group_queues(made_);
+    tolerate_flavors(made_);
     if (auto bad = link_devices(made_, devices_, how_->now)) return failed(*std::move(bad));
     if (how_->whole_cluster) settle_references(made_);
     make_claims(made_, controllers_);

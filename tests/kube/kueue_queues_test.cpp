@@ -233,6 +233,28 @@ TEST_CASE("Kueue's Workload is a gang of its pod sets, unless what it is of is i
             .ends_with("spec: there would be more than 1000000 pods"));
 }
 
+TEST_CASE("pods tolerate what the flavors of their queue have them tolerate", "[kube][queues]") {
+  const std::string flavors =
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: spot}, spec: {nodeLabels: {kind: "
+      "spot}, "
+      "tolerations: [{key: spot, operator: Exists}, {key: closed, operator: Exists}]}}\n---\n"
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: own}, spec: {nodeLabels: {kind: "
+      "own}, "
+      "nodeTaints: [{key: closed, value: x, effect: NoSchedule}]}}\n---\n"
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: q}, spec: {namespaceSelector: {}, "
+      "resourceGroups: [{coveredResources: [cpu], flavors: [{name: spot, resources: [{name: cpu, nominalQuota: 4}]}, "
+      "{name: own, resources: [{name: cpu, nominalQuota: 4}]}]}]}}\n---\n"
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: l, namespace: default}, spec: "
+      "{clusterQueue: q}}"
+      "\n---\n";
+  const manifests all = fine(flavors + pod("p", "labels: {kueue.x-k8s.io/queue-name: l}") + pod("free", ""));
+  REQUIRE(pod_in(all, "p").spec.tolerations.size() == 1);  // the other one would let it come to "own"
+  CHECK(pod_in(all, "p").spec.tolerations.front().key == "spot");
+  CHECK(pod_in(all, "free").spec.tolerations.empty());
+  REQUIRE(all.warnings.size() == 1);
+  CHECK(all.warnings.front().object == "a.yaml:1: ResourceFlavor spot");
+}
+
 TEST_CASE("mistakes in Kueue's objects name object, field and reason", "[kube][queues]") {
   const auto of = [](const std::string& spec) { return refusal(flavor_a + kueue("ClusterQueue", "q", spec)); };
   const std::string at = "a.yaml:9: ClusterQueue q: ", first = "spec.resourceGroups[0].flavors[0].resources[0]";

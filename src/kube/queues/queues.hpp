@@ -147,6 +147,8 @@ std::optional<error> link_queues(manifests& into, queue_objects& queues);
 std::optional<error> name_queues(manifests& into, const queue_objects& queues);
 /// Groups that name no queue are in the one of all their members; says which queues are named and not there.
 void settle_group_queues(manifests& into);
+/// Pods without a node tolerate what the flavors of their queue have them tolerate.
+void tolerate_flavors(manifests& into);
 
 /// Which queue a pod is in: by its own word, its groups', its namespace's; else empty. Refers to the manifests as they are.
 class pod_home {
