@@ -255,6 +255,19 @@ TEST_CASE("pods tolerate what the flavors of their queue have them tolerate", "[
   CHECK(all.warnings.front().object == "a.yaml:1: ResourceFlavor spot");
 }
 
+TEST_CASE("a job that names who has to allow its admission first is not admitted", "[kube][queues]") {
+  const auto job = [](const std::string& name, const std::string& gates) {
+    return "{apiVersion: batch/v1, kind: Job, metadata: {name: " + name +
+           ", labels: {kueue.x-k8s.io/queue-name: l}, annotations: {kueue.x-k8s.io/admission-gated-by: \"" + gates +
+           "\"}}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}"
+           "\n---\n";
+  };
+  const manifests all = fine(job("held", "example.com/a,example.com/b") + job("free", ""));
+  REQUIRE(all.pods.size() == 2);
+  CHECK(all.pods[0].spec.scheduling_gates == std::vector<std::string>{"kueue.x-k8s.io/admission-gated-by"});
+  CHECK(all.pods[1].spec.scheduling_gates.empty());
+}
+
 TEST_CASE("mistakes in Kueue's objects name object, field and reason", "[kube][queues]") {
   const auto of = [](const std::string& spec) { return refusal(flavor_a + kueue("ClusterQueue", "q", spec)); };
   const std::string at = "a.yaml:9: ClusterQueue q: ", first = "spec.resourceGroups[0].flavors[0].resources[0]";

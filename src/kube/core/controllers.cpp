@@ -48,10 +48,11 @@ std::size_t weight_of(const value& pod_template) {
 }
 
 void inherit_queue_words(const label_map& labels, const label_map& annotations, pod_manifest& to) {
-  for (const char* const key : {"gangsched.dev/queue", "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class",
-                                "kueue.x-k8s.io/job-min-parallelism", "kai.scheduler/queue", "priorityClassName",
-                                "scheduling.volcano.sh/group-min-member", "scheduling.volcano.sh/queue-name",
-                                "volcano.sh/queue-name", "quota.scheduling.koordinator.sh/name"}) {
+  for (const char* const key :
+       {"gangsched.dev/queue", "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class",
+        "kueue.x-k8s.io/job-min-parallelism", "kueue.x-k8s.io/admission-gated-by", "kai.scheduler/queue",
+        "priorityClassName", "scheduling.volcano.sh/group-min-member", "scheduling.volcano.sh/queue-name",
+        "volcano.sh/queue-name", "quota.scheduling.koordinator.sh/name"}) {
     if (to.spec.labels.contains(key)) continue;
     for (const label_map* const from : {&labels, &annotations})
       if (const auto found = from->find(key); found != from->end()) to.annotations.emplace(key, found->second);

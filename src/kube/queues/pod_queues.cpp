@@ -71,6 +71,7 @@ class queue_namer {
       if (auto wrong = name(one)) return wrong;
       give_priority(one);
       give_kai_priority(one);
+      hold_back(one);
     }
     const pod_home homes{*into_};
     for (pod_manifest& one : into_->pods) take_default(one, homes);
@@ -136,7 +137,31 @@ class queue_namer {
     } else if (unknown_priorities_.insert(*said).second) {
       into_->warnings.push_back(
           {told(pod), std::move(field), fmt::format("no priority class \"{}\"; it is left out", *said)});
-    }
+    give_kai_default(pod);
+  }
+
+  /// The class that the pod grouper chooses for a workload of which nothing names one that there is: by kind, of those that KAI brings.
+  void give_kai_default(pod_manifest& pod) const {
+    const auto has_class = [&](const std::string& name) {
+      return std::ranges::find(into_->priority_classes, name, &priority_class_spec::name);
+    };
+    if (has_class(pod.spec.priority_class) != into_->priority_classes.end()) return;
+    if (pod.spec.priority.value_or(0) != 0 || described_.contains({pod.spec.ns, pod.group})) return;
+    const bool of_deployment = pod.owner_kind == "ReplicaSet" && pod.spec.labels.contains("pod-template-hash");
+    const auto chosen = has_class(of_deployment ? "inference" : "train");
+    if (chosen == into_->priority_classes.end()) return;
+    pod.spec.priority_class = chosen->name;
+    pod.spec.priority = chosen->value;
+  }
+
+  /// A workload that Kueue queues is not admitted while it names who has to allow that first.
+  void hold_back(pod_manifest& pod) const {
+    const auto gates = pod.annotations.find("kueue.x-k8s.io/admission-gated-by");
+    std::string field;
+    if (gates == pod.annotations.end() || gates->second.empty() || !pod.node.empty() ||
+        find_word(pod, "kueue.x-k8s.io/queue-name", field) == nullptr)
+      return;
+    pod.spec.scheduling_gates.push_back("kueue.x-k8s.io/admission-gated-by");
   }
 
   /// The queue that a system has for pods of its scheduler that name none.
