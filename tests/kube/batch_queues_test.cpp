@@ -185,6 +185,29 @@ TEST_CASE("the label of KAI's pods or of their workload names their priority cla
                                  "priority class \"other\"; it is left out"});
 }
 
+TEST_CASE("KAI's pods without a priority class have that of their kind of workload", "[kube][queues]") {
+  const auto brought = [](const std::string& name, int value) {
+    return "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: " + name +
+           "}, value: " + std::to_string(value) + "}\n---\n";
+  };
+  const std::string by_kai = ", schedulerName: kai-scheduler";
+  const std::string workloads =
+      pod("alone", "labels: {}", by_kai) + pod("elsewhere", "labels: {}") +
+      pod("other", "labels: {}", by_kai + ", priorityClassName: low") +
+      manifest_of("scheduling.run.ai/v2alpha2", "PodGroup", "name: g", "spec: {minMember: 1, queue: q}") +
+      pod("described", "annotations: {pod-group-name: g}", by_kai) +
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {selector: {matchLabels: {a: b}}, template: "
+      "{metadata: {labels: {a: b}}, spec: {schedulerName: kai-scheduler, containers: [{name: c, image: x}]}}}}\n---\n";
+  const auto priorities = [](const manifests& of) {
+    std::vector<std::string> all;
+    for (const pod_manifest& one : of.pods) all.push_back(one.spec.priority_class);
+    return all;
+  };
+  CHECK(priorities(fine(brought("train", 50) + brought("inference", 125) + brought("low", 1) + workloads)) ==
+        std::vector<std::string>{"train", "", "low", "", "inference"});
+  CHECK(priorities(fine(brought("low", 1) + workloads)) == std::vector<std::string>{"", "", "low", "", ""});
+}
+
 TEST_CASE("Koordinator's ElasticQuota is read with its labels and annotations", "[kube][queues]") {
   const std::string of = "quota.scheduling.koordinator.sh/";
   const manifests all = fine(

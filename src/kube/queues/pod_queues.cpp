@@ -64,6 +64,8 @@ class queue_namer {
  public:
   queue_namer(manifests& into, const queue_objects& queues) : into_(&into), queues_(&queues) {
     for (const queue_manifest& one : into.queues) known_.emplace(one.spec.name, one.api);
+    for (const group_manifest& one : into.groups)
+      if (one.kind == "PodGroup") described_.emplace(one.spec.ns, one.spec.name);
   }
 
   std::optional<error> run() {
@@ -127,14 +129,16 @@ class queue_namer {
   /// A label of KAI's pods, or of their workload, counts before the pod's own class, unless there is no such class (its pod grouper).
   void give_kai_priority(pod_manifest& pod) {
     std::string field;
-    const std::string* said =
-        pod.spec.scheduler_name == "kai-scheduler" ? find_word(pod, kai_priority_word, field) : nullptr;
-    if (said == nullptr) return;
-    const auto found = std::ranges::find(into_->priority_classes, *said, &priority_class_spec::name);
+    if (pod.spec.scheduler_name != "kai-scheduler") return;
+    const std::string* const said = find_word(pod, kai_priority_word, field);
+    const auto found = said == nullptr ? into_->priority_classes.end()
+                                       : std::ranges::find(into_->priority_classes, *said, &priority_class_spec::name);
     if (found != into_->priority_classes.end()) {
       pod.spec.priority_class = found->name;
       pod.spec.priority = found->value;
-    } else if (unknown_priorities_.insert(*said).second) {
+      return;
+    }
+    if (said != nullptr && unknown_priorities_.insert(*said).second)
       into_->warnings.push_back(
           {told(pod), std::move(field), fmt::format("no priority class \"{}\"; it is left out", *said)});
     give_kai_default(pod);
@@ -180,6 +184,7 @@ class queue_namer {
   const queue_objects* queues_;
   std::map<std::string, std::string, std::less<>> known_;  // queues: the API that they are of
   std::set<std::string> unknown_priorities_;
+  std::set<std::pair<std::string, std::string>> described_;  // groups of which an object says the class
 };
 
 /// Said once for each.
