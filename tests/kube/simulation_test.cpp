@@ -515,6 +515,42 @@ TEST_CASE("how long pods have run is known of those that ran before, and of thos
   CHECK(when("90m", false, "2026-11-01T02:00:00Z") == -1);
 }
 
+TEST_CASE("a pod goes where it gets an earlier alternative of its claim", "[simulation]") {
+  std::string text =
+      "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: c}, spec: {selectors: [{cel: {expression: "
+      "\"device.driver == 'd.io'\"}}]}}\n---\n";
+  const auto node = [](const std::string& name, const std::string& devices) {
+    return "{apiVersion: v1, kind: Node, metadata: {name: " + name +
+           "}, status: {allocatable: {cpu: 8, pods: 110}}}\n---\n"
+           "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: " +
+           name + "}, spec: {driver: d.io, nodeName: " + name + ", pool: {name: " + name +
+           ", generation: 1, resourceSliceCount: 1}, devices: [" + devices + "]}}\n---\n";
+  };
+  const auto device = [](const std::string& name, const std::string& size) {
+    return "{name: " + name + ", attributes: {size: {string: " + size + "}}}";
+  };
+  const auto of = [](const std::string& name, const std::string& size, int count) {
+    return "{name: " + name + ", deviceClassName: c, count: " + std::to_string(count) +
+           ", selectors: [{cel: {expression: \"device.attributes['d.io'].size == '" + size + "'\"}}]}";
+  };
+  text += node("small", device("a", "s") + ", " + device("b", "s")) + node("large", device("a", "l"));
+  for (const char* const name : {"p", "q", "r"})
+    text += std::string{"{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: "} + name +
+            "}, spec: {devices: {requests: [{name: r, firstAvailable: [" + of("one", "l", 1) + ", " +
+            of("two", "s", 2) + "]}]}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+            "}, spec: {resourceClaims: [{name: x, resourceClaimName: " + name +
+            "}], containers: [{name: c, image: x}]}}\n---\n";
+  for (const std::uint64_t seed : {0, 1, 2, 3}) {  // else the nodes are equally good
+    const outcome made = run(std::vector<kube::source>{{"all.yaml", text}}, {.seed = seed});
+    for (const error& one : made.errors) UNSCOPED_INFO(one.message());
+    REQUIRE(made.errors.empty());
+    REQUIRE(made.pods.size() == 3);
+    CHECK(made.pods[0].node == "large");
+    CHECK(made.pods[1].node == "small");
+    CHECK(made.pods[2].node.empty());
+  }
+}
+
 TEST_CASE("each profile is handed over before the run", "[simulation]") {
   words names;
   const std::vector<kube::source> files{cluster_file, pods_file()};

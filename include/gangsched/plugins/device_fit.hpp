@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <limits>
+#include <span>
 
 #include "gangsched/framework/argument_reader.hpp"
 #include "gangsched/framework/device_views.hpp"
@@ -16,11 +18,15 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// it may (Kubernetes: 256).
 /// Where the host reported a node's NUMA cells, the kubelet's admission is checked, too: `numa_admit` of devices/numa_admit.hpp, with the
 /// CPUs, memory and devices of the pods there. Its reasons are the kubelet's.
+/// Score: of requests that offer alternatives, and of those of claims that are not allocated yet, each counts 8 less the place of the
+/// alternative that it would get on the node; where the sum is the largest is 100, others are in proportion (KEP-4816).
 /// Choice: the closest GPUs for several; a share goes where the least is left (or the most, or to the first with room).
 class device_fit {
  public:
   static constexpr std::string_view name = "DynamicResources";
-  using points = implements<point::requeue, point::pre_filter, point::filter, point::choose_devices>;
+  static constexpr std::int64_t default_weight = 2;
+  using points = implements<point::requeue, point::pre_filter, point::filter, point::pre_score, point::score,
+                            point::choose_devices>;
   static constexpr events wakes_on =
       events::node_added | events::node_allocatable | events::pod_removed | events::pod_scaled_down;
   using room = node_view<reads::devices | reads::claims>;
@@ -57,6 +63,32 @@ class device_fit {
     const device_wants wants = node.wants_of(pod.spec());
     return wants.nothing() ? any : device_capacity(node.devices(), wants, rules_, most);
   }
+  [[nodiscard]] status pre_score(const pod_view& pod) const {
+    const auto offers = [](const device_demand& one) { return !one.first_of.empty(); };
+    const bool may = !pod.spec().claims.empty() || std::ranges::any_of(pod.spec().devices, offers);
+    return may ? status::success() : status::skip();
+  }
+  [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
+    const device_wants wants = node.wants_of(pod.spec());
+    const auto offers = [](const device_want& one) { return !one.what->first_of.empty(); };
+    device_claim chosen;
+    if (std::ranges::none_of(wants, offers) || !gangsched::choose_devices(node.devices(), wants, rules_, chosen).ok())
+      return 0;
+    constexpr std::int64_t most = 8;  // alternatives of a request, in Kubernetes
+    const std::span<const device_grant> got{chosen.grants.data(), chosen.grants.size()};
+    std::int64_t sum = 0;
+    for (const device_want& one : wants) {
+      if (!offers(one)) continue;
+      const auto place = alternative_chosen(*node.devices().inventory, wants, got, one.request);
+      if (place) sum += std::max<std::int64_t>(most - *place, 0);
+    }
+    return sum;
+  }
+  void normalize_score(const pod_view&, std::span<scored_group> nodes) const {
+    std::int64_t most = 0;
+    for (const scored_group& one : nodes) most = std::max(most, one.score);
+    for (scored_group& one : nodes) one.score = most == 0 ? 0 : max_node_score * one.score / most;
+  }
   [[nodiscard]] device_rules choose_devices(const pod_view&, room) const { return rules_; }
 
  private:
@@ -68,6 +100,6 @@ class device_fit {
 };
 
 static_assert(requeue_plugin<device_fit> && pre_filter_plugin<device_fit> && filter_plugin<device_fit> &&
-              choose_devices_plugin<device_fit>);
+              pre_score_plugin<device_fit> && score_plugin<device_fit> && choose_devices_plugin<device_fit>);
 
 }  // namespace gangsched::inline GANGSCHED_ABI
