@@ -122,6 +122,22 @@ std::string waits_for(const std::string& text) {
   return why;
 }
 
+TEST_CASE("selectors may ask whether several claims may have a device at once", "[kube][dra]") {
+  for (const auto& [cel, op] : {std::pair{"device.allowMultipleAllocations == true", attribute_operator::exists},
+                                std::pair{"device.allowMultipleAllocations", attribute_operator::exists},
+                                std::pair{"device.allowMultipleAllocations != true", attribute_operator::absent},
+                                std::pair{"!device.allowMultipleAllocations", attribute_operator::absent}}) {
+    const std::vector<attribute_selector> made = selectors(cel);
+    REQUIRE(made.size() == 1);
+    CHECK(made[0].attribute == "gangsched.dev/allow-multiple-allocations");
+    CHECK(made[0].op == op);
+    CHECK(made[0].values.empty());
+  }
+  const manifests all = fine(slice("{name: nic, allowMultipleAllocations: true}, {name: gpu}", "", "v1") + node);
+  CHECK(all.nodes.at(0).spec.devices.others[0].attributes.contains("gangsched.dev/allow-multiple-allocations"));
+  CHECK(all.nodes.at(0).spec.devices.others[1].attributes.empty());
+}
+
 TEST_CASE("what is not understood of CEL is told, and who uses it waits", "[kube][dra]") {
   const auto told = [](const std::string& cel) {
     return waits_for(device_class("c", cel) + claim(one_request()) + pod());

@@ -149,12 +149,23 @@ class cel_parser {
   }
 
   bool keep(std::size_t from, term&& made) {
+    if (made.of == kind::attribute && made.made.attribute == shared_attribute && !asks_shared(made.made))
+      return fail(from, "is not understood");
     if (made.of != kind::driver) return out_->selectors.push_back(std::move(made.made)), true;
     if (made.made.op != op::equal || !std::holds_alternative<std::string>(made.made.values.front()))
       return fail(from, "a driver can only be equal to a text");
     const std::string& driver = std::get<std::string>(made.made.values.front());
     if (!out_->driver.empty() && out_->driver != driver) return fail(from, "there is another driver already");
     out_->driver = driver;
+    return true;
+  }
+
+  /// Devices that only one claim may have lack the attribute.
+  static bool asks_shared(attribute_selector& made) {
+    if ((made.op != op::equal && made.op != op::not_equal) || !std::holds_alternative<bool>(made.values.front()))
+      return made.op == op::exists;
+    made.op = std::get<bool>(made.values.front()) == (made.op == op::equal) ? op::exists : op::absent;
+    made.values.clear();
     return true;
   }
 
@@ -202,12 +213,17 @@ class cel_parser {
     return out.of == kind::attribute;
   }
 
-  /// device.driver, device.attributes["domain"].name, device.capacity["domain"].name
+  /// device.driver, device.allowMultipleAllocations, device.attributes["domain"].name, device.capacity["domain"].name
   bool access(term& out) {
     skip();
     const std::size_t from = at_;
     if (!eat("device") || !eat(".")) return at_ = from, false;
     if (eat("driver")) return out.of = kind::driver, true;
+    if (eat("allowMultipleAllocations")) {
+      out.of = kind::attribute;
+      out.made.attribute = shared_attribute;
+      return true;
+    }
     const bool capacity = !eat("attributes");
     if (capacity && !eat("capacity")) return at_ = from, false;
     std::string domain, word;

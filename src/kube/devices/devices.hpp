@@ -80,6 +80,9 @@ struct device_taint_rule {
 };
 bool read_device_taint_rule(reader& read, const place& of, device_taint_rule& out);
 
+/// Of devices that several claims may have at once (allowMultipleAllocations): an attribute for selectors that ask about it.
+inline constexpr const char* shared_attribute = "gangsched.dev/allow-multiple-allocations";
+
 /// What some expressions of CEL, all of which must hold, say of a device.
 struct cel_terms {
   std::string driver = {};  ///< empty: any

@@ -284,6 +284,7 @@ bool read_resource_slice(reader& read, const place& of, resource_slice& out) {
         return read.list(w, out.devices, [&](const place& item, other_device& one) {
           one.device_class = out.driver;
           if (!read_device(read, item, out, one, out.taints.emplace_back())) return false;
+          if (one.shared) one.attributes[shared_attribute] = true;
           if (one.shared && !one.consumes.empty()) {
             one.consumes.clear();
             one.healthy = false;
