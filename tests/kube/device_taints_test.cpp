@@ -54,6 +54,18 @@ std::string given(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a device that consumes a counter which its pool has not is not given out", "[kube][dra]") {
+  const manifests all = fine(
+      slice("{name: part, consumesCounters: [{counterSet: s, counters: {m: {value: 1}}}]}, {name: whole}", "", "v1") +
+      node);
+  const std::vector<other_device>& has = all.nodes.at(0).spec.devices.others;
+  CHECK_FALSE(has[0].healthy);
+  CHECK(has[0].consumes.empty());
+  CHECK(has[1].healthy);
+  REQUIRE(all.warnings.size() == 1);
+  CHECK(all.warnings[0].reason.find("\"part\" consumes the counter") != std::string::npos);
+}
+
 TEST_CASE("a request is given tainted devices only if it tolerates all of their taints", "[kube][dra]") {
   const std::string tainted = slice("{name: a, taints: [{key: k, value: v, effect: NoSchedule}]}, {name: b}");
   CHECK(given(tainted + pod("p", exactly(""))) == "b");

@@ -27,6 +27,7 @@ void keep_back_pools(manifests& into, device_objects& objects, const pool_genera
   struct pool {
     std::vector<resource_slice*> slices = {};
     std::set<std::string_view> names = {};
+    std::set<std::string_view> counters = {};
     std::string twice = {};
   };
   std::map<std::pair<std::string_view, std::string_view>, pool> pools;
@@ -36,6 +37,23 @@ void keep_back_pools(manifests& into, device_objects& objects, const pool_genera
     its.slices.push_back(&one);
     for (const other_device& device : one.devices)
       if (!its.names.insert(device.id).second && its.twice.empty()) its.twice = device.id;
+    for (const auto& [name, amount] : one.counters) its.counters.insert(name);
+  }
+  for (auto& [name, one] : pools) {
+    for (resource_slice* const each : one.slices) {
+      for (other_device& device : each->devices) {
+        const auto unknown = std::ranges::find_if(
+            device.consumes, [&](const counter_use& its) { return !one.counters.contains(its.counter); });
+        if (unknown == device.consumes.end()) continue;
+        into.warnings.push_back(
+            {where(into, each->from, "ResourceSlice", "", each->name), "",
+             fmt::format("its device \"{}\" consumes the counter \"{}\", which its pool has not: it "
+                         "is not given out",
+                         device.id, unknown->counter)});
+        device.healthy = device.healthy && held.contains(full_name(*each, device));
+        device.consumes.clear();
+      }
+    }
   }
   for (const auto& [name, one] : pools) {
     const resource_slice& first = *one.slices.front();
