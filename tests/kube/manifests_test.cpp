@@ -190,6 +190,21 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
   CHECK(reading_refusal("a: 1") == "a.yaml:1: document: has no kind");
 }
 
+TEST_CASE("a pod requests as a whole no less than its containers do together", "[kube][manifests]") {
+  const auto made = [](const std::string& whole) {
+    return read(source{"a.yaml",
+                       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  resources: {requests: {cpu: " + whole +
+                           "}}\n  containers:\n  - {name: a, image: x, resources: {requests: {cpu: 1}}}\n"
+                           "  - {name: b, image: x, resources: {limits: {cpu: 500m}}}\n"},
+                {.api_server_rules = true});
+  };
+  CHECK(made("1500m").has_value());
+  REQUIRE_FALSE(made("1").has_value());
+  CHECK(made("1").error().message() ==
+        "a.yaml:5: Pod default/p: spec.resources.requests.cpu: 1 is less than what the containers request together, "
+        "1500m");
+}
+
 TEST_CASE("what the model finds wrong is said in the manifest's words", "[kube][manifests]") {
   CHECK(pod_refusal("  tolerations:\n  - {key: a, value: b}\n  - {value: b}") ==
         "a.yaml:7: Pod default/p: spec.tolerations[1].operator: has to be exists when the key is empty");

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "gangsched/model/requests.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
 #include "gangsched/src/kube/devices/devices.hpp"
+#include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/documents/trees.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
@@ -247,6 +250,21 @@ bool has_host_network(const value& spec) {
   return said != nullptr && said->text == "true";
 }
 
+/// What a pod requests as a whole is no less than what its containers do together (validatePodResourceConsistency).
+static bool covers_containers(reader& read, const place& of, const pod_spec& spec) {
+  for (const auto& [name, requested] : *spec.resources) {
+    quantity sum;
+    for (const container& one : spec.containers)
+      if (const auto its = one.requests.find(name); its != one.requests.end()) sum += its->second;
+    if (sum <= requested) continue;
+    const spot at = find_spot(of, {"resources"});
+    return read.fail(errc::out_of_range, at.line, at.path + ".requests." + name,
+                     fmt::format("{} is less than what the containers request together, {}", requested.to_string(),
+                                 sum.to_string()));
+  }
+  return true;
+}
+
 static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, const read_options& how,
                           admission_words& words) {
   pod_spec& spec = out.spec;
@@ -327,6 +345,7 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
   });
   if (has_own && !own.requests.empty()) spec.resources = std::move(own.requests);
   if (fine && how.defaulting) default_pod_requests(spec, own.limits);
+  if (fine && how.api_server_rules && has_own && spec.resources && !covers_containers(read, of, spec)) return false;
   // What the pod has of its own counts instead of what its containers have (ComputePodQOS of 1.36).
   if (has_own) guaranteed = spec.resources && is_guaranteed(*spec.resources, own.limits);
   spec.guaranteed = guaranteed && !spec.containers.empty();
