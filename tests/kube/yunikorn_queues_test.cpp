@@ -196,6 +196,24 @@ TEST_CASE("annotations of a namespace say what the queue has that a rule makes f
   CHECK(all.warnings.front().field == R"(metadata.annotations["yunikorn.apache.org/namespace.quota"])");
 }
 
+TEST_CASE("without a queues.yaml namespaces that say what their queue has get one each", "[kube][queues]") {
+  const std::string ns =
+      "{apiVersion: v1, kind: Namespace, metadata: {name: dev, annotations: {yunikorn.apache.org/namespace.quota: "
+      "'{\"cpu\": \"2\"}'}}}\n---\n"
+      "{apiVersion: v1, kind: Namespace, metadata: {name: other, annotations: "
+      "{yunikorn.apache.org/namespace.generateAppId: "
+      "\"true\"}}}\n---\n";
+  const std::string pods = pod("p", "namespace: dev, labels: {applicationId: a}") +
+                           pod("q", "namespace: other, labels: {applicationId: b}", ", schedulerName: yunikorn");
+  const manifests all = fine(ns + pods);
+  CHECK(said(quota(all, "root.dev").limit, "cpu") == "2");
+  CHECK(pod_in(all, "p").spec.queue == "root.dev");
+  CHECK(pod_in(all, "q").spec.queue == "root.other");
+  REQUIRE(all.warnings.size() == 1);
+  CHECK(all.warnings.front().object == "Namespace dev");
+  CHECK(fine(ns.substr(ns.find("---\n") + 4) + pods).queues.empty());
+}
+
 TEST_CASE("what YuniKorn's policy reads of pods is in their labels", "[kube][queues]") {
   const manifests all =
       fine(root(R"({name: a, limits: [{limit: x, groups: [dev], maxapplications: 2}]})") +

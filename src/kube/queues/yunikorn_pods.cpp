@@ -432,9 +432,29 @@ class yunikorn_types {
   std::vector<std::string>* names_;
 };
 
+/// What YuniKorn is installed with: a queue for each namespace. Namespaces that say what theirs has have no other meaning.
+void presume_defaults(manifests& into, queue_objects& queues) {
+  const auto says = [](const auto& one) {
+    return std::ranges::any_of(one.second, [](const auto& word) {
+      for (const char* const key : {"quota", "guaranteed", "maxApps", "max.cpu", "max.memory"})
+        if (word.first == std::string{yunikorn_prefix} + "namespace." + key) return true;
+      return false;
+    });
+  };
+  const auto first = std::ranges::find_if(queues.yunikorn_namespaces, says);
+  if (queues.yunikorn || first == queues.yunikorn_namespaces.end()) return;
+  into.warnings.push_back(
+      {object_name("Namespace", {}, first->first), "metadata.annotations",
+       "no queues.yaml of YuniKorn is in the files: what it is installed with counts, a queue for each namespace"});
+  yunikorn_draft& made = queues.yunikorn.emplace();
+  made.queues.push_back({.path = "root", .is_parent = true});
+  made.rules.push_back({.what = placement_rule::kind::tag, .named = true, .create = true, .value = "namespace"});
+}
+
 }  // namespace
 
 std::optional<error> form_applications(manifests& into, queue_objects& queues) {
+  presume_defaults(into, queues);
   return yunikorn_pods{into, queues}.run();
 }
 
