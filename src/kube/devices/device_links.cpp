@@ -469,6 +469,8 @@ class device_linker {
   std::optional<error> resolve(const claim_object& claim, std::vector<device_request>& requests,
                                std::vector<device_constraint>& constraints, std::vector<held_device>& held,
                                const std::string& prefix = {}) {
+    if (const auto fewest = fewest_devices(claim); claim.allocated.empty() && fewest > most_claimed_devices)
+      return wrong_in(claim, errc::unknown, "requests", too_many_devices(fewest));
     const std::size_t first = requests.size();
     for (std::size_t r = 0; r < claim.requests.size(); ++r) {
       const std::string& name = claim.requests[r].made.name;

@@ -137,6 +137,11 @@ struct claim_object {
   std::vector<allocated_device> allocated;
   origin from;
 };
+/// Of a claim, AllocationResultsMaxSize in Kubernetes.
+inline constexpr std::int64_t most_claimed_devices = 32;
+/// The fewest devices that it can be allocated with, but for requests for all of a node's.
+std::int64_t fewest_devices(const claim_object& claim);
+std::string too_many_devices(std::int64_t fewest);
 bool read_claim_object(reader& read, const place& of, claim_object& out);
 /// NVIDIA's ComputeDomain: the template that its controller makes for claims of a channel.
 bool read_compute_domain(reader& read, const place& of, claim_object& out);

@@ -387,4 +387,20 @@ bool read_compute_domain(reader& read, const place& of, claim_object& out) {
   return fine && (!out.name.empty() || read.fail(errc::malformed, of, "needs spec.channel.resourceClaimTemplate.name"));
 }
 
+std::int64_t fewest_devices(const claim_object& claim) {
+  const auto count = [](const claimed_request& one) { return std::int64_t{one.made.all ? 0 : one.made.count}; };
+  std::int64_t sum = 0;
+  for (const claimed_request& one : claim.requests) {
+    std::int64_t least = count(one);
+    for (std::size_t i = 0; i < one.first_available.size(); ++i)
+      least = i == 0 ? count(one.first_available[i]) : std::min(least, count(one.first_available[i]));
+    sum += least;
+  }
+  return sum;
+}
+
+std::string too_many_devices(std::int64_t fewest) {
+  return fmt::format("{} devices are more than a claim can have, {}", fewest, most_claimed_devices);
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
