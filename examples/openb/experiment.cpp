@@ -77,6 +77,7 @@ std::vector<gpu_supply> supply_of(const std::vector<replay::openb::node>& nodes)
     const auto [at, added] = known.try_emplace(one.model, all.size());
     if (added) all.push_back({.model = one.model});
     all[at->second].gpus += one.gpus;
+    all[at->second].cpu_milli += one.cpu_milli;
   }
   return all;
 }

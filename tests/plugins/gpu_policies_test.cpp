@@ -181,6 +181,42 @@ TEST_CASE("FGD puts a share where the slivers are, and prices keep scarce models
   CHECK(where(profile{priority_sort{}, gpu_pricing{book}, device_fit{}}, 500).starts_with("plenty"));
 }
 
+TEST_CASE("shares that ask for much CPU go where there is more of it for each GPU", "[plugins][packing]") {
+  const std::vector<expected_pods> target = {
+      {.cpu_milli = 12000, .gpus = 1, .milli = 470, .count = 20},
+      {.cpu_milli = 3000, .gpus = 1, .milli = 470, .count = 20},
+      {.cpu_milli = 80000, .gpus = 8, .milli = 1000, .count = 5}};
+  const auto supply = [](std::int64_t of_each) {
+    return std::vector<gpu_supply>{{.model = "dense", .gpus = 8, .cpu_milli = 96 * of_each},
+                                   {.model = "wide", .gpus = 2, .cpu_milli = 104 * of_each}};
+  };
+  const auto book = std::make_shared<gpu_price_book>(gpu_price_book::of(target, supply(1000)));
+  CHECK((book->cpu_weight == 256 && book->large_gpus == 8 && book->large_cpu == 10000));
+  // Nothing is known of the CPU; or the pods that fill the GPUs need all of it.
+  CHECK(gpu_price_book::of(target, supply(0)).cpu_weight == 0);
+  CHECK(gpu_price_book::of(target, supply(500)).cpu_weight == 0);
+
+  const auto where = [&](std::int64_t cores) {
+    gangsched::cluster cluster;
+    cluster.add_node(a_node("dense").cpu(96).cards(8, "dense")).value();
+    cluster.add_node(a_node("large").cpu(400).cards(8, "large")).value();  // its CPU is for eight GPUs at once
+    cluster.add_node(a_node("wide").cpu(104).cards(2, "wide")).value();
+    scheduler scheduler{
+        cluster, profile{priority_sort{}, gpu_pricing{book}, device_fit{}}, {.ties = tie_rule::lowest_row}};
+    const pod_id pod = cluster.add_pod(a_pod("p").cpu(cores).milli(470)).value();
+    while (scheduler.schedule_cycle(instant{})) {
+    }
+    return std::string{cluster.name_of(cluster.node_of(pod))};
+  };
+  book->outlook = gpu_outlook{}, book->bids.clear();  // the CPU alone decides
+  CHECK(where(12) == "wide");
+  CHECK(where(4) == "dense");  // less than a share of the CPU
+  book->large_gpus = 0;
+  CHECK(where(12) == "large");
+  book->cpu_weight = 0;
+  CHECK(where(12) == "dense");
+}
+
 TEST_CASE("near-equals go to the first node, wherever the best one lies", "[plugins][packing]") {
   gangsched::cluster cluster;
   const pod_id share = cluster.add_pod(a_pod("share").milli(100)).value(),

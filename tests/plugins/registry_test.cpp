@@ -184,7 +184,7 @@ TEST_CASE("the plugins for GPUs take their arguments by name", "[plugins][regist
   CHECK(refused("GpuFragmentation", {}) == "plugin GpuFragmentation args.expected");
   CHECK(refused("GpuFragmentation", field("expected", list_of(field("milli", 0)))) ==
         "plugin GpuFragmentation args.expected[0].milli");
-  const argument supply = list_of(argument{argument::fields{{"model", "T4"}, {"gpus", 8}}});
+  const argument supply = list_of(argument{argument::fields{{"model", "T4"}, {"gpus", 8}, {"cpuMilli", 96000}}});
   CHECK(all.make("GpuPricing", argument{argument::fields{{"expected", some_pods()}, {"supply", supply}}}));
   CHECK(refused("GpuPricing", field("expected", some_pods())) == "plugin GpuPricing args.supply");
 }

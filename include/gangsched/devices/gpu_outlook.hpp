@@ -126,7 +126,8 @@ class GANGSCHED_API gpu_outlook {
 struct gpu_supply {
   std::string model;
   std::int64_t gpus = 0;
-  std::int64_t price = 0;  ///< out
+  std::int64_t price = 0;      ///< out
+  std::int64_t cpu_milli = 0;  ///< of the nodes with them, all together; 0: not known
 };
 GANGSCHED_API void price_by_scarcity(std::span<const expected_pods> expected, std::vector<gpu_supply>& supply);
 

@@ -16,16 +16,21 @@ struct gpu_price_book {
   gpu_outlook outlook;             ///< of the expected pods, with stranding, and with more weight on the largest
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
   bid_values bids;  ///< the value of a GPU's remainder for shares: `bid_for_shares`; without it shares do not bid
+  std::int32_t cpu_weight = 0;   ///< in 256ths: what shares pay for more CPU than a node has for so much of its GPUs
+  std::int32_t large_gpus = 0;   ///< nodes with so many GPUs (0: none) have no more CPU for a GPU than
+  std::int64_t large_cpu = 0;    ///< so many thousandths, which the pods with the most GPUs ask for
 
-  /// From a list of pods that are like those to come, and the GPUs there are. @pre counts of 0 to 2³², as many lines at most as there are
+  /// From a list of pods that are like those to come, and the GPUs there are. Shares pay for CPU only if @p supply says how much there
+  /// is and the pods that fill the GPUs leave some of it. @pre counts of 0 to 2³², as many lines at most as there are
   /// kinds of pods.
   [[nodiscard]] GANGSCHED_API static gpu_price_book of(std::span<const expected_pods> expected,
                                                        std::vector<gpu_supply> supply);
 };
 
 /// Fragmentation with prices (docs/packing.md): what the pod takes from the expected ones, in thousandths of a GPU,
-///   F − F′ − ½ · price of the model · what it asks for − 6 · (v[R] − v[R − share] − v[share]),
-/// F as in GpuFragmentation with stranded CPU counted at 45/256 and the pods with the most GPUs counting for more, v the bids. Candidates
+///   F − F′ − ½ · price of the model · what it asks for − 6 · (v[R] − v[R − share] − v[share]) − (what a share's CPU is in GPUs − share),
+/// the last only for shares that ask for more CPU than the node has for so much of its GPUs; F as in GpuFragmentation with stranded CPU
+/// counted at 45/256 and the pods with the most GPUs counting for more, v the bids. Candidates
 /// whose worth is within a window of the best (10 thousandths for a share, 40 else) score 100, those in the next window 99, …: near-equals
 /// go to the first node, wherever the best one lies, so untouched nodes stay whole.
 class gpu_pricing {
@@ -38,7 +43,8 @@ class gpu_pricing {
 
   explicit gpu_pricing(std::shared_ptr<const gpu_price_book> book) : book_(std::move(book)) {}
   /// Arguments, which must be there: "expected", the pods that are like those to come, [{cpuMilli, gpus, milli, models, count}]; "supply",
-  /// how many GPUs there are of each model, [{model, gpus}]. A book that learns is the host's: it makes the plugin itself.
+  /// how many GPUs there are of each model, and how much CPU with them, [{model, gpus, cpuMilli}]. A book that learns is the
+  /// host's: it makes the plugin itself.
   [[nodiscard]] static result<gpu_pricing> from(const argument& args) {
     std::vector<expected_pods> all;
     std::vector<gpu_supply> supply;
@@ -51,6 +57,7 @@ class gpu_pricing {
         return read.fields(item, at, [&](std::string_view field, const argument& v, const std::string& where) {
           if (field == "model") return read.text(v, where, one.model);
           if (field == "gpus") return read.number(v, where, 1, std::int64_t{1} << 32, one.gpus);
+          if (field == "cpuMilli") return read.number(v, where, 0, std::int64_t{1} << 53, one.cpu_milli);
           return read.unknown(where);
         });
       });
