@@ -133,14 +133,18 @@ GANGSCHED_INLINE void kueue_local_usage::count(const cluster_view& of, instant n
     }
     one.local = local;
     one.amounts.swap(amounts);
-    if (!first && !stays && !before_.contains(pod.id())) {  // a pod that stays and uses something else is no admission
-      // The controller samples with what is admitted. Here pods come one by one: with the first of them alone it would matter which it is.
-      usage_->sample_one(local, now);
-      for (const queues::kueue::fr_amount& each : one.amounts)
-        usage_->charge(local, quotas_.all().resource_of(each.of), each.amount);
-    }
     usage_->hold(local, one.amounts);
+    // A pod that stays and uses something else is no admission.
+    one.is_admitted = one.is_admitted || (!first && !stays && !before_.contains(pod.id()));
   });
+  // As in the controller a sample counts what is admitted; of several new pods all, so that it does not matter which is first.
+  for (auto& [id, one] : held_) {
+    if (!one.is_admitted) continue;
+    one.is_admitted = false;
+    usage_->sample_one(one.local, now);
+    for (const queues::kueue::fr_amount& each : one.amounts)
+      usage_->charge(one.local, quotas_.all().resource_of(each.of), each.amount);
+  }
   std::erase_if(held_, [&](const auto& each) {
     if (each.second.seen == round_) return false;
     usage_->release(each.second.local, each.second.amounts);

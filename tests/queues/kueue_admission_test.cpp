@@ -132,7 +132,7 @@ TEST_CASE("what is admitted counts since the last sample, and all that it asked 
   queue_spec queue = cpu_queue("q", 5);
   queue.groups[0] = {{"cpu", "pods"}, {{"f", {{5}, {100}}}}};
   world w{{queue}, hourly};
-  w.weighs("a", 1);
+  w.weighs("a", 2);
   w.cycle(0min);
   workload_spec wide = needs("wide", "a", 1);
   wide.pod_sets = {{.count = 8, .min_count = 2, .requests = {{"cpu", 1}}}};
@@ -141,6 +141,11 @@ TEST_CASE("what is admitted counts since the last sample, and all that it asked 
   const auto part = [](double minutes) { return 1 - std::pow(0.5, minutes / 60); };
   CHECK(close(w.consumed("a", "cpu"), 5 * part(4) + 8 * part(5)));
   CHECK(close(w.consumed("a", "pods"), 5 * part(4)));  // it asked for no "pods"
+  // The time of one that has used nothing, and of which nothing else was said, begins with its first admission.
+  w.add(needs("new", "b", 0)), w.add(needs("next", "b", 0, 0, 1s));
+  CHECK(w.cycle(7min) == "new");
+  CHECK(w.cycle(9min) == "next");
+  CHECK(close(w.consumed("b", "pods"), 2 * part(2)));
 }
 
 TEST_CASE("pods that have finished use nothing, also if the workload was admitted with fewer pods than it asked for") {
@@ -281,8 +286,8 @@ TEST_CASE("whatever comes and goes, heads are those of the rules, counted anew e
         continue;
       }
       for (auto& [name, one] : locals) {
-        if (!one.sampled) one.sampled = now;
-        if (now - *one.sampled >= 5min) decay(one, now);
+        if (one.consumed == 0 && one.held == 0) one.sampled.reset();
+        if (one.sampled && now - *one.sampled >= 5min) decay(one, now);
       }
       std::vector<const workload_spec*> order;
       for (const auto& [name, one] : waiting) order.push_back(&one);
@@ -307,6 +312,7 @@ TEST_CASE("whatever comes and goes, heads are those of the rules, counted anew e
       REQUIRE(admitted == order[0]->name);
       local& one = locals[order[0]->local_queue];
       const auto cpu = static_cast<double>(order[0]->pod_sets[0].requests.at("cpu"));
+      if (!one.sampled) one.sampled = now;
       one.held += cpu;
       decay(one, now);
       one.consumed += cpu * (1 - std::pow(0.5, 5.0 / 60));

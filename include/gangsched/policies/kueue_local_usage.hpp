@@ -51,6 +51,7 @@ class GANGSCHED_API kueue_local_usage {
     local_index local;
     kueue_quotas::amounts amounts;
     std::uint64_t seen;
+    bool is_admitted = false;  ///< its local queue has not been charged for it yet
   };
   struct waiting {
     queues::kueue::local_queue_spec spec;

@@ -53,15 +53,19 @@ GANGSCHED_INLINE local_index local_usage::find_or_add(queue_index queue, std::st
   return local;
 }
 
-GANGSCHED_INLINE bool local_usage::forget_if_idle(local_index local) noexcept {
-  state& one = locals_[local];
-  if (one.users != 0 || one.weight != 1) return false;
+GANGSCHED_INLINE bool local_usage::is_idle(local_index local) const noexcept {
+  if (locals_[local].weight != 1) return false;
   for (std::size_t at = local * resources(); at < (local + std::size_t{1}) * resources(); ++at)
     if (consumed_[at] != 0 || held_[at] != 0) return false;
+  return true;
+}
+
+GANGSCHED_INLINE void local_usage::forget_if_idle(local_index local) noexcept {
+  state& one = locals_[local];
+  if (one.users != 0 || !is_idle(local)) return;
   numbers_.erase(numbers_.find(std::pair{one.queue, std::string_view{one.name}}));
   one.queue = no_queue;
   free_.push_back(local);
-  return true;
 }
 
 GANGSCHED_INLINE void local_usage::let_go(local_index local) noexcept {
@@ -78,6 +82,7 @@ GANGSCHED_INLINE result<local_index> local_usage::set(const local_queue_spec& sp
       return error{errc::out_of_range, object, "consumed " + name, "has to be finite and at least 0"};
   const local_index local = find_or_add(*queue, spec.name);
   locals_[local].weight = spec.weight;
+  next_sample_ = instant::min();  // its time may begin
   for (const auto& [name, amount] : spec.consumed)
     if (const resource_index which = of_->find_resource(name); which != none)
       consumed_[local * resources() + which] = amount;
@@ -93,6 +98,7 @@ GANGSCHED_INLINE double local_usage::part(instant half_life, instant elapsed) no
 
 GANGSCHED_INLINE bool local_usage::is_due(local_index local, instant now) noexcept {
   std::optional<instant>& last = locals_[local].sampled_at;
+  if (!last && is_idle(local)) return false;
   if (!last) last = now;
   return now >= later_by(*last, options_.sampling_interval);
 }
@@ -122,6 +128,7 @@ GANGSCHED_INLINE void local_usage::charge(local_index local, resource_index of, 
 }
 
 GANGSCHED_INLINE void local_usage::hold(local_index local, std::span<const fr_amount> usage) noexcept {
+  if (!locals_[local].sampled_at) next_sample_ = instant::min();
   for (const fr_amount& one : usage)
     held_[local * resources() + of_->resource_of(one.of)] += static_cast<double>(one.amount);
 }

@@ -34,11 +34,12 @@ struct local_queue_spec {
 
 /// What local queues have used in the past, which admission fair sharing orders their workloads by (Kueue 0.19,
 /// pkg/util/admissionfairsharing). At a sample each resource's consumed := consumed · (1 − a) + used now · a, with
-/// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds what was asked for times a of a sampling interval, so
-/// that several at once do not count as none.
+/// a = 1 − ½^(time since the last sample / half_life). An admission samples, and adds what was asked for times a of a sampling interval,
+/// so that several at once do not count as none.
 ///
-/// What is left below a billionth where nothing is used counts as nothing. A local queue of which nothing is left, which is not kept and
-/// whose weight is 1 is forgotten, as it does not differ from a new one: as many are known as lately used something.
+/// What is left below a billionth where nothing is used counts as nothing. A local queue of which nothing is left and whose weight is 1
+/// does not differ from a new one: its time begins when it uses something, and unless it is kept it is forgotten, so that as many are known
+/// as lately used something.
 class GANGSCHED_API local_usage {
  public:
   /// @p of has to outlive it. Weights that are not numbers, and a negative time, count as 0.
@@ -81,13 +82,20 @@ class GANGSCHED_API local_usage {
       if (is_due(local, now)) {
         decay(local, now);
         changed(locals_[local].queue);
-        if (forget_if_idle(local)) continue;
+      }
+      if (is_idle(local)) {
+        locals_[local].sampled_at.reset();
+        forget_if_idle(local);
+        continue;
       }
       next_sample_ = std::min(next_sample_, later_by(*locals_[local].sampled_at, options_.sampling_interval));
     }
   }
   /// Samples one local queue. O(resources).
-  void sample_one(local_index local, instant now) noexcept { decay(local, now); }
+  void sample_one(local_index local, instant now) noexcept {
+    decay(local, now);
+    next_sample_ = std::min(next_sample_, later_by(now, options_.sampling_interval));
+  }
   /// Adds an amount that an admitted workload asked for as if it had been used for a sampling interval. O(resources).
   void charge(local_index local, resource_index of, std::int64_t amount) noexcept;
   // A workload of the queue has quota, or gives it back. O(usage).
@@ -99,7 +107,7 @@ class GANGSCHED_API local_usage {
   struct state {
     queue_index queue = no_queue;
     double weight = 1, score = 0;
-    std::optional<instant> sampled_at = {};
+    std::optional<instant> sampled_at = {};  ///< none: its time has not begun
     std::size_t users = 0;
     std::string name = {};
   };
@@ -118,8 +126,10 @@ class GANGSCHED_API local_usage {
   }
   void decay(local_index local, instant now) noexcept;
   void rate(local_index local) noexcept;
-  /// Forgets it if it does not differ from a new one. @return whether it did.
-  bool forget_if_idle(local_index local) noexcept;
+  /// Whether it does not differ from a new one.
+  [[nodiscard]] bool is_idle(local_index local) const noexcept;
+  /// Forgets it if it is idle and nobody needs its number.
+  void forget_if_idle(local_index local) noexcept;
 
   const configuration* of_;
   local_usage_options options_;
