@@ -182,10 +182,9 @@ TEST_CASE("FGD puts a share where the slivers are, and prices keep scarce models
 }
 
 TEST_CASE("shares that ask for much CPU go where there is more of it for each GPU", "[plugins][packing]") {
-  const std::vector<expected_pods> target = {
-      {.cpu_milli = 12000, .gpus = 1, .milli = 470, .count = 20},
-      {.cpu_milli = 3000, .gpus = 1, .milli = 470, .count = 20},
-      {.cpu_milli = 80000, .gpus = 8, .milli = 1000, .count = 5}};
+  const std::vector<expected_pods> target = {{.cpu_milli = 12000, .gpus = 1, .milli = 470, .count = 20},
+                                             {.cpu_milli = 3000, .gpus = 1, .milli = 470, .count = 20},
+                                             {.cpu_milli = 80000, .gpus = 8, .milli = 1000, .count = 5}};
   const auto supply = [](std::int64_t of_each) {
     return std::vector<gpu_supply>{{.model = "dense", .gpus = 8, .cpu_milli = 96 * of_each},
                                    {.model = "wide", .gpus = 2, .cpu_milli = 104 * of_each}};

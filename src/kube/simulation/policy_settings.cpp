@@ -71,7 +71,7 @@ argument limits_of(const yunikorn_queues& from) {
 
 argument::fields arguments_of(const yunikorn_queues& from, std::vector<warning>& warnings) {
   std::vector<std::string> priority_fences, preemption_fences;
-  argument::fields delays;
+  argument::fields quota_delays;
   std::size_t leaves = 0, fair = 0, share_first = 0;
   for (std::size_t i = 0; i < from.names.size(); ++i) {
     const yk::queue_settings& its = from.settings[i];
@@ -80,7 +80,7 @@ argument::fields arguments_of(const yunikorn_queues& from, std::vector<warning>&
     constexpr std::int64_t most = 1'000'000'000;  // that the plugin takes: 31 years
     const std::int64_t seconds =
         std::min<std::int64_t>(most, std::chrono::ceil<std::chrono::seconds>(its.quota_preemption_delay).count());
-    if (seconds > 0) delays.emplace_back(from.names[i], argument{std::int64_t{seconds}});
+    if (seconds > 0) quota_delays.emplace_back(from.names[i], argument{std::int64_t{seconds}});
     if (std::ranges::find(from.parents, from.names[i]) != from.parents.end()) continue;
     ++leaves;
     fair += its.order == yk::application_order::fair ? 1 : 0;
@@ -100,7 +100,7 @@ argument::fields arguments_of(const yunikorn_queues& from, std::vector<warning>&
   if (!priority_fences.empty()) made.emplace_back("priorityFences", texts(priority_fences));
   if (!preemption_fences.empty()) made.emplace_back("preemptionFences", texts(preemption_fences));
   if (argument limits = limits_of(from); !limits.if_list()->empty()) made.emplace_back("limits", std::move(limits));
-  if (!delays.empty()) made.emplace_back("quotaPreemptionDelays", argument{std::move(delays)});
+  if (!quota_delays.empty()) made.emplace_back("quotaPreemptionDelays", argument{std::move(quota_delays)});
   return made;
 }
 
