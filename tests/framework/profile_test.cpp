@@ -86,6 +86,7 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and sco
                                                                             {"NodeResourcesFit", 1},
                                                                             {"PodTopologySpread", 2},
                                                                             {"InterPodAffinity", 2},
+                                                                            {"DynamicResources", 2},
                                                                             {"MigPacking", 5},
                                                                             {"GpuLinks", 5},
                                                                             {"NodeResourcesBalancedAllocation", 1},
