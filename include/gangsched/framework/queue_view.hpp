@@ -139,3 +139,7 @@ void cluster_view::each_flavor(Visit&& visit) const {
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI
+
+#if GANGSCHED_HEADER_ONLY
+#include "gangsched/src/framework/views.cpp"
+#endif

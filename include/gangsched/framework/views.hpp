@@ -576,5 +576,5 @@ inline cluster_view group_view::cluster() const noexcept { return cluster_view{*
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY
-#include "gangsched/src/framework/views.cpp"
+#include "gangsched/framework/queue_view.hpp"  // which includes views.cpp: that needs both
 #endif
