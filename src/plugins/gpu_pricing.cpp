@@ -57,10 +57,9 @@ GANGSCHED_INLINE void price_cpu(std::span<const expected_pods> expected, std::in
   std::int64_t per_gpu = node_cpu / std::max<std::int64_t>(1, gpus);
   if (book.large_gpus > 0 && gpus >= static_cast<std::uint32_t>(book.large_gpus))
     per_gpu = std::min(per_gpu, book.large_cpu);
-  constexpr std::int64_t most = 1'000'000;
-  __extension__ using wide = __int128;
-  const wide worth = wide{1000} * cpu / std::max<std::int64_t>(1, per_gpu);
-  return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::min<wide>(worth, most)) - milli);
+  constexpr std::int64_t most = 1'000'000, most_cpu = std::int64_t{1} << 50;
+  const std::int64_t worth = 1000 * std::min(cpu, most_cpu) / std::max<std::int64_t>(1, per_gpu);
+  return std::max<std::int64_t>(0, std::min(worth, most) - milli);
 }
 
 }  // namespace detail
@@ -97,23 +96,23 @@ GANGSCHED_INLINE gpu_pricing::option gpu_pricing::best(const pod_view& pod, room
   const std::int64_t beyond = ask.share() && book_->cpu_weight > 0
                                   ? detail::cpu_beyond(*book_, node.allocatable(kinds::cpu), rest.gpus, cpu, ask.milli)
                                   : 0;
+  // A price is what the host says, or as large as a model is rare: 64 bits do not hold each of them times this.
+  __extension__ using wide = __int128;
   constexpr std::int64_t dearest = std::int64_t{1} << 58;
+  const wide at_price = price == 0 ? 0 : wide{500} * price * ask.total() * gpu_outlook::unit / 1'000'000;
+  const std::int64_t paid = static_cast<std::int64_t>(std::clamp<wide>(at_price, -dearest, dearest)) +
+                            beyond * book_->cpu_weight * (gpu_outlook::unit / 256);
   option found{0, -1};
   each_option(rest, ask, [&](std::int8_t gpu) {
     const auto index = static_cast<std::size_t>(gpu);
     std::int64_t worth =
         before - book_->outlook.fragment(model, rest.without(ask, cpu, static_cast<std::uint32_t>(gpu)));
-    // A price is what the host says, or as large as a model is rare: 64 bits do not hold each of them times this.
-    __extension__ using wide = __int128;
-    const wide paid = wide{500} * price * ask.total() * gpu_outlook::unit / 1'000'000;
-    worth -= static_cast<std::int64_t>(std::clamp<wide>(paid, -dearest, dearest));
     if (ask.share() && !book_->bids.empty()) {
       const auto left = static_cast<std::size_t>(rest.left[index]), size = static_cast<std::size_t>(ask.milli);
       const std::int64_t lost = std::int64_t{book_->bids[left]} - book_->bids[left - size] - book_->bids[size];
       worth -= 6 * std::max<std::int64_t>(0, lost) * gpu_outlook::unit;
     }
-    worth -= beyond * book_->cpu_weight * (gpu_outlook::unit / 256);
-    worth = worth * fine / gpu_outlook::unit;
+    worth = (worth - paid) * fine / gpu_outlook::unit;
     if (found.gpu < 0 || worth > found.worth) found = {worth, gpu};
   });
   if (!ask.share()) found.gpu = -1;
