@@ -169,12 +169,12 @@ GANGSCHED_INLINE void queue::note_late_start(row_t row, bool group, const queue_
     late_.set_told(e);
 }
 
-/// What else hooks see of a group; and of a pod where some have deadlines.
+/// What else hooks see of a group; and of a pod where some have deadlines, or run times are in the keys.
 GANGSCHED_INLINE void queue::describe_more(entity e, queued& made) const {
   if (!e.group) {
     made.pod = {e.row, state_->pods.rows.generation(e.row)};
     made.start_by = model::limits_of_pod(*state_, e.row).start_by(made.entered);
-    made.expected_run_time = state_->pods.record[e.row]->details->expected_run_time;
+    if (sort().reads_run_time()) made.expected_run_time = state_->pods.record[e.row]->details->expected_run_time;
     return;
   }
   if (options_.wake != wake_rule::hints) made.since = made.entered;  // it keeps its age, however often it failed

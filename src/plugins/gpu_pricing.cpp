@@ -42,9 +42,9 @@ GANGSCHED_INLINE void price_cpu(std::span<const expected_pods> expected, std::in
     large += count * one.gpus;
     large_cpu += count * static_cast<double>(one.cpu_milli);
   }
-  if (book.large_gpus < 2) book.large_gpus = 0;
-  if (cpu <= 0 || asks <= 0 || large <= 0) return;
-  book.large_cpu = static_cast<std::int64_t>(large_cpu / large);
+  if (large > 0) book.large_cpu = static_cast<std::int64_t>(large_cpu / large);
+  if (book.large_gpus < 2 || book.large_cpu == 0) book.large_gpus = 0;
+  if (cpu <= 0 || asks <= 0) return;
   const double spare = 1 - needs * gpus / asks / cpu;
   const double even = 1 - static_cast<double>(spread) / 1000;
   const double weight = std::clamp(10 * spare, 0.0, 1.0) * std::clamp(1.25 * even, 0.0, 1.0);

@@ -27,6 +27,13 @@ GANGSCHED_INLINE std::shared_ptr<void> copy_measured(const void* self) {
   return made;
 }
 
+/// The same for a fork, by the plugin's own hook.
+GANGSCHED_INLINE std::shared_ptr<void> fork_measured(const void* self, const cluster_view& to) {
+  auto made = std::make_shared<measured_plugin>(*static_cast<const measured_plugin*>(self));
+  made->inside.self = made->inside.fork(made->inside.self.get(), to);
+  return made;
+}
+
 /// Kubernetes' word for what a requeue hook was asked about; of several things at once for the first.
 GANGSCHED_INLINE std::string_view requeue_event_word(events what) noexcept {
   constexpr std::pair<events, std::string_view> words[] = {
@@ -208,6 +215,7 @@ GANGSCHED_INLINE kernel_table measure_hooks(kernel_table table, observer& to) {
     auto inside = std::make_shared<detail::measured_plugin>(detail::measured_plugin{row, &to, table.scheduler_name});
     detail::measure_row(row);
     if (row.copy != nullptr) row.copy = detail::copy_measured;
+    if (row.fork != nullptr) row.fork = detail::fork_measured;
     row.self = std::move(inside);
   }
   return table;

@@ -254,10 +254,13 @@ struct life_in_cells {
 
 TEST_CASE("in a fork pods have the cells of HiveD that they have in the original") {
   std::size_t bound = 0, evicted = 0;
+  counting_observer watches;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     cluster on;
-    scheduler by{on, beside_sort<hived_policy>(), {.seed = seed}};
+    kernel_table with = beside_sort<hived_policy>();
+    if (seed % 3 == 0) with = measure_hooks(std::move(with), watches);
+    scheduler by{on, std::move(with), {.seed = seed}};
     life_in_cells::begin(on);
     life_in_cells first{.any = dice{seed}, .now = instant{1}};
     for (std::size_t steps = 20 + seed % 30; steps-- > 0;) first.step(on, by);

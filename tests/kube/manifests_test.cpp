@@ -191,13 +191,19 @@ TEST_CASE("mistakes name file, line, object, path and reason", "[kube][manifests
 }
 
 TEST_CASE("a pod requests as a whole no less than its containers do together", "[kube][manifests]") {
-  const auto made = [](const std::string& whole) {
+  const auto made = [](const std::string& whole, const std::string& more = "") {
     return read(source{"a.yaml",
                        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  resources: {requests: {cpu: " + whole +
                            "}}\n  containers:\n  - {name: a, image: x, resources: {requests: {cpu: 1}}}\n"
-                           "  - {name: b, image: x, resources: {limits: {cpu: 500m}}}\n"},
+                           "  - {name: b, image: x, resources: {limits: {cpu: 500m}}}\n" +
+                           more},
                 {.api_server_rules = true});
   };
+  const std::string init = "  initContainers:\n  - {name: i, image: x, resources: {requests: {cpu: 2}}";
+  CHECK_FALSE(made("1500m", init + "}\n").has_value());
+  CHECK(made("2", init + "}\n").has_value());
+  CHECK_FALSE(made("3400m", init + ", restartPolicy: Always}\n").has_value());
+  CHECK(made("3500m", init + ", restartPolicy: Always}\n").has_value());
   CHECK(made("1500m").has_value());
   REQUIRE_FALSE(made("1").has_value());
   CHECK(made("1").error().message() ==

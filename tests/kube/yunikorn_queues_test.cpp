@@ -216,7 +216,8 @@ TEST_CASE("without a queues.yaml namespaces that say what their queue has get on
 
 TEST_CASE("what YuniKorn's policy reads of pods is in their labels", "[kube][queues]") {
   const manifests all =
-      fine(root(R"({name: a, limits: [{limit: x, groups: [dev], maxapplications: 2}]})") +
+      fine(root(R"({name: a, limits: [{limit: x, groups: [dev], maxapplications: 2}]},
+          {name: b, limits: [{limit: y, groups: [ops], maxapplications: 1}]})") +
            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: kept, annotations: "
            "{yunikorn.apache.org/allow-preemption: \"false\"}}, value: 7}\n---\n" +
            app("p", ", queue: root.a", R"(yunikorn.apache.org/user.info: '{"user": "ann", "groups": ["ops", "dev"]}',

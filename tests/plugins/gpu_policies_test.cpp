@@ -194,6 +194,10 @@ TEST_CASE("shares that ask for much CPU go where there is more of it for each GP
   // Nothing is known of the CPU; or the pods that fill the GPUs need all of it.
   CHECK(gpu_price_book::of(target, supply(0)).cpu_weight == 0);
   CHECK(gpu_price_book::of(target, supply(500)).cpu_weight == 0);
+  // The largest pods do not say what CPU they need: then nothing is kept for them.
+  std::vector<expected_pods> silent = target;
+  silent.back().cpu_milli = 0;
+  CHECK(gpu_price_book::of(silent, supply(1000)).large_gpus == 0);
 
   const auto where = [&](std::int64_t cores) {
     gangsched::cluster cluster;

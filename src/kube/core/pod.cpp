@@ -140,19 +140,25 @@ bool read_group(reader& read, std::string_view key, const place& of, std::string
   return fine;
 }
 
+/// What they ask for together, in whole units, cpu in milli.
+static auto requests_of_containers(const pod_spec& spec) {
+  pod_spec inner;
+  inner.containers = spec.containers;
+  inner.init_containers = spec.init_containers;
+  return requests_of(inner);
+}
+static quantity counted(std::string_view resource, std::int64_t amount) {
+  return resource == "cpu" ? quantity::from_milli(amount) : quantity{amount};
+}
+
 /// What the API server adds to pod-level requests: what the containers ask for together, else the pod's limit.
 void default_pod_requests(pod_spec& spec, const resource_list& limits) {
   if (limits.empty()) return;
   if (!spec.resources) spec.resources.emplace();
-  pod_spec inner;
-  inner.containers = spec.containers;
-  inner.init_containers = spec.init_containers;
-  if (const auto sum = requests_of(inner)) {
+  if (const auto sum = requests_of_containers(spec)) {
     for (const char* name : {"cpu", "memory"}) {
       const auto found = sum->requests.find(name);
-      if (found == sum->requests.end()) continue;
-      const bool milli = std::string_view{name} == "cpu";
-      spec.resources->emplace(name, milli ? quantity::from_milli(found->second) : quantity{found->second});
+      if (found != sum->requests.end()) spec.resources->emplace(name, counted(name, found->second));
     }
   }
   spec.resources->insert(limits.begin(), limits.end());
@@ -252,10 +258,12 @@ bool has_host_network(const value& spec) {
 
 /// What a pod requests as a whole is no less than what its containers do together (validatePodResourceConsistency).
 static bool covers_containers(reader& read, const place& of, const pod_spec& spec) {
+  const auto all = requests_of_containers(spec);
+  if (!all) return true;  // too much to be counted: said elsewhere
   for (const auto& [name, requested] : *spec.resources) {
-    quantity sum;
-    for (const container& one : spec.containers)
-      if (const auto its = one.requests.find(name); its != one.requests.end()) sum += its->second;
+    const auto its = all->requests.find(name);
+    if (its == all->requests.end()) continue;
+    const quantity sum = counted(name, its->second);
     if (sum <= requested) continue;
     const spot at = find_spot(of, {"resources"});
     return read.fail(errc::out_of_range, at.line, at.path + ".requests." + name,

@@ -6,17 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "gangsched/src/kube/devices/device_taints.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
 
 // What Kueue adds to the pods of a workload that it starts on a flavor, so far as it has to be known before.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
-
-bool tolerates(const toleration& by, const taint& what) {
-  if (by.effect && *by.effect != what.effect) return false;
-  if (!by.key.empty() && by.key != what.key) return false;
-  return by.op == toleration_operator::exists || by.value == what.value;
-}
 
 bool same(const toleration& a, const toleration& b) {
   return a.key == b.key && a.op == b.op && a.value == b.value && a.effect == b.effect;

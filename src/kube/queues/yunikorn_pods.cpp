@@ -68,6 +68,20 @@ class yunikorn_tree {
     return found == at_.end() || !of_->queues[found->second].made ? nullptr : &of_->queues[found->second];
   }
 
+  /// The group whose limits count for a user with these groups in the queue: the first that limits of it name, else of the queue above.
+  [[nodiscard]] const std::string* group_of(std::string path, const std::vector<std::string>& groups) const {
+    for (;;) {
+      if (const yunikorn_queue* const queue = find(path)) {
+        for (const yunikorn_limit& limit : queue->limits)
+          for (const std::string& one : limit.groups)
+            if (const auto its = std::ranges::find(groups, one); its != groups.end()) return &*its;
+      }
+      const std::size_t end = path.rfind('.');
+      if (end == std::string::npos) return nullptr;
+      path.resize(end);
+    }
+  }
+
  private:
   [[nodiscard]] const yunikorn_queue* find(const std::string& path) const {
     const auto found = at_.find(path);
@@ -157,8 +171,7 @@ class yunikorn_pods {
   yunikorn_pods(manifests& into, queue_objects& queues) : into_(&into), draft_(&queues.yunikorn), objects_(&queues) {
     if (*draft_) tree_.emplace(**draft_);
     for (std::size_t i = 0; *draft_ && i < (*draft_)->queues.size(); ++i)
-      for (const yunikorn_limit& one : (*draft_)->queues[i].limits)
-        limited_ = true, limited_groups_.insert(one.groups.begin(), one.groups.end());
+      limited_ = limited_ || !(*draft_)->queues[i].limits.empty();
     for (const group_manifest& one : into.groups) taken_.emplace(one.spec.ns, one.spec.name);
   }
 
@@ -212,12 +225,9 @@ class yunikorn_pods {
   void label(pod_manifest& pod) const {
     if (limited_) {
       pod.spec.labels.emplace("yunikorn.apache.org/username", pod.user);
-      const auto group =
-          std::ranges::find_if(pod.user_groups, [&](const std::string& one) { return limited_groups_.contains(one); });
-      const std::string* const counts = group != pod.user_groups.end() ? &*group
-                                        : pod.user_groups.empty()      ? nullptr
-                                                                       : &pod.user_groups.front();
-      if (counts != nullptr) pod.spec.labels.emplace("yunikorn.apache.org/group", *counts);
+      const std::string* group = tree_->group_of(pod.annotations[yunikorn_word], pod.user_groups);
+      if (group == nullptr && !pod.user_groups.empty()) group = &pod.user_groups.front();
+      if (group != nullptr) pod.spec.labels.emplace("yunikorn.apache.org/group", *group);
     }
     const auto said = pod.annotations.find("yunikorn.apache.org/allow-preemption");
     const bool speaks = said != pod.annotations.end() && (said->second == "true" || said->second == "false");
@@ -403,7 +413,6 @@ class yunikorn_pods {
   const queue_objects* objects_;
   std::optional<yunikorn_tree> tree_;
   bool limited_ = false;  ///< some queue limits users or groups
-  std::set<std::string> limited_groups_;
   std::set<std::pair<std::string, std::string>> warned_;
   std::set<std::pair<std::string, std::string>> taken_;
   std::map<std::pair<std::string, std::string>, std::size_t> applications_;
@@ -432,7 +441,7 @@ class yunikorn_types {
   std::vector<std::string>* names_;
 };
 
-/// What YuniKorn is installed with: a queue for each namespace. Namespaces that say what theirs has have no other meaning.
+/// What YuniKorn is installed with: a queue for each namespace. Such annotations mean nothing without it.
 void presume_defaults(manifests& into, queue_objects& queues) {
   const auto says = [](const auto& one) {
     return std::ranges::any_of(one.second, [](const auto& word) {

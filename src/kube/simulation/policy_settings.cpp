@@ -169,7 +169,8 @@ void add_policy_settings(manifests& from, scheduler_configuration& to, std::vect
     for (std::size_t i = 0; i < from.yunikorn->names.size(); ++i)
       offsets.emplace(from.yunikorn->names[i], from.yunikorn->settings[i].priority_offset);
     for (queue_manifest& queue : from.queues)
-      if (const auto offset = offsets.find(queue.spec.name); offset != offsets.end())
+      if (const auto offset = offsets.find(queue.spec.name);
+          offset != offsets.end() && queue.api == "yunikorn.apache.org")
         queue.spec.priority = offset->second;
   }
   if (from.hived) {

@@ -49,7 +49,7 @@ GANGSCHED_INLINE local_index local_usage::find_or_add(queue_index queue, std::st
   free_.pop_back();
   locals_[local] = {.queue = queue, .name = std::move(own)};
   rate(local);
-  next_sample_ = instant::min();  // its time begins when samples are taken next
+  next_sample_ = instant::min();  // it is forgotten at the next sample unless somebody keeps it
   return local;
 }
 
