@@ -54,11 +54,6 @@ bool read_device_toleration(reader& read, const place& of, device_tolerations& t
 
 }  // namespace
 
-bool tolerates(const toleration& one, const taint& of) {
-  return (!one.effect || *one.effect == of.effect) && (one.key.empty() || one.key == of.key) &&
-         (one.op == toleration_operator::exists || one.value == of.value);
-}
-
 std::int64_t seconds_between(instant first, instant last) noexcept {
   const auto whole = [](instant at) { return std::chrono::floor<std::chrono::seconds>(at).count(); };
   return whole(last) - whole(first);

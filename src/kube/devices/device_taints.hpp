@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "gangsched/src/kube/documents/reader.hpp"
+#include "gangsched/src/kube/documents/taints.hpp"
 
 /// Taints of devices (KEP-5055): what they say, what tolerates them, and how devices that a request may not have are kept from it.
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
-
-/// Whether a toleration tolerates a taint, by the rules for taints of nodes.
-[[nodiscard]] bool tolerates(const toleration& one, const taint& of);
 
 /// Whole seconds from @p first to @p last, each rounded down; any times.
 [[nodiscard]] std::int64_t seconds_between(instant first, instant last) noexcept;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gangsched/src/kube/devices/device_taints.hpp"
+#include "gangsched/src/kube/documents/taints.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
 
 // What Kueue adds to the pods of a workload that it starts on a flavor, so far as it has to be known before.
