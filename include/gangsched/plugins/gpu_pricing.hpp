@@ -17,8 +17,9 @@ struct gpu_price_book {
   std::vector<gpu_supply> models;  ///< how scarce each is: `price_by_scarcity`
   bid_values bids;  ///< the value of a GPU's remainder for shares: `bid_for_shares`; without it shares do not bid
   std::int32_t cpu_weight = 0;  ///< in 256ths: what shares pay for more CPU than a node has for so much of its GPUs
-  std::int32_t large_gpus = 0;  ///< nodes with so many GPUs (0: none) have no more CPU for a GPU than
-  std::int64_t large_cpu = 0;   ///< so many thousandths, which the pods with the most GPUs ask for
+  std::int32_t large_gpus =
+      0;  ///< GPUs of the largest expected pods; 0: none has two or more, or says what CPU it needs
+  std::int64_t large_cpu = 0;  ///< thousandths that those need for a GPU: nodes with so many GPUs count with no more
 
   /// From a list of pods that are like those to come, and the GPUs there are. Shares pay for CPU only if @p supply says how much there
   /// is and the pods that fill the GPUs leave some of it. @pre counts of 0 to 2³², as many lines at most as there are

@@ -90,6 +90,7 @@ class GANGSCHED_API cell_scheduler {
  public:
   /// All nodes are healthy at first. Errors: those of `cell_layout::make` and `cell_binding::make`.
   static result<cell_scheduler> make(const configuration& from);
+  /// With the same groups on the same devices. Not during a call. O(cells + devices of groups).
   cell_scheduler(const cell_scheduler& other);
   cell_scheduler(cell_scheduler&&) noexcept = default;
   cell_scheduler& operator=(const cell_scheduler&) = delete;
