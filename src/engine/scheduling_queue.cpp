@@ -31,13 +31,15 @@ GANGSCHED_INLINE scheduling_queue::scheduling_queue(model::cluster_state& state,
       in_flight_(state),
       dependents_(state, entities, limits) {}
 
-GANGSCHED_INLINE void scheduling_queue::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
+GANGSCHED_INLINE bool scheduling_queue::set_order(entity e, std::int32_t priority, std::uint64_t arrival) {
   queue_item& item = queue_.item(e);
-  const bool timed = state_->pods.have_limits || queue_.sort().reads_run_time();
-  if (item.priority == priority && item.arrival == arrival && !timed) return;
+  const bool timed = queue_.sort().reads_times(state_->pods.have_limits);
+  if (item.priority == priority && item.arrival == arrival && !timed) return false;
   item.priority = priority;
   item.arrival = arrival;
-  if (item.where != place::none) queue_.reorder(e);
+  if (item.where == place::none) return false;
+  queue_.reorder(e);
+  return true;
 }
 
 GANGSCHED_INLINE void scheduling_queue::gate_or_activate(entity e) {
@@ -72,16 +74,16 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
   const std::int32_t own = state_->classes[state_->class_of(pod)].priority;
   // A sibling of those that were let in a moment ago, no older and no more important than they are, changes nothing.
   if (fresh && e.group && gates_->is_known_open(e.row) && item.where == place::active && arrival == item.arrival &&
-      own <= item.priority && !state_->pods.have_limits && !queue_.sort().reads_run_time()) {
+      own <= item.priority && !queue_.sort().reads_times(state_->pods.have_limits)) {
     unschedulable_.pass_on_if_changed(pod);  // as below
     return;
   }
-  if (!e.group)
-    set_order(e, own, arrival);
-  else if (enters || !fresh)
-    set_order(e, entities_->group_priority(e.row), arrival);
-  else
-    set_order(e, state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own)), arrival);
+  std::int32_t priority = own;
+  if (e.group && (enters || !fresh))
+    priority = entities_->group_priority(e.row);
+  else if (e.group)
+    priority = state_->groups.record[e.row]->spec.priority.value_or(std::max(item.priority, own));
+  const bool in_order = set_order(e, priority, arrival);
   const auto rejected = [&] {
     if (e.group && gates_->is_known_open(e.row)) return false;
     return e.group && entities_->members_enter_singly() ? gates_->rejects_all_members(e.row) : gates_->rejects_pod(pod);
@@ -92,7 +94,7 @@ GANGSCHED_INLINE void scheduling_queue::enqueue(row_t pod, bool fresh) {
     case place::active:
       if (rejected())
         queue_.gate(e);
-      else if (e.group)
+      else if (e.group && !in_order)
         queue_.ask_order_again(e);  // a pod that was updated has entered anew
       break;
     case place::backoff:
@@ -157,6 +159,7 @@ GANGSCHED_INLINE void scheduling_queue::count_out(row_t pod) {
     unschedulable_.pass_on_group(root);
   } else if (state_->groups.alive(root)) {
     queue_.ask_order_again(e, true);  // it may have been the first member
+    if (queue_.sort().reads_times(state_->pods.have_limits)) unschedulable_.item_changed(root);
     if (queue_.item(e).where == place::gated) gate_or_activate(e);
   }
 }
@@ -421,7 +424,7 @@ GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, const queue_position&
   }
   --(error ? item.errors : item.failures);  // retry_later counts this one
   queue_.retry_later(e, position.since, 1, error, error);
-  if (e.group) unschedulable_.backoff_changed(e.row);
+  if (e.group) unschedulable_.item_changed(e.row);
 }
 
 GANGSCHED_INLINE void scheduling_queue::ask_all_dependents() {

@@ -12,15 +12,19 @@ GANGSCHED_INLINE void unschedulable_groups::link(ends& to, links entry::*in, slo
   behind = at;
 }
 
+GANGSCHED_INLINE bool unschedulable_groups::is_tried_before(slot a, slot b, const sort_order& by) const noexcept {
+  const entry &one = slots_[a], &other = slots_[b];
+  if (by.before(one.group.place, other.group.place)) return true;
+  return one.order < other.order && !by.before(other.group.place, one.group.place);
+}
+
 /// Behind the last that the queue does not try later.
 GANGSCHED_INLINE void unschedulable_groups::take_turn(ends& among, slot at, const sort_order& by) noexcept {
-  const queued& its = slots_[at].group.place;
   slot next = none;
-  if (among.first != none && by.before(its, slots_[among.first].group.place)) {
+  if (among.first != none && is_tried_before(at, among.first, by)) {
     next = among.first;
   } else {
-    for (slot last = among.last; last != none && by.before(its, slots_[last].group.place);
-         last = slots_[last].in_turn.before)
+    for (slot last = among.last; last != none && is_tried_before(at, last, by); last = slots_[last].in_turn.before)
       next = last;
   }
   link(among, &entry::in_turn, at, next);
@@ -80,15 +84,21 @@ GANGSCHED_INLINE void unschedulable_groups::move_to_end(slot at, const queued& p
   unlink(all_, &entry::in_all, at);
   link(all_, &entry::in_all, at);
   slots_[at].order = ++made_;
+  if (const auto found = kinds_.find(slots_[at].group.kind); found != kinds_.end()) {
+    unlink(found->second.members, &entry::in_kind, at);
+    link(found->second.members, &entry::in_kind, at);
+    dirty_.insert(found->first);
+  }
+  set_place(at, place, by);
+}
+
+GANGSCHED_INLINE void unschedulable_groups::set_place(slot at, const queued& place, const sort_order& by) {
   slots_[at].group.place = place;
   const auto found = kinds_.find(slots_[at].group.kind);
   if (found == kinds_.end()) return;
-  unlink(found->second.members, &entry::in_kind, at);
-  link(found->second.members, &entry::in_kind, at);
-  dirty_.insert(found->first);
   const links turn = slots_[at].in_turn;  // mostly it keeps its turn, or is the last now
-  if ((turn.before == none || by.before(slots_[turn.before].group.place, place)) &&
-      (turn.after == none || by.before(place, slots_[turn.after].group.place)))
+  if ((turn.before == none || is_tried_before(turn.before, at, by)) &&
+      (turn.after == none || is_tried_before(at, turn.after, by)))
     return;
   unlink(found->second.turns, &entry::in_turn, at);
   take_turn(found->second.turns, at, by);

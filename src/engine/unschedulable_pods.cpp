@@ -202,9 +202,12 @@ GANGSCHED_INLINE unschedulable_groups::slot unschedulable_pods::stand(unschedula
   return groups_.add(std::move(one), queue_->sort());
 }
 
-GANGSCHED_INLINE void unschedulable_pods::backoff_changed(row_t group) noexcept {
+GANGSCHED_INLINE void unschedulable_pods::item_changed(row_t group) noexcept {
   const auto at = groups_.find(group);
-  if (at != unschedulable_groups::none) groups_[at].ready = queue_->find({group, true})->ready;
+  if (at == unschedulable_groups::none) return;
+  const queue_item& item = *queue_->find({group, true});
+  groups_[at].ready = item.ready;
+  groups_.set_place(at, queue_->describe({group, true}, item), queue_->sort());
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t rejectors, const char* reason) {

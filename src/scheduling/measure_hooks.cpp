@@ -144,6 +144,7 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("", attach);
   GANGSCHED_SLOT("", sort_by_key);
   GANGSCHED_SLOT("", sort_less);
+  GANGSCHED_SLOT("", sorts_by_run_time);
   GANGSCHED_SLOT("", queue_of);
   GANGSCHED_SLOT("", queue_before);
   GANGSCHED_SLOT("PreEnqueue", pre_enqueue);

@@ -7,9 +7,11 @@
 #include "gangsched/plugins/deadline.hpp"
 #include "gangsched/plugins/least_slack_sort.hpp"
 #include "support/dice.hpp"
-#include "world.hpp"
+#include "timed_jobs.hpp"
 
 namespace gangsched::testing::deadlines_test {
+
+using namespace timed_jobs;
 
 namespace {
 
@@ -17,33 +19,6 @@ kernel_table by_slack(instant longest = instant::max()) {
   return profile{least_slack_sort{{.max_wait = longest}}, deadline_plugin{}, node_resources_fit{}, gang_scheduling{}}
       .table();
 }
-
-struct job {
-  std::string name;
-  instant runs{0};
-  std::optional<instant> deadline = {};
-  instant max_wait{0};
-  std::int32_t priority = 0;
-  std::int64_t cpus = 1;
-  group_id group = {};
-  operator pod_spec() const {
-    pod_spec made = a_pod{name}.cpu(cpus);
-    made.expected_run_time = runs, made.deadline = deadline, made.max_wait = max_wait, made.priority = priority;
-    made.group = group;
-    return made;
-  }
-};
-
-/// Who was bound, in order.
-words bound(const words& said) {
-  words names;
-  for (const std::string& one : said)
-    if (one.starts_with("bind ")) names.push_back(one.substr(5, one.find(' ', 5) - 5));
-  return names;
-}
-
-/// The scheduler hears of what happened.
-void hear(world& w) { w.must(w.scheduler.catch_up(w.now)); }
 
 std::string reason_of(const world& w, std::string_view pod) {
   const auto why = w.scheduler.why(w.pod(pod));
@@ -77,69 +52,6 @@ TEST_CASE("LeastSlackSort: who said nothing waits no longer than the plugin's ow
   CHECK(order(instant::max()) == words{"urgent", "old"});
   CHECK(order(60min) == words{"urgent", "old"});
   CHECK(order(49min) == words{"old", "urgent"});
-}
-
-kernel_table in_proportion(std::int32_t percent, instant longest = instant::max()) {
-  return profile{least_slack_sort{{.max_wait = longest, .max_wait_percent = percent}}, node_resources_fit{},
-                 gang_scheduling{}}
-      .table();
-}
-
-TEST_CASE("LeastSlackSort: who said nothing may wait for a part of its run time", "[deadline]") {
-  world w{in_proportion(10, 100min)};
-  w.add(job{.name = "unknown"});                  // by 100
-  w.add(job{.name = "long", .runs = 500min});     // by 50
-  w.add(job{.name = "longer", .runs = 9000min});  // by 100, the plugin's own
-  w.add(job{.name = "said", .runs = 500min, .max_wait = 60min});
-  hear(w);
-  w.now = 40min;
-  w.add(job{.name = "short", .runs = 90min});  // by 49
-  w.add(job{.name = "late", .runs = 110min});  // by 51
-  w.add(a_node{"n"}.cpu(100));
-  CHECK(bound(w.run()) == words{"short", "long", "late", "said", "unknown", "longer"});
-}
-
-TEST_CASE("LeastSlackSort: of a group the longest run time counts of those that wait", "[deadline]") {
-  world w{in_proportion(10)};
-  const group_id gang = w.add(a_gang{"gang", 2});
-  w.add(job{.name = "m0", .runs = 10min, .group = gang});
-  w.add(job{.name = "m1", .runs = 10min, .group = gang});
-  const pod_id longest = w.add(job{.name = "m2", .runs = 50min, .group = gang});
-  w.add(job{.name = "p", .runs = 20min});
-  hear(w);
-  SECTION("of all") {
-    w.add(a_node{"n"}.cpu(100));
-    CHECK(bound(w.run()) == words{"p", "m0", "m1", "m2"});
-  }
-  SECTION("who is removed does not count") {
-    w.remove(longest);
-    w.add(a_node{"n"}.cpu(100));
-    CHECK(bound(w.run()) == words{"m0", "m1", "p"});
-  }
-  SECTION("of a group that was tried in vain, too") {
-    w.add(job{.name = "q", .runs = 60min});
-    w.run();  // there is no node
-    w.now = 1min;
-    w.add(a_node{"n"}.cpu(100));
-    CHECK(bound(w.run()) == words{"p", "m0", "m1", "m2", "q"});
-  }
-  SECTION("it is what the pod says now") {
-    w.must(w.cluster.update_pod(longest, job{.name = "m2", .runs = 15min, .group = gang}));
-    w.add(a_node{"n"}.cpu(100));
-    CHECK(bound(w.run()) == words{"m0", "m1", "m2", "p"});
-  }
-}
-
-TEST_CASE("LeastSlackSort: a wait beyond all time is none", "[deadline]") {
-  const auto order = [](instant runs, std::int32_t percent, instant entered = instant{10s}) {
-    return least_slack_sort{{.max_wait_percent = percent}}.key({.entered = entered, .expected_run_time = runs}).order;
-  };
-  CHECK(order(instant{1000s}, 5) == instant{60s}.count());
-  CHECK(order(instant{1000s}, 0) == instant::max().count());
-  CHECK(order(instant{1000s}, -5) == instant::max().count());
-  CHECK(order(instant::max(), 100) >= instant::max().count() - 100);
-  CHECK(order(instant::max(), 2'000'000'000) == instant::max().count());
-  CHECK(order(instant::max(), 2'000'000'000, -instant{10s}) == instant::max().count());
 }
 
 TEST_CASE("LeastSlackSort: its arguments are seconds and percent", "[deadline]") {

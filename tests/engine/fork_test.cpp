@@ -112,6 +112,32 @@ struct only_moved {
   [[nodiscard]] status filter(const pod_view&, node_view<reads::nothing>) const { return status::success(); }
 };
 
+/// Keeps what cannot be computed anew: who was let in last. A fork's says who asked for it.
+struct remembers_last {
+  static constexpr std::string_view name = "RemembersLast";
+  using points = implements<point::reserve>;
+  struct notes {
+    std::string last;
+    std::size_t forks = 0, nodes = 0;
+  };
+  std::shared_ptr<notes> its = std::make_shared<notes>();
+  status reserve(const new_reservation& fresh) const {
+    its->last = std::string{fresh.pod.name()};
+    return status::success();
+  }
+  void unreserve(const reservation&) const noexcept {}
+  [[nodiscard]] remembers_last fork(const cluster_view& to) const {
+    remembers_last made;
+    *made.its = *its;
+    ++made.its->forks;
+    to.each_node([&](const node_info&) { ++made.its->nodes; });
+    ++its->forks;
+    forked = made.its;
+    return made;
+  }
+  static inline std::shared_ptr<notes> forked = {};
+};
+
 struct counting_observer final : observer {
   int hooks = 0, calls = 0;
   std::uint64_t now_ns() noexcept override { return 0; }
@@ -291,6 +317,29 @@ TEST_CASE("a fork may be taken over, and outlives its original") {
   CHECK(on.nodes().size() == 2);
   CHECK(on.assumed().size() == 4);
   for (const pod_id pod : on.assumed()) CHECK(by.confirm(pod));
+}
+
+TEST_CASE("a plugin may say how it is copied for a fork") {
+  for (const bool measured : {false, true}) {
+    CAPTURE(measured);
+    cluster on;
+    on.add_node(a_node{"n"}.cpu(4)).value();
+    remembers_last plugin;
+    counting_observer watches;
+    kernel_table with = profile{priority_sort{}, node_resources_fit{}, plugin}.table();
+    if (measured) with = measure_hooks(std::move(with), watches);
+    scheduler by{on, std::move(with)};
+    on.add_pod(a_pod{"before"}.cpu(1)).value();
+    REQUIRE(settle(by, instant{1}) == 1);
+    result<forked> copy = by.fork();
+    REQUIRE(copy);
+    const std::shared_ptr<remembers_last::notes> its = remembers_last::forked;
+    CHECK((its->last == "before" && its->nodes == 1 && its->forks == 1 && plugin.its->forks == 1));
+    copy->cluster.add_pod(a_pod{"after"}.cpu(1)).value();
+    REQUIRE(settle(copy->scheduler, instant{2}) == 1);
+    CHECK((its->last == "after" && plugin.its->last == "before"));
+    remembers_last::forked = {};
+  }
 }
 
 TEST_CASE("forks of forks go apart") {

@@ -68,7 +68,7 @@ class plain_unschedulable_pods {
   void remove_group(row_t group) {
     std::erase_if(groups_, [&](const unschedulable_group& one) { return one.group.row == group; });
   }
-  void backoff_changed(row_t) const {}
+  void item_changed(row_t) const {}
   [[nodiscard]] bool has_group(row_t group) const {
     return std::any_of(groups_.begin(), groups_.end(), [&](const auto& one) { return one.group.row == group; });
   }

@@ -282,7 +282,7 @@ struct house : engine_parts {
         else if (what == 1)
           its.places.activate(e);
         else if (what == 2 && e.group)
-          its.places.retry_later(e, ready, 1, false, false), its.waiting.backoff_changed(e.row);
+          its.places.retry_later(e, ready, 1, false, false), its.waiting.item_changed(e.row);
         else if (!e.group || its.waiting.has_group(e.row))
           its.waiting.fail_again(e);
       });

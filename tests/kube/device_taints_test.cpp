@@ -54,34 +54,6 @@ std::string given(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("who has a claim for more devices than one can have waits", "[kube][dra]") {
-  const auto waits = [](const std::string& requests) {
-    const manifests all = fine(before + pod("p", requests));
-    return all.pods.at(0).unresolved.empty() ? std::string{} : all.pods.at(0).unresolved.front();
-  };
-  const auto request = [](const std::string& name, int count) {
-    return "{name: " + name + ", exactly: {deviceClassName: c, count: " + std::to_string(count) + "}}";
-  };
-  CHECK(waits(request("a", 16) + ", " + request("b", 16)).empty());
-  CHECK(waits(request("a", 16) + ", " + request("b", 17)).ends_with("33 devices are more than a claim can have, 32"));
-  CHECK(waits("{name: a, firstAvailable: [{name: s, deviceClassName: c, count: 40}, {name: t, deviceClassName: c, "
-              "count: 8}]}, " +
-              request("b", 24))
-            .empty());
-}
-
-TEST_CASE("a device that consumes a counter which its pool has not is not given out", "[kube][dra]") {
-  const manifests all = fine(
-      slice("{name: part, consumesCounters: [{counterSet: s, counters: {m: {value: 1}}}]}, {name: whole}", "", "v1") +
-      node);
-  const std::vector<other_device>& has = all.nodes.at(0).spec.devices.others;
-  CHECK_FALSE(has[0].healthy);
-  CHECK(has[0].consumes.empty());
-  CHECK(has[1].healthy);
-  REQUIRE(all.warnings.size() == 1);
-  CHECK(all.warnings[0].reason.find("\"part\" consumes the counter") != std::string::npos);
-}
-
 TEST_CASE("a request is given tainted devices only if it tolerates all of their taints", "[kube][dra]") {
   const std::string tainted = slice("{name: a, taints: [{key: k, value: v, effect: NoSchedule}]}, {name: b}");
   CHECK(given(tainted + pod("p", exactly(""))) == "b");

@@ -225,7 +225,7 @@ std::vector<policy> all_policies() {
       {"easy, estimates 1 to 3 times", by(easy, {.error = 2})},
       {"easy, estimates learnt", by(easy, {.learnt = true})},
       {"easy, waits in proportion", by(easy, {.wait = 10})},
-      {"the same, 1 to 3 times", by(easy, {.error = 2, .wait = 10})},
+      {"the same, estimates 1 to 3 times", by(easy, {.error = 2, .wait = 10})},
       {"backfill conservative", by({.backfill = backfill_rule::conservative})},
       {"max_overtake 30 min", by(drain)},
   };
@@ -236,7 +236,7 @@ bool streams_of_gangs(std::uint64_t seeds) {
   constexpr std::int64_t gpus = 512;
   const std::vector<policy> policies = all_policies();
   bool fine = true;
-  std::printf("%-30s %5s %12s %10s %10s %8s\n", "", "load", "utilisation", "mean wait", "64s wait", "never");
+  std::printf("%-34s %5s %12s %10s %10s %8s\n", "", "load", "utilisation", "mean wait", "64s wait", "never");
   for (const double load : {0.8, 0.95, 1.2}) {
     std::vector<stream_outcome> sums(policies.size());
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -251,7 +251,7 @@ bool streams_of_gangs(std::uint64_t seeds) {
     }
     for (std::size_t i = 0; i < policies.size(); ++i) {
       const stream_outcome& one = sums[i];
-      std::printf("%-30s %5.2f %11.2f%% %8.0f s %8.0f s %4zu/%zu\n", policies[i].name, load, 100 * one.utilisation,
+      std::printf("%-34s %5.2f %11.2f%% %8.0f s %8.0f s %4zu/%zu\n", policies[i].name, load, 100 * one.utilisation,
                   one.mean_wait, one.mean_wait_64, one.never_64, one.gangs_64);
     }
     const auto promise = [&](const char* what, bool kept) {
@@ -280,7 +280,7 @@ void stream_of_philly(const std::string& file, double speed) {
   std::vector<stream_gang> stream;
   for (const replay::job& one : work.jobs)
     stream.push_back({std::int64_t{one.workers}, one.arrival, one.lifetime.value_or(instant{0})});
-  std::printf("%zu jobs, %lld GPUs\n%-30s %12s %12s %12s %12s\n", stream.size(), static_cast<long long>(gpus), "",
+  std::printf("%zu jobs, %lld GPUs\n%-34s %12s %12s %12s %12s\n", stream.size(), static_cast<long long>(gpus), "",
               "utilisation", "others wait", "8s wait", "8s, p99");
   for (const policy& one : all_policies()) {
     const std::vector<instant> starts = one.run(stream, gpus);
@@ -296,7 +296,7 @@ void stream_of_philly(const std::string& file, double speed) {
     }
     std::sort(eights.begin(), eights.end());
     const std::size_t rank = (99 * eights.size() + 99) / 100;
-    std::printf("%-30s %11.2f%% %10.0f s %10.0f s %10.0f s\n", one.name,
+    std::printf("%-34s %11.2f%% %10.0f s %10.0f s %10.0f s\n", one.name,
                 100 * judge_stream(stream, starts, gpus).utilisation,
                 others / static_cast<double>(stream.size() - eights.size()),
                 all_eights / static_cast<double>(eights.size()), eights[rank - 1]);

@@ -118,7 +118,7 @@ class GANGSCHED_API queue {
   void reorder(entity e, bool smaller = false);
   /// Its queue may have changed, or its latest start or expected run time.
   void ask_order_again(entity e, bool smaller = false) {
-    if (active_.has_queues() || state_->pods.have_limits || sort().reads_run_time()) reorder(e, smaller);
+    if (active_.has_queues() || sort().reads_times(state_->pods.have_limits)) reorder(e, smaller);
   }
   /// Whether a hook rejects the waiting entity because of its deadline. O(members).
   [[nodiscard]] bool is_too_late(entity e, instant now) const {
@@ -184,7 +184,7 @@ class GANGSCHED_API queue {
   /// The key of an entity for the queue sort.
   [[nodiscard]] queued describe(entity e, const queue_item& item) const {
     queued made{.priority = item.priority, .since = item.since, .entered = item.entered, .arrival = item.arrival};
-    if (e.group || state_->pods.have_limits || sort().reads_run_time())
+    if (e.group || sort().reads_times(state_->pods.have_limits))
       describe_more(e, made);
     else
       made.pod = {e.row, item.generation};

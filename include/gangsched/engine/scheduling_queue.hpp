@@ -32,8 +32,8 @@ class GANGSCHED_API scheduling_queue {
   void enqueue(row_t pod, bool fresh);
   /// A pod stopped being pending, or was removed.
   void leave(row_t pod);
-  /// An entity takes its new place.
-  void set_order(entity e, std::int32_t priority, std::uint64_t arrival);
+  /// An entity takes its new place. Returns whether its key was computed anew.
+  bool set_order(entity e, std::int32_t priority, std::uint64_t arrival);
   /// A member waits for a node from here on in the log, whatever happened to it later. In the queue it is the root of its tree that waits.
   void count_waiting(row_t pod, row_t group);
   /// The member waits no more. A group without waiting members leaves the queue; a member that kept its group gated may be gone.

@@ -46,10 +46,14 @@ struct queue_fifo {
 /// The queue sort plugin's order; ties go by arrival.
 class GANGSCHED_API sort_order {
  public:
-  explicit sort_order(const plugin_entry& plugin) noexcept : plugin_(&plugin) {}
+  explicit sort_order(const plugin_entry& plugin) noexcept
+      : plugin_(&plugin),
+        reads_run_time_(plugin.sorts_by_run_time != nullptr && plugin.sorts_by_run_time(plugin.self.get())) {}
 
   [[nodiscard]] bool has_key() const noexcept { return plugin_->sort_by_key != nullptr; }
-  [[nodiscard]] bool reads_run_time() const noexcept { return plugin_->sorts_by_run_time; }
+  [[nodiscard]] bool reads_run_time() const noexcept { return reads_run_time_; }
+  /// Whether times of pods may be in the keys. @p have_limits: some pod has a deadline or a longest wait.
+  [[nodiscard]] bool reads_times(bool have_limits) const noexcept { return have_limits || reads_run_time_; }
   /// @pre has_key()
   [[nodiscard]] sort_key key_of(const queued& what) const noexcept {
     return plugin_->sort_by_key(plugin_->self.get(), what);
@@ -60,6 +64,7 @@ class GANGSCHED_API sort_order {
 
  private:
   peer<const plugin_entry> plugin_;
+  bool reads_run_time_;  // asked once: it is for each entity that comes
 };
 
 /// Entities in that order. With a key O(1) for one that is put in in order, O(log n) for others; with a comparator O(log n).

@@ -56,6 +56,8 @@ class GANGSCHED_API unschedulable_groups {
   void clear();
   /// Becomes the last, and stands at another place in the queue. O(log kinds), and comparisons as add().
   void move_to_end(slot at, const queued& place, const sort_order& by);
+  /// It stands at another place in the queue. Comparisons as add().
+  void set_place(slot at, const queued& place, const sort_order& by);
   void set_kind(slot at, std::uint64_t kind, const sort_order& by);
   /// What can help it is to be determined again.
   void forget_condition(slot at);
@@ -102,6 +104,8 @@ class GANGSCHED_API unschedulable_groups {
   [[nodiscard]] std::vector<slot> in_order(std::vector<slot> found, const std::vector<std::uint32_t>& kinds) const;
   void find_firsts(alike& of) const;
   void link(ends& to, links entry::*in, slot at, slot before = none) noexcept;
+  /// As the queue sort says; of equal ones the one that failed first.
+  [[nodiscard]] bool is_tried_before(slot a, slot b, const sort_order& by) const noexcept;
   void take_turn(ends& among, slot at, const sort_order& by) noexcept;
   void unlink(ends& from, links entry::*in, slot at) noexcept;
   void leave_kind(slot at);

@@ -67,8 +67,8 @@ class GANGSCHED_API unschedulable_pods {
   void add_hopeless_group(row_t group, const char* reason);
   void remove_group(row_t group);
   [[nodiscard]] bool has_group(row_t group) const noexcept { return groups_.find(group) != unschedulable_groups::none; }
-  /// Its backoff ends at another time.
-  void backoff_changed(row_t group) noexcept;
+  /// Its backoff ends at another time, or its key for the queue sort is another one. O(members), and comparisons with those alike.
+  void item_changed(row_t group) noexcept;
   /// Its own reason, or null.
   [[nodiscard]] const char* reason_of(group_id group) const noexcept;
   /// Whether an event that the attempt has not seen helps the group that was added last.

@@ -28,6 +28,7 @@ struct toleration {
   toleration_operator op = toleration_operator::equal;
   std::string value = {};
   std::optional<taint_effect> effect = {};  ///< absent: every effect
+  friend bool operator==(const toleration&, const toleration&) = default;
 };
 
 enum class selector_operator : std::uint8_t { in, not_in, exists, does_not_exist, gt, lt };

@@ -29,11 +29,11 @@ struct gpu_price_book {
 };
 
 /// Fragmentation with prices (docs/packing.md): what the pod takes from the expected ones, in thousandths of a GPU,
-///   F − F′ − ½ · price of the model · what it asks for − 6 · (v[R] − v[R − share] − v[share]) − (what a share's CPU is in GPUs − share),
-/// the last only for shares that ask for more CPU than the node has for so much of its GPUs; F as in GpuFragmentation with stranded CPU
-/// counted at 45/256 and the pods with the most GPUs counting for more, v the bids. Candidates
-/// whose worth is within a window of the best (10 thousandths for a share, 40 else) score 100, those in the next window 99, …: near-equals
-/// go to the first node, wherever the best one lies, so untouched nodes stay whole.
+///   F − F′ − ½ · price of the model · what it asks for − 6 · (v[R] − v[R − share] − v[share]) − weight · max(0, its CPU in GPUs − share),
+/// F as in GpuFragmentation with stranded CPU counted at 45/256 and the pods with the most GPUs counting for more, v the bids, the weight
+/// and what CPU is in GPUs of the node by the book. Candidates whose worth is within a window of the best (10 thousandths for a share, 40
+/// else) score 100, those in the next window 99, …: near-equals go to the first node, wherever the best one lies, so untouched nodes stay
+/// whole.
 class gpu_pricing {
  public:
   static constexpr std::string_view name = "GpuPricing";

@@ -16,7 +16,6 @@ namespace gangsched::inline GANGSCHED_ABI {
 class least_slack_sort {
  public:
   static constexpr std::string_view name = "LeastSlackSort";
-  static constexpr bool reads_run_time = true;
   using points = implements<point::queue_sort>;
 
   /// The longest wait of entities that have neither a deadline nor a longest wait. Without it they go last.
@@ -49,6 +48,7 @@ class least_slack_sort {
     return least_slack_sort{chosen};
   }
 
+  [[nodiscard]] bool reads_run_time() const noexcept { return options_.max_wait_percent > 0; }
   [[nodiscard]] sort_key key(const queued& one) const noexcept {
     const instant wait = one.start_by == instant::max() ? longest_wait(one) : instant::max();
     const instant by = wait == instant::max() ? one.start_by : later_by(one.entered, wait);

@@ -47,7 +47,7 @@ void keep_back_pools(manifests& into, device_objects& objects, const pool_genera
         if (unknown == device.consumes.end()) continue;
         into.warnings.push_back(
             {where(into, each->from, "ResourceSlice", "", each->name), "",
-             fmt::format("its device \"{}\" consumes the counter \"{}\", which its pool has not: it "
+             fmt::format("its device \"{}\" consumes the counter \"{}\", that its pool does not have: it "
                          "is not given out",
                          device.id, unknown->counter)});
         device.healthy = device.healthy && held.contains(full_name(*each, device));

@@ -13,10 +13,6 @@
 namespace gangsched::inline GANGSCHED_ABI::kube::detail {
 namespace {
 
-bool same(const toleration& a, const toleration& b) {
-  return a.key == b.key && a.op == b.op && a.value == b.value && a.effect == b.effect;
-}
-
 class flavor_tolerations {
  public:
   explicit flavor_tolerations(manifests& into) : into_(&into), home_(into) {
@@ -62,7 +58,7 @@ class flavor_tolerations {
         });
         if (lets_in)
           warn(*one, its.key);
-        else if (std::ranges::none_of(made, [&](const toleration& known) { return same(known, its); }))
+        else if (std::ranges::find(made, its) == made.end())
           made.push_back(its);
       }
     }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gangsched/model/validate.hpp"
+#include "gangsched/plugins/hived.hpp"
 #include "gangsched/queues/hived/cell_binding.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
@@ -292,10 +293,9 @@ class hived_pods {
                      [&](reader& inner, const place& v) { return read_hived_words(inner, v, words); }))
       return std::move(read).failure();
     pod.annotations[hived_cluster_word] = words.group.cluster;
-    // The policy looks for these in labels.
-    if (!words.group.pin.empty()) pod.spec.labels.emplace("hivedscheduler.microsoft.com/pinned-cell", words.group.pin);
-    if (!words.group.device_type.empty())
-      pod.spec.labels.emplace("hivedscheduler.microsoft.com/leaf-cell-type", words.group.device_type);
+    const hived_policy::options reads;  // of labels
+    if (!words.group.pin.empty()) pod.spec.labels.emplace(reads.pin_label, words.group.pin);
+    if (!words.group.device_type.empty()) pod.spec.labels.emplace(reads.type_label, words.group.device_type);
     if (!pod.spec.priority && pod.spec.priority_class.empty()) pod.spec.priority = words.group.priority;
     ask_for_devices(pod, words.devices);
     if (words.alone) {

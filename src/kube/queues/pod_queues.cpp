@@ -131,13 +131,7 @@ class queue_namer {
     std::string field;
     if (pod.spec.scheduler_name != "kai-scheduler") return;
     const std::string* const said = find_word(pod, kai_priority_word, field);
-    const auto found = said == nullptr ? into_->priority_classes.end()
-                                       : std::ranges::find(into_->priority_classes, *said, &priority_class_spec::name);
-    if (found != into_->priority_classes.end()) {
-      pod.spec.priority_class = found->name;
-      pod.spec.priority = found->value;
-      return;
-    }
+    if (said != nullptr && give_class(pod, *said)) return;
     if (said != nullptr && unknown_priorities_.insert(*said).second)
       into_->warnings.push_back(
           {told(pod), std::move(field), fmt::format("no priority class \"{}\"; it is left out", *said)});
@@ -146,16 +140,23 @@ class queue_namer {
 
   /// The class that the pod grouper chooses for a workload of which nothing names one that there is: by kind, of those that KAI brings.
   void give_kai_default(pod_manifest& pod) const {
-    const auto has_class = [&](const std::string& name) {
-      return std::ranges::find(into_->priority_classes, name, &priority_class_spec::name);
-    };
-    if (has_class(pod.spec.priority_class) != into_->priority_classes.end()) return;
+    if (find_class(pod.spec.priority_class) != nullptr) return;
     if (pod.spec.priority.value_or(0) != 0 || described_.contains({pod.spec.ns, pod.group})) return;
     const bool of_deployment = pod.owner_kind == "ReplicaSet" && pod.spec.labels.contains("pod-template-hash");
-    const auto chosen = has_class(of_deployment ? "inference" : "train");
-    if (chosen == into_->priority_classes.end()) return;
+    give_class(pod, of_deployment ? "inference" : "train");
+  }
+
+  [[nodiscard]] const priority_class_spec* find_class(const std::string& name) const {
+    const auto found = std::ranges::find(into_->priority_classes, name, &priority_class_spec::name);
+    return found == into_->priority_classes.end() ? nullptr : &*found;
+  }
+  /// Whether there is such a class.
+  bool give_class(pod_manifest& pod, const std::string& name) const {
+    const priority_class_spec* const chosen = find_class(name);
+    if (chosen == nullptr) return false;
     pod.spec.priority_class = chosen->name;
     pod.spec.priority = chosen->value;
+    return true;
   }
 
   /// A workload that Kueue queues is not admitted while it names who has to allow that first.

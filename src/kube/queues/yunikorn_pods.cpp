@@ -8,6 +8,7 @@
 #include <set>
 
 #include "gangsched/model/validate.hpp"
+#include "gangsched/plugins/yunikorn.hpp"
 #include "gangsched/src/kube/documents/annotations.hpp"
 #include "gangsched/src/kube/queues/queues.hpp"
 
@@ -214,7 +215,7 @@ class yunikorn_pods {
       pod.annotations[yunikorn_word] = tree_ ? tree_->place(who) : who.queue;
       if (of_namespace != nullptr && tree_)
         if (yunikorn_queue* const made = tree_->made(pod.annotations[yunikorn_word]))
-          give(pod.spec.ns, *of_namespace, *made);
+          if (given_.emplace(pod.spec.ns, made->path).second) give(pod.spec.ns, *of_namespace, *made);
     }
     if (ours) label(pod);
     const bool alone = application_name.empty() || application_name.ends_with(own_application);
@@ -223,16 +224,17 @@ class yunikorn_pods {
 
   /// What the policy reads of a pod, in the labels where it looks for it.
   void label(pod_manifest& pod) const {
+    const yunikorn_policy::options reads;
     if (limited_) {
-      pod.spec.labels.emplace("yunikorn.apache.org/username", pod.user);
+      pod.spec.labels.emplace(reads.user_label, pod.user);
       const std::string* group = tree_->group_of(pod.annotations[yunikorn_word], pod.user_groups);
       if (group == nullptr && !pod.user_groups.empty()) group = &pod.user_groups.front();
-      if (group != nullptr) pod.spec.labels.emplace("yunikorn.apache.org/group", *group);
+      if (group != nullptr) pod.spec.labels.emplace(reads.group_label, *group);
     }
-    const auto said = pod.annotations.find("yunikorn.apache.org/allow-preemption");
+    const auto said = pod.annotations.find(reads.allow_label);  // the annotation has the same name
     const bool speaks = said != pod.annotations.end() && (said->second == "true" || said->second == "false");
     if (speaks ? said->second == "false" : objects_->spared_classes.contains(pod.spec.priority_class))
-      pod.spec.labels.emplace("yunikorn.apache.org/allow-preemption", "false");
+      pod.spec.labels.emplace(reads.allow_label, "false");
   }
 
   /// Not negative, and small enough to count.
@@ -412,7 +414,8 @@ class yunikorn_pods {
   std::optional<yunikorn_draft>* draft_;
   const queue_objects* objects_;
   std::optional<yunikorn_tree> tree_;
-  bool limited_ = false;  ///< some queue limits users or groups
+  bool limited_ = false;                                 ///< some queue limits users or groups
+  std::set<std::pair<std::string, std::string>> given_;  ///< namespaces, and queues that have what these say
   std::set<std::pair<std::string, std::string>> warned_;
   std::set<std::pair<std::string, std::string>> taken_;
   std::map<std::pair<std::string, std::string>, std::size_t> applications_;

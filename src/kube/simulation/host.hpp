@@ -102,7 +102,7 @@ class host {
   void note_unplaced(std::size_t pod);
   [[nodiscard]] bool all_were_tried();
   [[nodiscard]] std::optional<instant> next_time();
-  /// What the scheduler is told: pods have started, and deadlines are, by this clock.
+  /// The time that the scheduler is told. Start times of pods and deadlines are by this clock.
   [[nodiscard]] instant on_the_clock() const { return later_by(of_.epoch, now_); }
   void say_why();
 

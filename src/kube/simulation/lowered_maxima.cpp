@@ -2,32 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
 #include <utility>
 
+#include "gangsched/src/kube/simulation/plugin_arguments.hpp"
+
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
-namespace {
-
-constexpr const char* delays = "quotaPreemptionDelays";
-
-bool names_policy(const scheduler_profile& profile) {
-  return std::ranges::any_of(profile.plugins, [](const auto& at) {
-    return std::ranges::find(at, yunikorn_policy::name, &configured_plugin::name) != at.end();
-  });
-}
-
-const argument* arguments_of(const scheduler_profile& profile) {
-  const auto found =
-      std::ranges::find(profile.arguments, yunikorn_policy::name, &std::pair<std::string, argument>::first);
-  return found == profile.arguments.end() ? nullptr : &found->second;
-}
-
-}  // namespace
-
 result<std::optional<lowered_maxima>> lowered_maxima::made_for(const scheduler_configuration& profiles) {
-  const auto first = std::ranges::find_if(profiles.profiles, names_policy);
-  const argument* args = first == profiles.profiles.end() ? nullptr : arguments_of(*first);
-  const argument* said = args == nullptr ? nullptr : args->find(delays);
+  const auto first = std::ranges::find_if(
+      profiles.profiles, [](const scheduler_profile& one) { return names_plugin(one, yunikorn_policy::name); });
+  const argument* args = first == profiles.profiles.end() ? nullptr : arguments_of(*first, yunikorn_policy::name);
+  const argument* said = args == nullptr ? nullptr : args->find(quota_preemption_delays);
   if (said == nullptr || said->if_fields() == nullptr) return std::optional<lowered_maxima>{};
   result<yunikorn_policy> policy = yunikorn_policy::from(*args);
   if (!policy) return std::move(policy).error();

@@ -3,24 +3,19 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "gangsched/plugins/hived.hpp"
 #include "gangsched/plugins/yunikorn.hpp"
+#include "gangsched/src/kube/simulation/plugin_arguments.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 namespace {
 
 namespace yk = queues::yunikorn;
-
-constexpr std::string_view hived_name = "HiveD";
-
-bool names(const scheduler_profile& profile, std::string_view plugin) {
-  return std::ranges::any_of(profile.plugins, [&](const auto& at) {
-    return std::ranges::find(at, plugin, &configured_plugin::name) != at.end();
-  });
-}
 
 /// The plugin's arguments, with those of @p more that it has not; of a field that is @p merged, the fields.
 void add_arguments(scheduler_profile& profile, std::string_view plugin, const argument::fields& more,
@@ -72,6 +67,7 @@ argument limits_of(const yunikorn_queues& from) {
 argument::fields arguments_of(const yunikorn_queues& from, std::vector<warning>& warnings) {
   std::vector<std::string> priority_fences, preemption_fences;
   argument::fields quota_delays;
+  const std::set<std::string_view> parents{from.parents.begin(), from.parents.end()};
   std::size_t leaves = 0, fair = 0, share_first = 0;
   for (std::size_t i = 0; i < from.names.size(); ++i) {
     const yk::queue_settings& its = from.settings[i];
@@ -81,7 +77,7 @@ argument::fields arguments_of(const yunikorn_queues& from, std::vector<warning>&
     const std::int64_t seconds =
         std::min<std::int64_t>(most, std::chrono::ceil<std::chrono::seconds>(its.quota_preemption_delay).count());
     if (seconds > 0) quota_delays.emplace_back(from.names[i], argument{std::int64_t{seconds}});
-    if (std::ranges::find(from.parents, from.names[i]) != from.parents.end()) continue;
+    if (parents.contains(from.names[i])) continue;
     ++leaves;
     fair += its.order == yk::application_order::fair ? 1 : 0;
     share_first += its.priority_first ? 0 : 1;
@@ -100,7 +96,7 @@ argument::fields arguments_of(const yunikorn_queues& from, std::vector<warning>&
   if (!priority_fences.empty()) made.emplace_back("priorityFences", texts(priority_fences));
   if (!preemption_fences.empty()) made.emplace_back("preemptionFences", texts(preemption_fences));
   if (argument limits = limits_of(from); !limits.if_list()->empty()) made.emplace_back("limits", std::move(limits));
-  if (!quota_delays.empty()) made.emplace_back("quotaPreemptionDelays", argument{std::move(quota_delays)});
+  if (!quota_delays.empty()) made.emplace_back(quota_preemption_delays, argument{std::move(quota_delays)});
   return made;
 }
 
@@ -156,14 +152,14 @@ argument::fields arguments_of(const queues::hived::configuration& from) {
 void add_policy_settings(manifests& from, scheduler_configuration& to, std::vector<warning>& warnings) {
   const auto each = [&](std::string_view plugin, const auto& visit) {
     for (scheduler_profile& profile : to.profiles)
-      if (names(profile, plugin)) visit(profile);
+      if (names_plugin(profile, plugin)) visit(profile);
   };
   if (from.yunikorn && std::ranges::any_of(to.profiles, [](const scheduler_profile& one) {
-        return names(one, yunikorn_policy::name);
+        return names_plugin(one, yunikorn_policy::name);
       })) {
     const argument::fields said = arguments_of(*from.yunikorn, warnings);
     each(yunikorn_policy::name, [&](scheduler_profile& profile) {
-      if (!said.empty()) add_arguments(profile, yunikorn_policy::name, said, "quotaPreemptionDelays");
+      if (!said.empty()) add_arguments(profile, yunikorn_policy::name, said, quota_preemption_delays);
     });
     std::map<std::string_view, std::int32_t> offsets;
     for (std::size_t i = 0; i < from.yunikorn->names.size(); ++i)
@@ -175,11 +171,11 @@ void add_policy_settings(manifests& from, scheduler_configuration& to, std::vect
   }
   if (from.hived) {
     const argument::fields said = arguments_of(from.hived->configuration);
-    each(hived_name, [&](scheduler_profile& profile) {
-      const auto own = std::ranges::find(profile.arguments, hived_name, &std::pair<std::string, argument>::first);
-      const bool has_cells = own != profile.arguments.end() && (own->second.find("physicalCluster") != nullptr ||
-                                                                own->second.find("virtualClusters") != nullptr);
-      if (!has_cells) add_arguments(profile, hived_name, said);
+    each(hived_policy::name, [&](scheduler_profile& profile) {
+      const argument* const own = arguments_of(profile, hived_policy::name);
+      const bool has_cells =
+          own != nullptr && (own->find("physicalCluster") != nullptr || own->find("virtualClusters") != nullptr);
+      if (!has_cells) add_arguments(profile, hived_policy::name, said);
     });
   }
 }

@@ -9,11 +9,12 @@ namespace gangsched::inline GANGSCHED_ABI {
 namespace detail {
 GANGSCHED_PROBE(key)
 GANGSCHED_PROBE(less)
+GANGSCHED_PROBE(reads_run_time)
 }  // namespace detail
 
 /// Orders the queue; exactly one in a profile. `sort_key key(const queued&) const noexcept`, or a strict weak order
 /// `bool less(const queued&, const queued&) const noexcept`. No cluster access. With a key O(1) per pod, with less O(log n). One that
-/// reads `queued::expected_run_time` says so: `static constexpr bool reads_run_time = true;`. A group is then described in O(members).
+/// reads `queued::expected_run_time` says so by `bool reads_run_time() const noexcept`: O(members) then whenever a member comes or goes.
 template <class P>
 concept queue_sort_plugin = lists<P, point::queue_sort> && (
                                                                requires(const P p, const queued& q) {
@@ -29,7 +30,7 @@ struct extension_point<point::queue_sort> {
   struct kernels {
     sort_key (*sort_by_key)(const void* self, const queued&) noexcept = nullptr;
     bool (*sort_less)(const void* self, const queued&, const queued&) noexcept = nullptr;
-    bool sorts_by_run_time = false;
+    bool (*sorts_by_run_time)(const void* self) noexcept = nullptr;
   };
   template <class P>
   static constexpr bool well_formed = queue_sort_plugin<P>;
@@ -38,11 +39,14 @@ struct extension_point<point::queue_sort> {
     GANGSCHED_CONTRACT(
         queue_sort, names_key<P> || names_less<P>, calls_key<P> || calls_less<P>, queue_sort_plugin<P>,
         "sort_key key(const queued&) const noexcept, or bool less(const queued&, const queued&) const noexcept");
+    static_assert(!keeps_reads_run_time<P>,
+                  "gangsched: reads_run_time is a function: bool reads_run_time() const noexcept");
     return true;
   }
   template <class P>
   static void lower(kernels& k) {
-    if constexpr (requires { P::reads_run_time; }) k.sorts_by_run_time = P::reads_run_time;
+    if constexpr (calls_reads_run_time<P>)
+      k.sorts_by_run_time = [](const void* p) noexcept -> bool { return self_of<P>(p).reads_run_time(); };
     if constexpr (requires(const P& p, const queued& q) {
                     { p.key(q) } noexcept -> std::same_as<sort_key>;
                   }) {
