@@ -188,7 +188,7 @@ TEST_CASE("shares of GPUs are read in every dialect", "[kube][devices]") {
 }
 
 TEST_CASE("shares that nobody can have are errors", "[kube][devices]") {
-  CHECK(refusal(pod("koordinator.sh/gpu-core: 150")) ==
+  CHECK(refusal(pod("koordinator.sh/gpu-core: 150, koordinator.sh/gpu-memory: 1Gi")) ==
         "a.yaml:4: Pod default/p: spec.containers[0].resources.limits[\"koordinator.sh/gpu-core\"]: 150 is above 100 "
         "and no multiple of it");
   CHECK(
@@ -206,6 +206,81 @@ TEST_CASE("shares that nobody can have are errors", "[kube][devices]") {
   CHECK(pod_in(init).devices.empty());
   CHECK(warned_lines(init).find("spec.initContainers[0]: shares of devices of init containers are not modelled") !=
         std::string::npos);
+}
+
+TEST_CASE("Koordinator's GPUs are the pod's, divided as its DeviceShare divides them", "[kube][devices]") {
+  const auto asked = [](const std::string& limits) {
+    const device_request one = only(fine(pod(limits)));
+    return std::array<std::int64_t, 4>{one.count, one.milli, one.memory_mib, one.memory_percent};
+  };
+  using four = std::array<std::int64_t, 4>;
+  // Only gpu-memory-ratio says how many; what does not divide is rounded down.
+  CHECK(asked("koordinator.sh/gpu-core: 50, koordinator.sh/gpu-memory-ratio: 400") == four{4, 120, 0, 100});
+  CHECK(asked("koordinator.sh/gpu-core: 3, koordinator.sh/gpu-memory-ratio: 400") == four{4, 0, 0, 100});
+  CHECK(asked("koordinator.sh/gpu.shared: 3, koordinator.sh/gpu-memory: 3073Mi") == four{3, 0, 1025, 0});
+  CHECK(asked("koordinator.sh/gpu.shared: 3, koordinator.sh/gpu-memory: 1") == four{3, 0, 1, 0});
+  for (const char* const one :
+       {"gpu-core: 200, koordinator.sh/gpu-memory-ratio: 100", "gpu-core: 200, koordinator.sh/gpu-memory: 1Gi"})
+    CHECK(refusal(pod(std::string{"koordinator.sh/"} + one)).find("is more than 100 of each of 1 GPUs") !=
+          std::string::npos);
+  CHECK(refusal(pod("koordinator.sh/gpu.shared: 2, koordinator.sh/gpu-memory-ratio: 51")).find("cannot be divided") !=
+        std::string::npos);
+  for (const char* const one :
+       {"gpu-core: 50", "gpu.shared: 2", "gpu.shared: 2, koordinator.sh/gpu-core: 20", "gpu: 50, nvidia.com/gpu: 1",
+        "gpu: 50, koordinator.sh/gpu-core: 50", "gpu-memory: 1Gi, koordinator.sh/gpu-memory-ratio: 50"})
+    CHECK(refusal(pod(std::string{"koordinator.sh/"} + one)).find("is not one of the combinations for GPUs") !=
+          std::string::npos);
+  CHECK(asked("koordinator.sh/gpu: 50, koordinator.sh/gpu-core: 0, nvidia.com/gpu: 0") == four{1, 500, 0, 50});
+
+  const auto of_containers = [](const std::string& containers) {
+    const manifests made = fine("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {" + containers + "}\n");
+    CHECK(made.warnings.empty());
+    return only(made);
+  };
+  const auto of = [](const std::string& name, int percent, const std::string& more = "") {
+    return "{name: " + name + more + ", resources: {limits: {koordinator.sh/gpu: " + std::to_string(percent) + "}}}";
+  };
+  const device_request together = of_containers("containers: [" + of("a", 50) + ", " + of("b", 50) + "]");
+  CHECK(together.count == 1);
+  CHECK(together.milli == 1000);
+  CHECK(of_containers("containers: [" + of("a", 20) + "], initContainers: [" + of("i", 30) + ", " +
+                      of("s", 40, ", restartPolicy: Always") + ", " + of("j", 50) + "]")
+            .milli == 900);
+}
+
+TEST_CASE("Koordinator's hints and joint allocation are of what the pod requests", "[kube][devices]") {
+  const auto hinted = [](const std::string& limits, const std::string& hint) {
+    return pod_in(fine(pod(limits, "scheduling.koordinator.sh/device-allocate-hint: '" + hint + "'"))).devices;
+  };
+  const auto counted = hinted("nvidia.com/gpu: 4", R"({"gpu": {"requiredTopologyScope": "PCIe"}})");
+  REQUIRE(counted.size() == 1);
+  CHECK(counted[0].count == 4);
+  CHECK(counted[0].within == device_scope::pcie);
+  const auto nics = [&](int percent, const std::string& hint) {
+    const auto all = hinted("koordinator.sh/rdma: " + std::to_string(percent), R"({"rdma": {)" + hint + "}}");
+    REQUIRE(all.size() == 1);
+    return std::array<std::int64_t, 3>{all[0].count, all[0].units, all[0].all};
+  };
+  using three = std::array<std::int64_t, 3>;
+  CHECK(nics(2, R"("allocateStrategy": "RequestsAsCount")") == three{2, 1, 0});
+  CHECK(nics(2, R"("exclusivePolicy": "DeviceLevel", "allocateStrategy": "RequestsAsCount")") == three{2, 100, 0});
+  CHECK(nics(20, R"("allocateStrategy": "ApplyForAll")") == three{1, 20, 1});
+  for (const char* const one : {"RequestsAsCount", "ApplyForAll"})
+    CHECK(nics(200, R"("allocateStrategy": ")" + std::string{one} + "\"") == three{2, 100, 0});
+
+  const auto joint = [](const std::string& limits, const std::string& more = "") {
+    const std::string types = R"('{"deviceTypes": ["gpu", "rdma"], "requiredScope": "SamePCIe"}')";
+    const auto all =
+        pod_in(fine(pod(limits, "scheduling.koordinator.sh/device-joint-allocate: " + types + more))).devices;
+    REQUIRE(!all.empty());
+    return all.back().beside_gpus;
+  };
+  CHECK(joint("koordinator.sh/gpu: 50, koordinator.sh/rdma: 100") == device_scope::pcie);
+  CHECK(joint("nvidia.com/gpu: 1, koordinator.sh/rdma: 100") == device_scope::pcie);
+  CHECK(joint("koordinator.sh/rdma: 100") == device_scope::node);  // there are no GPUs to be beside
+  CHECK(joint("koordinator.sh/gpu: 50, koordinator.sh/rdma: 100",
+              R"(, scheduling.koordinator.sh/device-allocate-hint: '{"rdma": {"allocateStrategy": "ApplyForAll"}}')") ==
+        device_scope::node);
 }
 
 TEST_CASE("our own annotation says what nobody else has words for", "[kube][devices]") {

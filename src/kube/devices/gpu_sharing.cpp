@@ -18,7 +18,7 @@ class sharing_reader {
 
   bool run() {
     if (!each(pod_->containers, "containers") || !each(pod_->init_containers, "initContainers")) return false;
-    if (!kai() || !alibaba()) return false;
+    if (!koordinator() || !kai() || !alibaba()) return false;
     return hints();
   }
 
@@ -44,7 +44,7 @@ class sharing_reader {
       list_ = list;
       index_ = fmt::format("[{}]", i);
       const std::size_t before = pod_->devices.size();
-      if (!hami() || !volcano() || !alibaba_resources() || !koordinator()) return false;
+      if (!hami() || !volcano() || !alibaba_resources() || !koordinator_resources(init)) return false;
       if (!init || all[i].sidecar || pod_->devices.size() == before) continue;
       pod_->devices.resize(before);
       const spot at = find_spot(of_, {"spec", list_, index_});
@@ -144,59 +144,106 @@ class sharing_reader {
     return made;
   }
 
-  // --- Koordinator (its plugin DeviceShare)
+  // --- Koordinator (its plugin DeviceShare): what a pod requests is the sum of its containers, or an init container's if that is more
+
+  enum koordinator_resource : std::size_t { of_gpu, of_core, of_ratio, of_memory, of_cards, of_rdma, of_fpga };
+  static constexpr std::int64_t most_percent = 100 * most_gpus;
+  struct koordinator_name {
+    const char* text;
+    std::int64_t most;
+  };
+  static constexpr koordinator_name koordinator_names[] = {
+      {"koordinator.sh/gpu", most_percent},
+      {"koordinator.sh/gpu-core", most_percent},
+      {"koordinator.sh/gpu-memory-ratio", most_percent},
+      {"koordinator.sh/gpu-memory", std::int64_t{1} << 60},
+      {"koordinator.sh/gpu.shared", most_gpus},
+      {"koordinator.sh/rdma", most_percent},
+      {"koordinator.sh/fpga", most_percent},
+  };
+  struct koordinator_total {
+    std::int64_t apps = 0;      ///< of containers that run together, sidecars too
+    std::int64_t sidecars = 0;  ///< of those that have been seen
+    std::int64_t init = 0;      ///< the most of an init container and the sidecars before it
+    spot at = {};
+    [[nodiscard]] std::int64_t most() const noexcept { return std::max(apps, init); }
+  };
+
+  bool koordinator_resources(bool init) {
+    for (std::size_t i = 0; i < std::size(koordinator_names); ++i) {
+      koordinator_total& total = koordinator_[i];
+      amount one;
+      if (!take(koordinator_names[i].text, one, koordinator_names[i].most)) return false;
+      if (one) total.at = resource(koordinator_names[i].text);
+      const std::int64_t added = one.value_or(0);
+      if (!init || at_->sidecar) total.apps += added;
+      if (init) total.init = std::max(total.init, total.sidecars + added);
+      if (init && at_->sidecar) total.sidecars += added;
+      if (total.most() > koordinator_names[i].most)
+        return fail(total.at, fmt::format("the pod's is not in 0 to {}", koordinator_names[i].most),
+                    errc::out_of_range);
+    }
+    return true;
+  }
+  [[nodiscard]] bool asks_for_gpus() const {
+    return std::ranges::any_of(pod_->devices, [](const device_request& one) { return one.device_class == "gpu"; });
+  }
+  [[nodiscard]] std::int64_t asked(koordinator_resource of) const { return koordinator_[of].most(); }
 
   bool koordinator() {
-    constexpr std::int64_t most = 100 * most_gpus;
-    amount both, core, ratio, memory, cards, rdma, fpga;
-    if (!take("koordinator.sh/gpu", both, most) || !take("koordinator.sh/gpu-core", core, most) ||
-        !take("koordinator.sh/gpu-memory-ratio", ratio, most) ||
-        !take("koordinator.sh/gpu-memory", memory, std::int64_t{1} << 60) ||
-        !take("koordinator.sh/gpu.shared", cards, most_gpus) || !take("koordinator.sh/rdma", rdma, most) ||
-        !take("koordinator.sh/fpga", fpga, most))
-      return false;
-    if (both) core = ratio = both;
-    if ((core || ratio || memory || cards) && !koordinator_gpus(core, ratio, memory, cards)) return false;
-    return (!rdma || hundredths("rdma", *rdma)) && (!fpga || hundredths("fpga", *fpga));
+    const bool gpus = std::any_of(koordinator_.begin(), koordinator_.begin() + of_rdma,
+                                  [](const koordinator_total& one) { return one.most() != 0; });
+    return (!gpus || koordinator_gpus()) && hundredths("rdma", of_rdma) && hundredths("fpga", of_fpga);
   }
 
-  bool koordinator_gpus(amount core, amount ratio, amount memory, amount cards) {
-    const std::int64_t percent = std::max(core.value_or(0), ratio.value_or(0));
-    const char* const loudest =
-        core.value_or(0) >= ratio.value_or(0) ? "koordinator.sh/gpu-core" : "koordinator.sh/gpu-memory-ratio";
-    std::int64_t count = cards.value_or(1);
-    if (!cards && percent > 100) {
-      if (percent % 100 != 0)
-        return fail(resource(loudest), fmt::format("{} is above 100 and no multiple of it", percent));
-      count = percent / 100;
+  /// Combinations that the plugin knows: gpu, or one of the two for memory, which others may be beside.
+  [[nodiscard]] bool koordinator_knows() const {
+    const bool counted = counted_gpus(*pod_) > 0;
+    const bool parts = asked(of_core) != 0 || asked(of_ratio) != 0 || asked(of_memory) != 0 || asked(of_cards) != 0;
+    if (counted || asked(of_gpu) != 0) return !counted && !parts;
+    return (asked(of_ratio) != 0) != (asked(of_memory) != 0);
+  }
+
+  bool koordinator_gpus() {
+    if (!koordinator_knows()) {
+      const auto named =
+          std::ranges::find_if(koordinator_, [](const koordinator_total& one) { return one.most() != 0; });
+      return fail(
+          named->at,
+          "is not one of the combinations for GPUs: gpu alone, or gpu-memory-ratio or gpu-memory with or without "
+          "gpu-core and gpu.shared");
     }
-    for (amount* one : {&core, &ratio, &memory}) {
-      if (!*one) continue;
-      if (**one % count != 0)
-        return fail(resource(loudest), fmt::format("{} cannot be divided among {} GPUs", **one, count));
-      **one /= count;
-      if (one != &memory && **one > 100)
-        return fail(resource(loudest), fmt::format("is more than 100 of each of {} GPUs", count));
+    std::int64_t core = asked(of_gpu) != 0 ? asked(of_gpu) : asked(of_core);
+    std::int64_t ratio = asked(of_gpu) != 0 ? asked(of_gpu) : asked(of_ratio);
+    std::int64_t count = std::max<std::int64_t>(asked(of_cards), 1);
+    const spot core_at = koordinator_[asked(of_gpu) != 0 ? of_gpu : of_core].at;
+    const spot ratio_at = koordinator_[asked(of_gpu) != 0 ? of_gpu : of_ratio].at;
+    for (const auto& [one, at] : {std::pair{core, core_at}, {ratio, ratio_at}}) {
+      if (asked(of_cards) != 0 && one % count != 0)
+        return fail(at, fmt::format("{} cannot be divided among {} GPUs", one, count));
+      if (asked(of_cards) == 0 && one > 100 && one % 100 != 0)
+        return fail(at, fmt::format("{} is above 100 and no multiple of it", one));
     }
+    if (asked(of_cards) == 0 && ratio > 100) count = ratio / 100;  // only memory says how many; the rest is divided
+    const std::int64_t memory = asked(of_memory) == 0 ? 0 : std::max<std::int64_t>(asked(of_memory) / count, 1);
+    core /= count, ratio /= count;
+    for (const auto& [one, at] : {std::pair{core, core_at}, {ratio, ratio_at}})
+      if (one > 100) return fail(at, fmt::format("is more than 100 of each of {} GPUs", count));
     device_request& made = add();
     made.count = static_cast<std::int32_t>(count);
-    const bool whole = core.value_or(0) == 100 && !memory && ratio.value_or(100) == 100;
-    if (whole) return true;
-    made.milli = static_cast<std::int32_t>(10 * core.value_or(0));
-    if (memory)
-      made.memory_mib = (*memory + (1 << 20) - 1) >> 20;
-    else
-      made.memory_percent = static_cast<std::int32_t>(ratio.value_or(0));
-    if (made.milli == 0 && made.memory_mib == 0 && made.memory_percent == 0)
-      made.milli = 1000;  // gpu.shared alone: cards
+    if (core == 100 && ratio == 100) return true;
+    made.milli = static_cast<std::int32_t>(10 * core);
+    made.memory_mib = (memory + (1 << 20) - 1) >> 20;
+    made.memory_percent = static_cast<std::int32_t>(ratio);
     return true;
   }
 
   /// A device has 100; more are several devices.
-  bool hundredths(const char* kind, std::int64_t percent) {
-    const std::string name = fmt::format("koordinator.sh/{}", kind);
+  bool hundredths(const char* kind, koordinator_resource of) {
+    const std::int64_t percent = asked(of);
+    if (percent == 0) return true;
     if (percent > 100 && percent % 100 != 0)
-      return fail(resource(name), fmt::format("{} is above 100 and no multiple of it", percent));
+      return fail(koordinator_[of].at, fmt::format("{} is above 100 and no multiple of it", percent));
     device_request& made = add();
     made.device_class = kind;
     made.count = percent > 100 ? static_cast<std::int32_t>(percent / 100) : 1;
@@ -217,64 +264,84 @@ class sharing_reader {
              "hami.io/node-scheduler-policy", "scheduling.koordinator.sh/gpu-partition-spec",
              "scheduling.koordinator.sh/numa-topology-spec", "volcano.sh/vgpu-use-gpuuuid",
              "volcano.sh/vgpu-nouse-gpuuuid", "volcano.sh/numa-topology-policy"});
-    if (const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate")) {
-      std::vector<std::string> kinds;
-      std::string scope;
-      const bool fine = read_inside(
-          *read_, annotation("scheduling.koordinator.sh/device-joint-allocate"), *text,
-          [&](reader& in, const place& of) {
-            return in.fields(of, [&](std::string_view key, const place& v) {
-              if (key == "deviceTypes") return in.texts(v, kinds);
-              if (key == "requiredScope") {
-                return in.text(v, scope) && (scope.empty() || scope == "SamePCIe" ||
-                                             in.fail(errc::unknown, v, fmt::format("\"{}\" is not SamePCIe", scope)));
-              }
-              return in.ignore(key, v, {});
-            });
-          });
-      if (!fine) return false;
-      for (device_request& one : pod_->devices) {
-        if (one.device_class == "gpu" || std::ranges::find(kinds, one.device_class) == kinds.end()) continue;
-        one.beside_gpus = device_scope::pcie;
-        one.beside_preferred = scope.empty();
-      }
-    }
+    return allocate_hint() && joint_allocate();
+  }
+
+  /// {"rdma": {"allocateStrategy": "ApplyForAll"}}
+  bool allocate_hint() {
     const std::string* text = annotated("scheduling.koordinator.sh/device-allocate-hint");
     if (text == nullptr) return true;
-    return read_inside(
-        *read_, annotation("scheduling.koordinator.sh/device-allocate-hint"), *text, [&](reader& in, const place& of) {
-          return in.fields(of, [&](std::string_view kind, const place& v) {
-            return in.fields(v, [&](std::string_view key, const place& w) { return hint(in, kind, key, w); });
+    return read_inside(*read_, annotation("scheduling.koordinator.sh/device-allocate-hint"), *text,
+                       [&](reader& in, const place& of) {
+                         return in.fields(of, [&](std::string_view kind, const place& v) { return hint(in, kind, v); });
+                       });
+  }
+  bool hint(reader& in, std::string_view kind, const place& of) {
+    const bool gpus = kind == "gpu";
+    std::string strategy, exclusive;
+    place exclusive_at = of;
+    const bool fine = in.fields(of, [&](std::string_view key, const place& v) {
+      if (key == "requiredTopologyScope") {
+        device_scope scope = device_scope::node;
+        std::string word;
+        if (!in.text(v, word)) return false;
+        if (word != "Device" &&
+            !in.word(v, scope,
+                     {{"PCIe", device_scope::pcie}, {"NUMANode", device_scope::numa}, {"Node", device_scope::node}}))
+          return false;
+        if (!gpus) return true;
+        if (!asks_for_gpus() && counted_gpus(*pod_) > 0) add().count = counted_gpus(*pod_);
+        for (device_request& one : pod_->devices)
+          if (one.device_class == kind) one.within = scope;
+        return true;
+      }
+      if (key == "exclusivePolicy") return exclusive_at = v, in.text(v, exclusive);
+      if (key != "allocateStrategy") return in.warn(v, "is not modelled; it is left out");
+      if (!in.text(v, strategy)) return false;
+      return strategy == "ApplyForAll" || strategy == "RequestsAsCount" ||
+             in.fail(errc::unknown, v, fmt::format("\"{}\" is not ApplyForAll or RequestsAsCount", strategy));
+    });
+    if (!fine) return false;
+    const bool whole = exclusive == "DeviceLevel" && strategy == "RequestsAsCount";
+    if (!exclusive.empty() && !whole && !in.warn(exclusive_at, "is not modelled; it is left out")) return false;
+    for (device_request& one : pod_->devices) {
+      if (gpus || strategy.empty() || one.device_class != kind || one.count > 1)
+        continue;  // above 100 they are counted
+      if (strategy == "ApplyForAll")
+        one.all = true;
+      else
+        one.count = static_cast<std::int32_t>(one.units), one.units = whole ? 100 : 1;
+    }
+    return true;
+  }
+
+  /// {"deviceTypes": ["gpu", "rdma"], "requiredScope": "SamePCIe"}; what a pod requests alone, and all of a kind, stay as they are.
+  bool joint_allocate() {
+    const std::string* text = annotated("scheduling.koordinator.sh/device-joint-allocate");
+    if (text == nullptr) return true;
+    std::vector<std::string> kinds;
+    std::string scope;
+    const bool fine = read_inside(
+        *read_, annotation("scheduling.koordinator.sh/device-joint-allocate"), *text, [&](reader& in, const place& of) {
+          return in.fields(of, [&](std::string_view key, const place& v) {
+            if (key == "deviceTypes") return in.texts(v, kinds);
+            if (key == "requiredScope") {
+              return in.text(v, scope) && (scope.empty() || scope == "SamePCIe" ||
+                                           in.fail(errc::unknown, v, fmt::format("\"{}\" is not SamePCIe", scope)));
+            }
+            return in.ignore(key, v, {});
           });
         });
-  }
-  bool hint(reader& in, std::string_view kind, std::string_view key, const place& of) {
-    if (key == "requiredTopologyScope") {
-      device_scope scope = device_scope::node;
-      bool alone = false;
-      std::string word;
-      if (!in.text(of, word)) return false;
-      alone = word == "Device";
-      if (!alone &&
-          !in.word(of, scope,
-                   {{"PCIe", device_scope::pcie}, {"NUMANode", device_scope::numa}, {"Node", device_scope::node}}))
-        return false;
-      for (device_request& one : pod_->devices)
-        if (one.device_class == kind && kind == "gpu") one.within = scope;
-      return true;
+    if (!fine) return false;
+    const auto named = [&](std::string_view kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
+    const bool gpus = asks_for_gpus() || counted_gpus(*pod_) > 0;
+    if (!gpus || !named("gpu")) return true;
+    for (device_request& one : pod_->devices) {
+      if (one.device_class == "gpu" || one.all || !named(one.device_class)) continue;
+      one.beside_gpus = device_scope::pcie;
+      one.beside_preferred = scope.empty();
     }
-    if (key == "allocateStrategy") {
-      std::string word;
-      if (!in.text(of, word)) return false;
-      for (device_request& one : pod_->devices) {
-        if (one.device_class != kind || kind == "gpu") continue;
-        if (word == "ApplyForAll") one.all = true;
-        if (word == "RequestsAsCount") one.count = static_cast<std::int32_t>(one.units * one.count), one.units = 100;
-      }
-      return word == "ApplyForAll" || word == "RequestsAsCount" ||
-             in.fail(errc::unknown, of, fmt::format("\"{}\" is not ApplyForAll or RequestsAsCount", word));
-    }
-    return in.warn(of, "is not modelled; it is left out");
+    return true;
   }
 
   // --- annotations
@@ -347,6 +414,7 @@ class sharing_reader {
   std::size_t at_index_ = 0;
   const char* list_ = "";
   std::string index_;
+  std::array<koordinator_total, std::size(koordinator_names)> koordinator_ = {};
 };
 
 }  // namespace
