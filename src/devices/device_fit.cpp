@@ -28,10 +28,12 @@ GANGSCHED_INLINE gpu_set_requirement requirement_of(const device_inventory& inve
   return {};
 }
 
-/// Whether @p count of them are GPUs that are not shared: several with all of their memory are as good as whole ones.
-inline bool is_whole(const device_demand& demand, std::int32_t count) noexcept {
+/// Whether @p count of them are GPUs that are not shared: several with all of their memory are as good as whole ones, and so is one where
+/// there are partitions.
+inline bool is_whole(const device_inventory& inventory, const device_demand& demand, std::int32_t count) noexcept {
   return demand.kind == device_demand::form::whole ||
-         (demand.kind == device_demand::form::share && count > 1 && demand.memory_percent == 100);
+         (demand.kind == device_demand::form::share && (count > 1 || inventory.partitions) &&
+          demand.memory_percent == 100);
 }
 /// Whether they have to be inside one scope.
 inline bool has_to_be_near(const device_demand& demand, std::int32_t count) noexcept {
@@ -185,7 +187,7 @@ class device_search {
     if (demand.kind == device_demand::form::replica) return take_replicas(want);
     if (demand.kind == device_demand::form::mig) return take_instances(want);
     const auto count = static_cast<std::uint32_t>(want.count);
-    const bool whole = is_whole(demand, want.count);
+    const bool whole = is_whole(*inventory_, demand, want.count);
     const auto best_of = [&](std::uint32_t gpus) {
       return whole ? best_gpus(*inventory_, gpus, count, demand) : shares(gpus, count, demand);
     };
@@ -471,8 +473,8 @@ GANGSCHED_INLINE status choice_fits(const device_state& state, const device_want
   if (state && demand.first_of.empty() && demand.wants_gpu()) {
     std::uint32_t free = ~std::uint32_t{0};
     const status said = free_gpus(state, demand, only.count, free);
-    const bool by_set =
-        (state.inventory->partitions && is_whole(demand, only.count)) || has_to_be_near(demand, only.count);
+    const bool by_set = (state.inventory->partitions && is_whole(*state.inventory, demand, only.count)) ||
+                        has_to_be_near(demand, only.count);
     const bool one_by_one = demand.kind == device_demand::form::mig || demand.kind == device_demand::form::replica;
     if (!said.ok() || (!by_set && !one_by_one)) return said;
   }

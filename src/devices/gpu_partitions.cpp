@@ -1,6 +1,8 @@
 #include "gangsched/devices/gpu_partitions.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -31,18 +33,26 @@ GANGSCHED_INLINE gpu_partition_table gpu_partition_table::nvswitch_8() {
   gpu_partition_table table;
   for (unsigned size = 1; size <= 8; size *= 2) {
     for (unsigned first = 0; first < 8; first += size) {
-      table.partitions_.push_back({static_cast<gpu_mask>(((1u << size) - 1u) << first), 0});
+      table.partitions_.push_back({static_cast<gpu_mask>(((1u << size) - 1u) << first), 1});
     }
   }
   return table;
 }
 
-GANGSCHED_INLINE std::int64_t gpu_partition_table::worth(gpu_mask free) const noexcept {
+GANGSCHED_INLINE std::int64_t gpu_partition_table::worth(gpu_mask free, unsigned least) const noexcept {
   std::int64_t sum = 0;
-  for (const gpu_partition& one : partitions_) {
-    if ((one.gpus & ~free) != 0) continue;
-    const int size = std::popcount(one.gpus);
-    sum += size == 8 ? 10000 : size == 4 ? 100 : size == 2 ? 1 : 0;
+  for (const auto& [size, each] : {std::pair{8u, 10000}, {4u, 100}, {2u, 1}}) {
+    if (size < least) break;
+    std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+    const auto is_of = [size = size](const gpu_partition& one) {
+      return static_cast<unsigned>(std::popcount(one.gpus)) == size;
+    };
+    for (const gpu_partition& one : partitions_)
+      if (is_of(one)) highest = std::max(highest, one.score);
+    for (const gpu_partition& one : partitions_) {
+      if ((one.gpus & ~free) != 0 || !is_of(one)) continue;
+      if (one.score == highest) sum += each * std::int64_t{std::max(one.score, 1)};
+    }
   }
   return sum;
 }
@@ -54,11 +64,9 @@ gpu_mask gpu_partition_table::best_of(gpu_mask free, unsigned count, Allowed all
   for (const gpu_partition& one : partitions_) {
     if ((one.gpus & ~free) != 0 || static_cast<unsigned>(std::popcount(one.gpus)) != count || !allowed(one.gpus))
       continue;
-    const std::int64_t left = worth(static_cast<gpu_mask>(free & ~one.gpus));
-    const bool better = best == nullptr || (left != most               ? left > most
-                                            : one.score != best->score ? one.score > best->score
-                                                                       : one.gpus < best->gpus);
-    if (better) best = &one, most = left;
+    if (best != nullptr && one.score < best->score) continue;
+    const std::int64_t left = worth(static_cast<gpu_mask>(free & ~one.gpus), count);
+    if (best == nullptr || one.score > best->score || left > most) best = &one, most = left;
   }
   return best == nullptr ? gpu_mask{0} : best->gpus;
 }

@@ -469,8 +469,7 @@ TEST_CASE("an alternative that cannot be had in full leaves nothing taken", "[de
         chosen{2});
 }
 
-TEST_CASE("several GPUs with all of their memory are a partition where only partitions are handed out",
-          "[devices][fit]") {
+TEST_CASE("GPUs with all of their memory are a partition where only partitions are handed out", "[devices][fit]") {
   node_devices spec = make_node_devices(gpu_machine::hgx_h100_8, "", 1000);
   const gpu_partition_table table = gpu_partition_table::nvswitch_8();
   spec.gpu.partitions.assign(table.partitions().begin(), table.partitions().end());
@@ -482,6 +481,10 @@ TEST_CASE("several GPUs with all of their memory are a partition where only part
   CHECK(n.take(two).empty());  // 0 and 4; what the filter says is compared there
   bench_node empty{spec};
   CHECK(empty.take(two) == chosen{0, 1});
+  const std::vector<device_request> one{{.milli = 500, .memory_percent = 100}};
+  CHECK(empty.take(one) == chosen{2});  // leaves a quad
+  spec.gpu.partitions.erase(spec.gpu.partitions.begin(), spec.gpu.partitions.begin() + 8);
+  CHECK(bench_node{spec}.take(one).empty());
 }
 
 TEST_CASE("several shares are inside one scope if they have to be", "[devices][fit]") {

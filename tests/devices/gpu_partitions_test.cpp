@@ -1,7 +1,7 @@
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,6 +28,7 @@ TEST_CASE("the partition is taken that leaves the large ones", "[devices][partit
   CHECK(table.worth(0xff) == 10000 + 2 * 100 + 4);
   CHECK(table.worth(0xfe) == 100 + 3);
   CHECK(table.worth(0) == 0);
+  CHECK(table.worth(0xff, 4) == 10000 + 2 * 100);
   CHECK(table.best(0xff, 8) == 0xff);
   CHECK(table.best(0xff, 4) == 0x0f);
   CHECK(table.best(0xff, 2) == 0x03);
@@ -40,13 +41,18 @@ TEST_CASE("the partition is taken that leaves the large ones", "[devices][partit
   CHECK(table.best(0xff, 0) == 0);
 }
 
-TEST_CASE("equal partitions are told apart by their score, then by their place", "[devices][partitions]") {
-  const auto chosen = [](std::vector<gpu_partition> partitions) {
-    return gpu_partition_table::make(8, std::move(partitions)).value().best(0xff, 4);
+TEST_CASE("partitions with the highest score go first, and of equal ones the first", "[devices][partitions]") {
+  const auto chosen = [](std::vector<gpu_partition> partitions, gpu_mask free = 0xff, unsigned count = 4) {
+    return gpu_partition_table::make(8, std::move(partitions)).value().best(free, count);
   };
-  CHECK(chosen({{0xf0, 1}, {0x0f, 1}}) == 0x0f);
+  CHECK(chosen({{0xf0, 1}, {0x0f, 1}}) == 0xf0);
   CHECK(chosen({{0x0f, 1}, {0xf0, 3}}) == 0xf0);
-  CHECK(chosen({{0x0f, 1}, {0xf0, 3}, {0xc0, 0}}) == 0x0f);  // leaves a pair as well
+  CHECK(chosen({{0x0f, 1}, {0xf0, 3}}, 0x1f) == 0x0f);
+  CHECK(chosen({{0x0f, 1}, {0xf0, 3}, {0xc0, 0}}) == 0xf0);  // whatever it leaves
+  // Only partitions no smaller count, and of a size only those with the highest score.
+  CHECK(chosen({{0xf0, 1}, {0x0f, 1}, {0xc0, 1}}) == 0xf0);
+  CHECK(chosen({{0x03, 1}, {0xc0, 1}, {0x0f, 1}, {0xf0, 1}}, 0xff, 2) == 0x03);
+  CHECK(chosen({{0x03, 1}, {0xc0, 1}, {0x0f, 2}, {0xf0, 1}}, 0xff, 2) == 0xc0);
 }
 
 TEST_CASE("the choice among partitions is the one that its order says", "[devices][partitions]") {
@@ -68,16 +74,24 @@ TEST_CASE("the choice among partitions is the one that its order says", "[device
     const auto free = static_cast<gpu_mask>((dice.next() | dice.next()) & ((1u << gpus) - 1u));
     const auto count = static_cast<int>(1 + dice.below(8));
     gpu_mask expected = 0;
-    std::tuple<std::int64_t, std::int32_t, int> best{};
+    std::pair<std::int32_t, std::int64_t> best{};
+    const auto highest = [&](int size) {
+      std::int32_t most = 0;
+      for (const gpu_partition& one : partitions)
+        if (std::popcount(one.gpus) == size) most = std::max(most, one.score);
+      return most;
+    };
     for (const gpu_partition& one : partitions) {
       if ((one.gpus & ~free) != 0 || std::popcount(one.gpus) != count) continue;
       std::int64_t left = 0;
       for (const gpu_partition& other : partitions) {
         const int size = std::popcount(other.gpus);
         const int weight = size == 8 ? 10000 : size == 4 ? 100 : size == 2 ? 1 : 0;
-        if ((other.gpus & free) == other.gpus && (other.gpus & one.gpus) == 0) left += weight;
+        if (size < count || other.score != highest(size)) continue;
+        if ((other.gpus & free) == other.gpus && (other.gpus & one.gpus) == 0)
+          left += weight * std::max(other.score, 1);
       }
-      const std::tuple<std::int64_t, std::int32_t, int> value{left, one.score, -int{one.gpus}};
+      const std::pair<std::int32_t, std::int64_t> value{one.score, left};
       if (expected == 0 || value > best) expected = one.gpus, best = value;
     }
     found += expected != 0;

@@ -208,6 +208,35 @@ TEST_CASE("shares that nobody can have are errors", "[kube][devices]") {
         std::string::npos);
 }
 
+TEST_CASE("partitions of NVSwitch machines are known by the node's labels", "[kube][devices]") {
+  const auto gpus_of = [](const std::string& labels, const std::string& annotations, int gpus) {
+    std::string text =
+        "apiVersion: scheduling.koordinator.sh/v1alpha1\nkind: Device\nmetadata: {name: n1, labels: "
+        "{node.koordinator.sh/gpu-partition-policy: Honor}, annotations: {" +
+        annotations + "}}\nspec: {devices: [";
+    for (int i = 0; i < gpus; ++i)
+      text += "{type: gpu, id: GPU-" + std::to_string(i) + ", minor: " + std::to_string(i) + "}, ";
+    return devices_in(fine(text + "]}\n---\n" + gpu_node(labels, ""))).gpu;
+  };
+  const gpu_class box = gpus_of("node.koordinator.sh/gpu-model: H20", "", 8);
+  REQUIRE(box.partitions.size() == 15);
+  CHECK(box.partitions[8].gpus == 0b11);
+  CHECK(box.partition_policy == gpu_partition_policy::prefer);  // that is for the node's label to say
+  const gpu_class half = gpus_of(
+      "node.koordinator.sh/gpu-model: H100, node.koordinator.sh/gpu-vendor: nvidia, "
+      "node.koordinator.sh/gpu-partition-policy: Honor",
+      "", 4);
+  CHECK(half.partitions.size() == 7);
+  CHECK(half.partition_policy == gpu_partition_policy::honor);
+  CHECK(gpus_of("node.koordinator.sh/gpu-model: A100", "", 8).partitions.empty());
+  CHECK(
+      gpus_of("node.koordinator.sh/gpu-model: H100, node.koordinator.sh/gpu-vendor: other", "", 8).partitions.empty());
+  const gpu_class own = gpus_of("node.koordinator.sh/gpu-model: H100",
+                                "scheduling.koordinator.sh/gpu-partitions: '{\"2\": [{\"minors\": [0, 1]}]}'", 8);
+  CHECK(own.partitions.size() == 1);
+  CHECK(own.partition_policy == gpu_partition_policy::honor);
+}
+
 TEST_CASE("Koordinator's GPUs are the pod's, divided as its DeviceShare divides them", "[kube][devices]") {
   const auto asked = [](const std::string& limits) {
     const device_request one = only(fine(pod(limits)));

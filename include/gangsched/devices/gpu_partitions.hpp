@@ -34,16 +34,17 @@ class GANGSCHED_API gpu_partition_table {
     return {partitions_.data(), partitions_.size()};
   }
 
-  /// The free partition of @p count GPUs that leaves the most: 10000 for each partition of 8 that stays free, 100 of 4, 1 of 2. Ties go to
-  /// the highest score, then to the lowest mask. 0 if there is none. O(partitions²).
+  /// The free partition of @p count GPUs: of those with the highest score the one that leaves the most (`worth`, of partitions no smaller).
+  /// Of equal ones the first. 0 if there is none. O(partitions²).
   [[nodiscard]] gpu_mask best(gpu_mask free, unsigned count) const noexcept;
 
   /// By the policy, and as required; @p sets chooses where partitions do not.
   [[nodiscard]] gpu_mask best(gpu_mask free, unsigned count, gpu_partition_policy policy, const best_sets& sets,
                               const gpu_set_requirement& required = {}) const noexcept;
 
-  /// The value of the partitions within @p free: the sum that best() maximises for what it leaves. O(partitions).
-  [[nodiscard]] std::int64_t worth(gpu_mask free) const noexcept;
+  /// What the partitions of @p least GPUs and more within @p free are worth: of each size those with the highest score of all of that size,
+  /// each of 8 with 10000 times its score, of 4 100 times, of 2 once, as if no score were below 1. O(partitions).
+  [[nodiscard]] std::int64_t worth(gpu_mask free, unsigned least = 1) const noexcept;
 
  private:
   gpu_partition_table() = default;

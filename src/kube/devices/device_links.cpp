@@ -117,8 +117,8 @@ class device_linker {
       if (!one.has.gpu.model.empty()) to.gpu.model = std::move(one.has.gpu.model);
       if (one.has.gpu.memory_mib != 0) to.gpu.memory_mib = one.has.gpu.memory_mib;
       to.gpu.partitions = std::move(one.has.gpu.partitions);
-      to.gpu.partition_policy = one.has.gpu.partition_policy;
-      to.gpu.memory_rule = one.has.gpu.memory_rule;
+      to.gpu.partition_policy = one.has.gpu.partition_policy, to.gpu.memory_rule = one.has.gpu.memory_rule;
+      if (to.gpu.partitions.empty()) add_known_partitions(found->second->spec);
     }
     for (other_device& device : one.has.others) to.others.push_back(std::move(device));
   }

@@ -35,6 +35,8 @@ struct device_object {
   origin from;
 };
 bool read_device_object(reader& read, const place& of, device_object& out);
+/// Those of NVSwitch machines whose GPUs koord-scheduler knows by the node's labels, which then also say whether they are honored.
+void add_known_partitions(node_spec& node);
 
 /// A NodeResourceTopology: the NUMA cells of the node of its name.
 struct node_topology_object {

@@ -109,4 +109,20 @@ bool read_device_object(reader& read, const place& of, device_object& out) {
                      [&](reader& in, const place& root) { return read_partitions(in, root, out.has.gpu.partitions); });
 }
 
+void add_known_partitions(node_spec& node) {
+  const auto label = [&](const char* key) {
+    const auto found = node.labels.find(key);
+    return found == node.labels.end() ? std::string_view{} : std::string_view{found->second};
+  };
+  const std::string_view vendor = label("node.koordinator.sh/gpu-vendor"),
+                         model = label("node.koordinator.sh/gpu-model");
+  if ((!vendor.empty() && vendor != "nvidia") || (model != "H100" && model != "H800" && model != "H20")) return;
+  gpu_class& gpu = node.devices.gpu;
+  const gpu_partition_table table = gpu_partition_table::nvswitch_8();
+  for (const gpu_partition& one : table.partitions())
+    if (one.gpus >> node.devices.gpus.size() == 0) gpu.partitions.push_back(one);
+  const bool honored = label("node.koordinator.sh/gpu-partition-policy") == "Honor";
+  gpu.partition_policy = honored ? gpu_partition_policy::honor : gpu_partition_policy::prefer;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail
