@@ -99,13 +99,17 @@ class cpu_binder {
     return strategy_ == numa_allocate_strategy::most_allocated ? number : -number;
   }
 
-  /// The CPUs of whole free cores in each place that has some; by the strategy, then by id.
+  [[nodiscard]] bool are_cells(std::span<const cpu_group> places) const {
+    return places.data() == topology_.cells().data();
+  }
+
+  /// The CPUs of whole free cores in each place that has some; by the strategy, of cells then by their sockets, then by id.
   /// @p apart: of a policy on cells without those; whole cores are apart as they are.
   [[nodiscard]] std::vector<list> full_cores(std::span<const cpu_group> places, bool apart = false) const {
     std::vector<list> all;
     const cpu_set free = this->free(apart && policy_ == cpu_exclusive_policy::numa_node_level);
     const auto in_socket = [&](unsigned cpu) {
-      return order((topology_.sockets()[topology_.of(cpu).socket].cpus & free).count());
+      return are_cells(places) ? order((topology_.sockets()[topology_.of(cpu).socket].cpus & free).count()) : 0;
     };
     for (const cpu_group& place : places) {
       list here;
@@ -121,15 +125,14 @@ class cpu_binder {
     return all;
   }
 
-  /// The free CPUs of each place, spread; @p once: one of each core only, and apart from others.
+  /// The free CPUs of each place, spread; @p once: one of each core only, and apart from others. Sockets go by as many as are listed.
   [[nodiscard]] std::vector<list> any_cpus(std::span<const cpu_group> places, bool once) const {
     struct found {
       std::int64_t here, socket;
       list cpus;
     };
     std::vector<found> all;
-    const cpu_set free =
-        this->free(once && (policy_ == cpu_exclusive_policy::pcpu_level || places.data() == topology_.cells().data()));
+    const cpu_set free = this->free(once && (policy_ == cpu_exclusive_policy::pcpu_level || are_cells(places)));
     for (const cpu_group& place : places) {
       const cpu_set here = place.cpus & free;
       if (here.empty()) continue;
@@ -137,6 +140,7 @@ class cpu_binder {
       found& one = all.emplace_back(found{order(here.count()), order((socket & free).count()), {}});
       here.for_each([&](unsigned cpu) { one.cpus.push_back(cpu); });
       one.cpus = once ? firsts(one.cpus) : spread(one.cpus);
+      if (!are_cells(places)) one.here = order(one.cpus.size()), one.socket = 0;
     }
     std::stable_sort(all.begin(), all.end(), [](const found& a, const found& b) {
       return std::pair{a.here, a.socket} < std::pair{b.here, b.socket};

@@ -55,6 +55,7 @@ TEST_CASE("whole cores are bound in one cell, else one socket, else wherever mos
       {{2, 2, 4, 2}, "0-5,16-23", 6, "24-29", "8-13"},
       {{2, 2, 4, 2}, "0-5,16-23", 12, "6-15,24-25", "6-15,24-25"},
       {{2, 2, 4, 2}, "0-3,8-11", 4, "4-7", "16-19"},
+      {{2, 1, 3, 2}, "0,6-7", 6, "2-5,8-9", "2-5,8-9"},  // sockets with as many whole cores go by their number
       {{2, 2, 2, 2}, "0,2,4,8,12", 4, "10,11,14,15", "10,11,14,15"},
       {{2, 2, 2, 2}, "0,2,4,8,10,12", 6, "5-7,13-15", "1,3,6,7,14,15"},
   };
@@ -70,6 +71,7 @@ TEST_CASE("spread CPUs are bound one a core as long as there are cores", "[devic
       {{2, 1, 4, 2}, "0,2", 4, "1,3,4,6", "8,10,12,14"},
       {{2, 1, 4, 2}, "0-3", 4, "8,10,12,14", "8,10,12,14"},
       {{2, 1, 4, 2}, "0,2", 6, "1,3-7", "8-12,14"},
+      {{2, 2, 2, 2}, "2-3,5,7,9,11,13,15", 3, "0,4,6", "8,10,12"},  // sockets by free cores, where CPUs are one a core
   };
   for (const sample& one : all) check(one, spread);
   const numa_topology node = machine(2, 1, 4, 2);
