@@ -59,6 +59,32 @@ TEST_CASE("a Reservation becomes a pod that holds what its template requests", "
   CHECK(held.taints[0].key == "k");
 }
 
+TEST_CASE("an owner that only its uid tells is nobody", "[kube][reservations]") {
+  const auto owners = [](const std::string& of) {
+    return fine(reservation("", "owners: [" + of + "]")).pods[0].spec.reservation->owners;
+  };
+  CHECK(owners("{object: {uid: x}}").empty());
+  CHECK(owners("{controller: {uid: x, kind: Job}}, {labelSelector: {matchLabels: {a: b}}}").size() == 1);
+  CHECK(owners("{object: {uid: x, name: p}}").size() == 1);
+  CHECK(owners("{object: {uid: \"\", namespace: z}}").size() == 1);
+  CHECK(owners("{object: {namespace: z}, controller: {namespace: w, name: w}}").empty());
+  CHECK(owners("{controller: {namespace: w, name: w}, object: {name: p}}").at(0).ns == "w");
+  CHECK(warned_lines(fine(reservation("", "owners: [{object: {uid: x}}]"))) ==
+        "a.yaml:1: Reservation r: spec.owners[0].object: names a pod by uid, which is not read: nobody\n");
+}
+
+TEST_CASE("an order that is no number is none", "[kube][reservations]") {
+  const auto order = [](const std::string& text) {
+    return fine(
+               reservation(", labels: {scheduling.koordinator.sh/reservation-order: \"" + text + "\"}", "owners: [{}]"))
+        .pods[0]
+        .spec.reservation->order;
+  };
+  CHECK(order("7") == 7);
+  CHECK(order("7th") == 0);
+  CHECK(order("99999999999999999999") == 0);
+}
+
 TEST_CASE("a Reservation is where its status says, or is to be where its template says", "[kube][reservations]") {
   const std::string any = "owners: [{}]";
   manifests all = fine(reservation("", any));
@@ -155,8 +181,9 @@ TEST_CASE("names of resources that a pod asks for as devices are not compared, a
     return outcome{all.pods[0].spec.exact_reservation, warned_lines(all)};
   };
   const std::vector<std::string> cpu{"cpu"};
-  const outcome shares = read_one("\"koordinator.sh/gpu-core\", \"cpu\", \"koordinator.sh/rdma\"",
-                                  "cpu: 1, koordinator.sh/gpu-core: 50, koordinator.sh/rdma: 100");
+  const outcome shares =
+      read_one("\"koordinator.sh/gpu-core\", \"cpu\", \"koordinator.sh/rdma\"",
+               "cpu: 1, koordinator.sh/gpu-core: 50, koordinator.sh/gpu-memory-ratio: 50, koordinator.sh/rdma: 100");
   CHECK(shares.compared == cpu);
   const std::string at =
       "a.yaml:1: Pod default/p: "

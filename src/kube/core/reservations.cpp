@@ -57,34 +57,49 @@ bool read_exact_match(reader& read, const place& of, const std::vector<resource_
   return true;
 }
 
-bool read_owner(reader& read, const place& of, reservation_owner& out) {
-  return read.fields(of, [&](std::string_view key, const place& v) {
+/// @p nobody: no pod can be meant. UIDs are not read, so one alone names nobody.
+bool read_owner(reader& read, const place& of, reservation_owner& out, bool& nobody) {
+  std::string space;
+  bool by_uid = false;
+  const auto uid = [&](std::string_view field, const place& w) { by_uid = field == "uid" && !w.at->text.empty(); };
+  const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "labelSelector") return read_label_selector(read, v, out.labels.emplace());
+    by_uid = false;
     if (key == "object") {
-      return read.fields(v, [&](std::string_view field, const place& w) {
+      const bool read_all = read.fields(v, [&](std::string_view field, const place& w) {
         if (field == "name") return read.text(w, out.pod);
         if (field == "namespace") return read.text(w, out.ns);
-        return read.ignore(field, w, {"kind", "apiVersion", "uid", "resourceVersion", "fieldPath"});
+        if (field == "uid") return uid(field, w), true;
+        return read.ignore(field, w, {"kind", "apiVersion", "resourceVersion", "fieldPath"});
       });
+      if (read_all && by_uid && out.pod.empty()) nobody = read.warn(v, "names a pod by uid, which is not read: nobody");
+      return read_all;
     }
     if (key != "controller") return read.ignore(key, v, {});
-    return read.fields(v, [&](std::string_view field, const place& w) {
+    const bool read_all = read.fields(v, [&](std::string_view field, const place& w) {
       std::string kind;
-      if (field == "namespace") return read.text(w, out.ns);
+      if (field == "namespace") return read.text(w, space);
       if (field == "name") return read.text(w, out.controller.name);
-      if (field != "kind") return read.ignore(field, w, {"apiVersion", "uid", "controller", "blockOwnerDeletion"});
+      if (field == "uid") return uid(field, w), true;
+      if (field != "kind") return read.ignore(field, w, {"apiVersion", "controller", "blockOwnerDeletion"});
       if (!read.text(w, kind)) return false;
       out.controller.kind = controller_kind_of(kind);
       return true;
     });
+    if (read_all && by_uid && out.controller.name.empty())
+      nobody = read.warn(v, "names a controller by uid, which is not read: nobody");
+    return read_all;
   });
+  nobody = nobody || (!out.ns.empty() && !space.empty() && out.ns != space);
+  if (out.ns.empty()) out.ns = std::move(space);
+  return fine;
 }
 
 /// What a Reservation says of its life.
 struct reservation_life {
   std::optional<instant> created, expires;
   instant ttl = 24h;
-  bool pre_allocation = false;
+  bool pre_allocation = false, owned = false;
   std::string phase = {}, node = {};
   std::optional<resource_list> allocatable = {};
 };
@@ -96,9 +111,16 @@ bool read_spec(reader& read, const place& of, pod_manifest& out, reservation_lif
       bool over = false;
       return read_pod(read, v, out, over, how);
     }
-    if (key == "owners")
-      return read.list(v, spec.owners,
-                       [&](const place& item, reservation_owner& one) { return read_owner(read, item, one); });
+    if (key == "owners") {
+      return read.items(v, [&](const place& item) {
+        bool nobody = false;
+        reservation_owner one;
+        life.owned = true;
+        if (!read_owner(read, item, one, nobody)) return false;
+        if (!nobody) spec.owners.push_back(std::move(one));
+        return true;
+      });
+    }
     if (key == "ttl") return read_duration(read, v, "24h", life.ttl);
     if (key == "expires") return read.time(v, life.expires.emplace());
     if (key == "allocateOnce") return read.boolean(v, spec.once);
@@ -174,7 +196,7 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   });
   if (!fine) return false;
   reservation_spec& spec = *out.spec.reservation;
-  if (spec.owners.empty()) return read.fail(errc::malformed, of, "needs spec.owners");
+  if (!life.owned) return read.fail(errc::malformed, of, "needs spec.owners");
   over = life.phase == "Succeeded" || life.phase == "Failed";
   out.spec.name = meta.name;
   out.spec.reservation_affinity.reset(), out.spec.exact_reservation.clear();  // of its template
@@ -187,8 +209,10 @@ bool read_reservation(reader& read, const place& of, pod_manifest& out, bool& ov
   if (!out.spec.priority && out.spec.priority_class.empty())
     out.spec.priority = std::numeric_limits<std::int32_t>::max();  // it is not preempted
   if (const auto order = meta.labels.find(order_label); order != meta.labels.end()) {
-    const std::string& text = order->second;
-    std::from_chars(text.data(), text.data() + text.size(), spec.order);  // (what is no number is none)
+    const char *const first = order->second.data(), *const last = first + order->second.size();
+    std::int64_t number = 0;  // (what is no number is none)
+    if (const auto parsed = std::from_chars(first, last, number); parsed.ec == std::errc{} && parsed.ptr == last)
+      spec.order = number;
   }
   if (life.expires || life.ttl != 0s)
     spec.expires = life.expires ? *life.expires : later_by(life.created.value_or(how.now), life.ttl);
