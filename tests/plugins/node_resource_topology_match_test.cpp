@@ -74,6 +74,22 @@ TEST_CASE("NodeResourceTopologyMatch: the strategies rate the zones that are lef
   CHECK(on.scores(on.add(a_pod{"burstable"}.cpu(3))) == scores{100});
 }
 
+TEST_CASE("NodeResourceTopologyMatch: of what no zone tells a zone has nothing", "[plugins][numa]") {
+  const auto rated = [](match plugin, bool twice = false) {
+    hooks on{std::move(plugin)};
+    on.add(zones("n", 2, numa_policy::single_numa_node).resource("example.com/nic", "4"));
+    a_pod asks = a_pod{"p"}.guaranteed().cpu(2).memory("10").resource("example.com/nic", "1");
+    if (twice) asks.container().cpu(2).memory("10");
+    return on.scores(on.add(asks)).value();
+  };
+  CHECK(rated(match{match::strategy::least_allocated}) == scores{54});  // 75, 87 and 0
+  CHECK(rated(match{match::strategy::least_allocated}, true) == scores{67});
+  CHECK(rated(match{match::strategy::most_allocated}) == scores{12});
+  CHECK(rated(match{match::strategy::least_allocated, {{"example.com/nic", 9}}}) == scores{14});
+  CHECK(rated(match{match::strategy::balanced_allocation}) == scores{77});
+  CHECK(rated(match{match::strategy::least_numa_nodes}) == scores{0});
+}
+
 TEST_CASE("NodeResourceTopologyMatch arguments", "[plugins][numa]") {
   using fields = argument::fields;
   using list = argument::list;

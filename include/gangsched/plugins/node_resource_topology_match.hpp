@@ -19,8 +19,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Filter: on nodes with the policy single-numa-node, each container, or under the scope pod the pod, fits into one zone. DynamicResources
 /// runs the kubelet's own algorithm; this filter is for a scheduler that leaves the choice to the kubelet. Score: 100 for a pod that is not
 /// Guaranteed. LeastNUMANodes scores the number of zones needed, whatever the policy. The others score the zones, under single-numa-node
-/// only, by least, most or balanced allocation. A node without cells scores 0. Unlike upstream, overhead, which the kubelet does not align,
-/// does not count.
+/// only, by least, most or balanced allocation; what a container requests and no zone tells of, a zone has nothing of. A node without cells
+/// scores 0. Unlike upstream, overhead, which the kubelet does not align, does not count, and a zone is one of at most 8.
 class node_resource_topology_match {
  public:
   static constexpr std::string_view name = "NodeResourceTopologyMatch";
@@ -63,12 +63,14 @@ class node_resource_topology_match {
     const bool single = devices.inventory->numa->spec.policy == numa_policy::single_numa_node;
     if (strategy_ != strategy::least_numa_nodes && !single) return 0;
     const device_wants wants = node.wants_of(pod.spec());
-    return wants.containers.empty() ? max_node_score : rate(devices, wants, node);
+    return wants.containers.empty() ? max_node_score : rate(devices, wants, pod, node);
   }
 
  private:
+  GANGSCHED_API static std::vector<resource_kind> add_unlisted(const pod_view& pod, std::span<const std::string> names,
+                                                               numa_zones& zones);
   [[nodiscard]] GANGSCHED_API std::int64_t rate(const device_state& devices, const device_wants& wants,
-                                                room node) const;
+                                                const pod_view& pod, room node) const;
 
   strategy strategy_;
   std::vector<resource> weights_;
