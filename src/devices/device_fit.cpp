@@ -384,15 +384,20 @@ class device_search {
   }
   /// Whether the device is where the pod's GPU number @p nth is; GPUs are gone round again if there are fewer of them.
   [[nodiscard]] bool is_beside(const device_demand& demand, std::size_t device, std::size_t nth) const {
-    boost::container::small_vector<std::uint16_t, 8> gpus;
+    // Where each GPU is, first each place once: fewer devices than GPUs are not all in the first place.
+    boost::container::small_vector<std::int32_t, 8> places, again;
+    const bool in_cell = demand.beside_gpus == device_scope::numa;
     for (const device_grant& grant : claim_->grants) {
-      if (grant.is_gpu()) gpus.push_back(grant.device);
+      if (!grant.is_gpu()) continue;
+      const device_inventory::gpu& gpu = inventory_->gpus[grant.device];
+      const std::int32_t place = in_cell ? gpu.numa : gpu.pcie;
+      (std::find(places.begin(), places.end(), place) == places.end() ? places : again).push_back(place);
     }
-    if (gpus.empty()) return false;
-    const device_inventory::gpu& gpu = inventory_->gpus[gpus[nth % gpus.size()]];
+    if (places.empty()) return false;
+    nth %= places.size() + again.size();
+    const std::int32_t place = nth < places.size() ? places[nth] : again[nth - places.size()];
     const device_inventory::other& one = inventory_->others[device];
-    if (demand.beside_gpus == device_scope::numa) return one.numa >= 0 && one.numa == gpu.numa;
-    return one.pcie >= 0 && one.pcie == gpu.pcie;
+    return place >= 0 && place == (in_cell ? one.numa : one.pcie);
   }
 
   const device_inventory* inventory_;

@@ -374,6 +374,13 @@ TEST_CASE("a NIC is behind the switch of the GPU it is for", "[devices][fit]") {
   preferred.count = 2;
   CHECK(n.take({{.count = 2}, preferred}) == chosen{2, 3, 2, 0});
   CHECK(n.take({{.device_class = "rdma", .units = 3}}).empty());
+  for (int i = 0; i < 4; ++i) spec.others[static_cast<std::size_t>(i)].pcie = i / 2;
+  const auto nics = [&](std::int32_t count) {
+    return bench_node{spec}.take(
+        {{.count = 4}, {.device_class = "rdma", .count = count, .beside_gpus = device_scope::pcie}});
+  };
+  CHECK(nics(2) == chosen{0, 1, 2, 3, 0, 2});  // one behind each of the two switches
+  CHECK(nics(4) == chosen{0, 1, 2, 3, 0, 2, 1, 3});
 }
 
 TEST_CASE("other devices are chosen in their order, by selectors, and given up again if the rest does not fit",

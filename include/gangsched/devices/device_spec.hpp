@@ -194,7 +194,7 @@ struct device_request {
   std::vector<std::string> expressions =
       {};  ///< evaluated by the host (`device_matcher`); all must hold, after selectors
   sorted_map<std::int64_t> capacities = {};       ///< how much of each every device must have; of a shared one: uses up
-  device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per GPU's switch or cell, in order
+  device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per switch or cell, then per GPU
   bool beside_preferred = false;
 
   std::vector<device_request> first_of = {};  ///< DRA firstAvailable: these in turn instead of the fields above
