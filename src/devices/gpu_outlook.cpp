@@ -110,6 +110,8 @@ GANGSCHED_INLINE void gpu_outlook::choose_stranding(prospects& one) {
   const std::int64_t kept = weight();
   for (line& each : one.stranding)
     each.weight = static_cast<std::int32_t>(each.weight * all / std::max<std::int64_t>(1, kept));
+  std::stable_sort(one.stranding.begin(), one.stranding.end(),
+                   [](const line& a, const line& b) { return a.feeds < b.feeds; });
 }
 
 GANGSCHED_INLINE void gpu_outlook::bundle_up(prospects& one) const {
@@ -138,21 +140,27 @@ GANGSCHED_INLINE std::size_t gpu_outlook::model(std::string_view name) const noe
 
 namespace detail {
 
-/// Of each size: GPUs with room for it, and what is left on the others. A fixed number of GPUs, so that compilers use vectors: those that
-/// are not there have nothing left.
-template <std::size_t Gpus>
-void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, std::int32_t* fitting,
-                   std::int32_t* slivers) noexcept {
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::int32_t size = sizes[i];
-    std::int32_t fits = 0, sliver = 0;
-    for (std::size_t gpu = 0; gpu < Gpus; ++gpu) {
-      const std::int32_t left = rest.left[gpu];
-      const std::int32_t room = left >= size ? -1 : 0;
-      fits -= room;
-      sliver += left & ~room;
+/// Of each size: GPUs with room for it, and what is left on the others. GPUs that are free or full, as most are, are alike for all sizes: only
+/// those in between are compared with each.
+inline void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, std::int32_t* fitting,
+                          std::int32_t* slivers) noexcept {
+  std::array<std::int32_t, max_node_gpus> between;
+  std::size_t parts = 0;
+  std::int32_t whole = 0;
+  for (std::uint32_t gpu = 0; gpu < rest.gpus; ++gpu) {
+    const std::int32_t left = rest.left[gpu];
+    between[parts] = left;
+    parts += left > 0 && left < whole_gpu ? 1 : 0;
+    whole += left >= whole_gpu ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) fitting[i] = whole, slivers[i] = 0;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::int32_t left = between[part];
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const std::int32_t room = left >= sizes[i] ? -1 : 0;
+      fitting[i] -= room;
+      slivers[i] += left & ~room;
     }
-    fitting[i] = fits, slivers[i] = sliver;
   }
 }
 
@@ -160,12 +168,7 @@ void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, st
 
 GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu_rest& rest) const noexcept {
   std::array<std::int32_t, whole_gpu> fitting, slivers;  // a share is 1 to 1000 thousandths
-  if (rest.gpus <= 2)
-    detail::measure_sizes<2>(sizes_, rest, fitting.data(), slivers.data());
-  else if (rest.gpus <= 8)
-    detail::measure_sizes<8>(sizes_, rest, fitting.data(), slivers.data());
-  else
-    detail::measure_sizes<max_node_gpus>(sizes_, rest, fitting.data(), slivers.data());
+  detail::measure_sizes(sizes_, rest, fitting.data(), slivers.data());
   // All that is left is lost to those that do not run, to the others only the slivers.
   const prospects& of = of_[model];
   const auto fed_by =
@@ -179,12 +182,13 @@ GANGSCHED_INLINE std::int64_t gpu_outlook::fragment(std::size_t model, const gpu
   }
   if (stranding_ == 0) return sum;
   for (const line& one : of.stranding) {
-    if (one.cpu_milli > rest.cpu_milli || fitting[one.size] < 1) continue;
-    // What the CPU that is left could still feed with pods of this line.
-    const std::int64_t lost = slivers[one.size];
+    // What the CPU that is left could still feed with pods of this line, and no less with those of the lines after it.
     constexpr std::int64_t plenty = 1'000'000;
     std::int64_t fed = 0;
     fed = __builtin_mul_overflow(rest.cpu_milli, one.feeds, &fed) ? plenty : std::min(fed >> 16, plenty);
+    if (fed >= rest.sum) break;
+    if (one.cpu_milli > rest.cpu_milli || fitting[one.size] < 1) continue;
+    const std::int64_t lost = slivers[one.size];
     const std::int64_t stranded = std::max(lost, rest.sum - fed);
     sum += std::int64_t{one.weight} * ((stranding_ * (stranded - lost)) >> 8);
   }

@@ -22,6 +22,18 @@ template <class Kernel>
   return of.decided_by != pod_reads::everything && covers(steady_reads, of.facets);
 }
 
+/// Whether what a local hook says of nodes comes from other classes, or from blocks of nodes.
+template <class Kernel>
+[[nodiscard]] bool is_local_at_once(const Kernel& of) noexcept {
+  return of.block != nullptr || is_kept(of);
+}
+
+/// Whether keys come from other classes, or are asked once for all whose keys read the same.
+template <class Kernel>
+[[nodiscard]] bool is_key_at_once(const Kernel& of) noexcept {
+  return is_kept(of) || of.key_reads != nullptr;
+}
+
 /// The bytes by which parts of pods are told apart.
 inline void put_part(std::string& out, const pod_class& cls, pod_reads part) {
   out += static_cast<char>(part);
@@ -64,13 +76,15 @@ struct find_top {
 }  // namespace detail
 
 GANGSCHED_INLINE bool node_answers::at_once(const class_plan& plan) noexcept {
-  return std::all_of(plan.local_filters.begin(), plan.local_filters.end(),
-                     [](const planned& hook) {
-                       return hook.plugin->filter.block != nullptr || detail::is_kept(hook.plugin->filter);
-                     }) &&
-         std::all_of(plan.local_scores.begin(), plan.local_scores.end(), [](const planned& hook) {
-           return hook.plugin->score.block != nullptr || detail::is_kept(hook.plugin->score);
-         });
+  const auto all = [](const std::vector<planned>& hooks, const auto& may) {
+    return std::all_of(hooks.begin(), hooks.end(), may);
+  };
+  const auto judges = [](const planned& hook) { return detail::is_local_at_once(hook.plugin->filter); };
+  const auto rates = [](const planned& hook) { return detail::is_local_at_once(hook.plugin->score); };
+  const auto keys_filter = [](const planned& hook) { return detail::is_key_at_once(hook.plugin->filter); };
+  const auto keys_score = [](const planned& hook) { return detail::is_key_at_once(hook.plugin->score); };
+  return all(plan.local_filters, judges) && all(plan.local_scores, rates) &&
+         all(plan.cached.filter_keys, keys_filter) && all(plan.cached.score_keys, keys_score);
 }
 
 GANGSCHED_INLINE void node_answers::forget_kept() noexcept {

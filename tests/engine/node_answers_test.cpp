@@ -82,6 +82,20 @@ struct fails_where_told {
   }
 };
 
+/// A score of the class's own for each node, and normalised: nothing that other classes were told helps. Counts how often it is asked.
+struct counted_usage {
+  static constexpr std::string_view name = "CountedUsage";
+  using points = implements<point::score>;
+  std::shared_ptr<int> scored = std::make_shared<int>(0);
+  [[nodiscard]] std::int64_t score(const pod_view& pod, node_view<reads::allocatable | reads::usage> node) const {
+    ++*scored;
+    return pod.request(kinds::cpu) + node.free(kinds::cpu);
+  }
+  void normalize_score(const pod_view&, std::span<scored_group> groups) const {
+    for (scored_group& one : groups) one.score %= 100;
+  }
+};
+
 /// Rates blocks beyond what a score may be, where it is told to.
 struct beyond {
   static constexpr std::string_view name = "Beyond";
@@ -265,6 +279,19 @@ TEST_CASE("while an index is built in parts pods get the nodes that they would g
     more_scans += in_parts.scheduler.statistics().scans - at_once.scheduler.statistics().scans;
   }
   CHECK(more_scans > 100);
+}
+
+TEST_CASE("a key that no other class has is asked about each node once, and then about those that changed",
+          "[engine][index]") {
+  const counted_usage counting;
+  world w{profile{priority_sort{}, node_resources_fit{}, counting}};
+  for (int i = 0; i < 100; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(8));
+  for (int i = 0; i < 4; ++i) {
+    w.add(a_pod{"p" + std::to_string(i)}.cpu_milli(100));
+    w.run(true);
+    CHECK(*counting.scored == 100 + i);
+  }
+  CHECK(w.scheduler.statistics().index_builds == 1);
 }
 
 TEST_CASE("an index is built of so many nodes at a time, and then it serves", "[engine][index]") {

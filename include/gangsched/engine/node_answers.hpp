@@ -40,7 +40,7 @@ class GANGSCHED_API node_answers {
 
   /// Whether the answers for this class can be kept beside those of others: not while room that is its alone counts as free.
   [[nodiscard]] static bool serve(const pod_class& cls) noexcept { return !cls.held_room; }
-  /// Whether no local hook of the plan has to be called node by node.
+  /// Whether no hook of the plan has to be called node by node. (Otherwise an index is not much more work, and lasts.)
   [[nodiscard]] static bool at_once(const class_plan& plan) noexcept;
   /// How far `rate` has come: the blocks before that one have been asked about, as nodes stood then.
   struct progress {
