@@ -137,6 +137,31 @@ TEST_CASE("a RayCluster is one gang of its head and its workers", "[kube][worklo
             .find("there would be more than") != std::string::npos);
 }
 
+TEST_CASE("pods of a RayCluster have the containers that KubeRay adds", "[kube][workloads]") {
+  const auto made = [](const std::string& spec) { return fine(ray(spec + head() + workers("replicas: 1"))); };
+  const auto cpu_of = [](const manifests& all, std::size_t pod, std::size_t at) {
+    return all.pods.at(pod).spec.containers.at(at).requests.at("cpu");
+  };
+  const manifests plain = made("");
+  CHECK(plain.pods.at(0).spec.containers.size() == 1);
+  CHECK(plain.pods.at(0).spec.init_containers.empty());
+  REQUIRE(plain.pods.at(1).spec.init_containers.size() == 1);  // it waits for the head
+  CHECK(plain.pods[1].spec.init_containers[0].requests.at("cpu") == quantity::from_milli(200));
+  CHECK(plain.pods[1].spec.init_containers[0].requests.at("memory") == quantity{std::int64_t{256} << 20});
+  CHECK(plain.pods[1].spec.labels.at("ray.io/is-ray-node") == "yes");
+  CHECK(made("enableInTreeAutoscaling: false, ").pods.at(0).spec.containers.size() == 1);
+  // The autoscaler is beside the head, wherever in the object it is asked for.
+  const manifests scaled = made("enableInTreeAutoscaling: true, ");
+  REQUIRE(scaled.pods.at(0).spec.containers.size() == 2);
+  CHECK(cpu_of(scaled, 0, 1) == quantity::from_milli(500));
+  CHECK(scaled.pods[0].spec.containers[1].requests.at("memory") == quantity{std::int64_t{512} << 20});
+  CHECK(fine(ray(head() + workers("replicas: 1") + ", enableInTreeAutoscaling: true"))
+            .pods.at(0)
+            .spec.containers.size() == 2);
+  CHECK(cpu_of(made("autoscalerOptions: {resources: {limits: {cpu: 2}}}, enableInTreeAutoscaling: true, "), 0, 1) ==
+        quantity{2});
+}
+
 TEST_CASE("labels of a RayCluster say more of its gang", "[kube][workloads]") {
   const auto labelled = [](const std::string& labels) {
     return "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {generateName: r-, labels: {" + labels + "}}\nspec: {" +
@@ -180,7 +205,10 @@ TEST_CASE("a RayJob's submitter is no member", "[kube][workloads]") {
   CHECK(all.pods[3].group.empty());
   CHECK(all.pods[3].spec.containers.at(0).requests.at("cpu") == quantity::from_milli(500));
   CHECK(fine(job("submissionMode: HTTPMode, ")).pods.size() == 3);
-  CHECK(fine(job("submissionMode: SidecarMode, ")).pods.at(0).spec.containers.size() == 2);
+  const manifests beside = fine(job("submissionMode: SidecarMode, "));
+  REQUIRE(beside.pods.at(0).spec.containers.size() == 2);
+  CHECK(beside.pods[0].spec.containers[1].requests.at("memory") == quantity{std::int64_t{200} << 20});
+  CHECK(beside.pods[0].limits.at(1).at("memory") == quantity{std::int64_t{1} << 30});
   // A cluster that the RayJob has made already has the gang.
   const manifests stored = fine(job("") +
                                 "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: j-abcde, ownerReferences: "

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "gangsched/core/hash.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // KubeRay's RayCluster, and what makes one (ray.io/v1): RayJob, RayCronJob and RayService. A head and groups of workers, one gang over
@@ -24,6 +25,42 @@ struct ray_cluster {
   std::set<std::string> names{"head"};  // of groups
 };
 
+/// A container that KubeRay adds to pods, and what it requests.
+value added_container(const char* name, const char* cpu, const char* memory, std::uint32_t line) {
+  const auto text = [&](const char* of) { return leaf(value_kind::text, of, line); };
+  value requests = object_of({{"cpu", text(cpu)}, {"memory", text(memory)}}, line);
+  value limits = requests;
+  value resources = object_of({{"requests", std::move(requests)}, {"limits", std::move(limits)}}, line);
+  return object_of({{"name", text(name)}, {"resources", std::move(resources)}}, line);
+}
+
+/// A template with more containers in it, or init containers.
+bool read_template_with(reader& read, const place& of, const char* where, std::vector<value> more, std::string_view ns,
+                        pod_set& out, const read_options& how) {
+  value made = *of.at;
+  value* const spec = made.kind == value_kind::object ? find_field(made, "spec") : nullptr;
+  if (spec != nullptr && spec->kind == value_kind::object && !more.empty()) {
+    value& containers = make_field(*spec, where, value_kind::list);
+    if (containers.kind == value_kind::list)  // else it is an error
+      for (value& one : more) containers.items.push_back(std::move(one));
+  }
+  return read_pod_template(read, {&made, of.up, of.key, of.index}, ns, out, how);
+}
+
+/// What waits in a worker's pod for the head (ENABLE_INIT_CONTAINER_INJECTION, which is the operator's default).
+value head_waiter(std::uint32_t line) { return added_container("wait-gcs-ready", "200m", "256Mi", line); }
+
+/// The autoscaler beside the head, if the cluster has it there.
+std::vector<value> autoscaler_of(const value& cluster) {
+  const value* const wanted = cluster.find("enableInTreeAutoscaling");
+  if (wanted == nullptr || wanted->kind != value_kind::boolean || wanted->text != "true") return {};
+  std::vector<value> made{added_container("autoscaler", "500m", "512Mi", wanted->line)};
+  const value* const options = cluster.find("autoscalerOptions");
+  const value* const own = options != nullptr ? options->find("resources") : nullptr;
+  if (own != nullptr && own->kind != value_kind::null) set_field(made.front(), "resources", *own);
+  return made;
+}
+
 bool read_workers(reader& read, const place& of, worker_group& group, pod_set& set, std::string_view ns,
                   const read_options& how) {
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
@@ -33,7 +70,8 @@ bool read_workers(reader& read, const place& of, worker_group& group, pod_set& s
     if (key == "maxReplicas") return read.integer(v, group.greatest.emplace(), 0, most_count);
     if (key == "numOfHosts") return read.integer(v, group.hosts, 1, most_count);
     if (key == "suspend") return read.boolean(v, group.suspended);
-    if (key == "template") return read_pod_template(read, v, ns, set, how);
+    if (key == "template")
+      return read_template_with(read, v, "initContainers", {head_waiter(v.at->line)}, ns, set, how);
     return read.ignore(key, v, {"rayStartParams", "idleTimeoutSeconds", "scaleStrategy", "resources", "labels"});
   });
   if (!fine) return false;
@@ -44,14 +82,18 @@ bool read_workers(reader& read, const place& of, worker_group& group, pod_set& s
   return true;
 }
 
-bool read_cluster(reader& read, const place& of, ray_cluster& cluster, workload_plan& out, const read_options& how) {
+/// @p beside: containers in the head's pod that are not the cluster's own.
+bool read_cluster(reader& read, const place& of, ray_cluster& cluster, workload_plan& out, const read_options& how,
+                  std::vector<value> beside = {}) {
+  for (value& one : autoscaler_of(*of.at)) beside.push_back(std::move(one));
   return read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "enableInTreeAutoscaling") return read.boolean(v, cluster.autoscaling);
     if (key == "suspend") return read.boolean(v, cluster.suspended);
     if (key == "headGroupSpec") {
       return read.fields(v, [&](std::string_view field, const place& w) {
         cluster.has_head = true;
-        if (field == "template") return read_pod_template(read, w, out.ns, out.sets.front(), how);
+        if (field == "template")
+          return read_template_with(read, w, "containers", beside, out.ns, out.sets.front(), how);
         return read.ignore(field, w,
                            {"rayStartParams", "serviceType", "headService", "enableIngress", "resources", "labels"});
       });
@@ -143,8 +185,11 @@ bool plan_cluster(reader& read, const place& of, const ray_cluster& cluster, con
       one.name = is_head ? name + "-head" : fmt::format("{}-{}-worker", name, out.sets[i].role);
       one.suffix = true;
       one.labels = {{"ray.io/cluster", name},
+                    {"ray.io/is-ray-node", "yes"},
                     {"ray.io/node-type", is_head ? "head" : "worker"},
-                    {"ray.io/group", is_head ? "headgroup" : out.sets[i].role}};
+                    {"ray.io/group", is_head ? "headgroup" : out.sets[i].role},
+                    {"app.kubernetes.io/name", "kuberay"},
+                    {"app.kubernetes.io/created-by", "kuberay-operator"}};
       one.rank = static_cast<std::int32_t>(index);
       one.group = 0;
     }
@@ -162,20 +207,23 @@ bool plan_own_cluster(reader& read, const place& of, const ray_cluster& cluster,
 
 bool read_job_spec(reader& read, const place& of, ray_cluster& cluster, workload_plan& out, const read_options& how,
                    bool queued) {
-  enum class submission { by_job, by_sidecar, otherwise } submit = submission::by_job;
-  bool other_cluster = false, suspended = false;
+  bool by_job = true, other_cluster = false, suspended = false;
+  std::vector<value> beside;
+  if (text_at(*of.at, "submissionMode") == "SidecarMode") {
+    value& one = beside.emplace_back(added_container("ray-job-submitter", "500m", "200Mi", of.at->line));
+    const auto limit = [&](const char* of_it) { return leaf(value_kind::text, of_it, one.line); };
+    set_field(*find_field(one, "resources"), "limits",
+              object_of({{"cpu", limit("1")}, {"memory", limit("1Gi")}}, one.line));
+  }
   pod_set submitter{.role = "submitter", .count = 1, .least = 0, .members = false};
   const bool fine = read.fields(of, [&](std::string_view field, const place& w) {
-    if (field == "rayClusterSpec") return read_cluster(read, w, cluster, out, how);
+    if (field == "rayClusterSpec") return read_cluster(read, w, cluster, out, how, beside);
     if (field == "suspend") return read.boolean(w, suspended);
     if (field == "submitterPodTemplate") return read_pod_template(read, w, out.ns, submitter, how);
     if (field == "clusterSelector") return other_cluster = true, true;
     if (field == "submissionMode") {
-      return read.word(w, submit,
-                       {{"K8sJobMode", submission::by_job},
-                        {"SidecarMode", submission::by_sidecar},
-                        {"HTTPMode", submission::otherwise},
-                        {"InteractiveMode", submission::otherwise}});
+      return read.word(w, by_job,
+                       {{"K8sJobMode", true}, {"SidecarMode", false}, {"HTTPMode", false}, {"InteractiveMode", false}});
     }
     return read.ignore(
         field, w,
@@ -186,13 +234,9 @@ bool read_job_spec(reader& read, const place& of, ray_cluster& cluster, workload
   if (!fine || ((suspended || cluster.suspended) && !queued)) return fine;
   if (!other_cluster) {
     if (!cluster.has_head) return read.fail(errc::malformed, of, "needs a rayClusterSpec with a headGroupSpec");
-    if (submit == submission::by_sidecar) {
-      container& beside = out.sets.front().pod.spec.containers.emplace_back();
-      beside.requests = {{"cpu", quantity::from_milli(500)}, {"memory", quantity{std::int64_t{200} * 1024 * 1024}}};
-    }
     if (!plan_own_cluster(read, of, cluster, out, how)) return false;
   }
-  if (submit != submission::by_job) return true;
+  if (!by_job) return true;
   // The one that hands the job in is no member: it comes when the cluster runs.
   default_submitter(submitter.pod);
   planned_pod& one = out.pods.emplace_back();
