@@ -140,7 +140,7 @@ GANGSCHED_INLINE std::size_t gpu_outlook::model(std::string_view name) const noe
 
 namespace detail {
 
-/// Of each size: GPUs with room for it, and what is left on the others. GPUs that are free or full, as most are, are alike for all sizes: only
+/// Of each size: GPUs with room for it, and what is left on the others. GPUs that are free or full, as most are, are alike for all sizes;
 /// those in between are compared with each.
 inline void measure_sizes(std::span<const std::int32_t> sizes, const gpu_rest& rest, std::int32_t* fitting,
                           std::int32_t* slivers) noexcept {

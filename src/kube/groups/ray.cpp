@@ -25,12 +25,18 @@ struct ray_cluster {
   std::set<std::string> names{"head"};  // of groups
 };
 
-/// A container that KubeRay adds to pods, and what it requests.
-value added_container(const char* name, const char* cpu, const char* memory, std::uint32_t line) {
+struct container_amounts {
+  const char* cpu;
+  const char* memory;
+};
+
+/// A container that KubeRay adds to pods.
+value added_container(const char* name, container_amounts requests, container_amounts limits, std::uint32_t line) {
   const auto text = [&](const char* of) { return leaf(value_kind::text, of, line); };
-  value requests = object_of({{"cpu", text(cpu)}, {"memory", text(memory)}}, line);
-  value limits = requests;
-  value resources = object_of({{"requests", std::move(requests)}, {"limits", std::move(limits)}}, line);
+  const auto list = [&](container_amounts of) {
+    return object_of({{"cpu", text(of.cpu)}, {"memory", text(of.memory)}}, line);
+  };
+  value resources = object_of({{"requests", list(requests)}, {"limits", list(limits)}}, line);
   return object_of({{"name", text(name)}, {"resources", std::move(resources)}}, line);
 }
 
@@ -48,13 +54,17 @@ bool read_template_with(reader& read, const place& of, const char* where, std::v
 }
 
 /// What waits in a worker's pod for the head (ENABLE_INIT_CONTAINER_INJECTION, which is the operator's default).
-value head_waiter(std::uint32_t line) { return added_container("wait-gcs-ready", "200m", "256Mi", line); }
+value head_waiter(std::uint32_t line) {
+  constexpr container_amounts all{"200m", "256Mi"};
+  return added_container("wait-gcs-ready", all, all, line);
+}
 
 /// The autoscaler beside the head, if the cluster has it there.
 std::vector<value> autoscaler_of(const value& cluster) {
   const value* const wanted = cluster.find("enableInTreeAutoscaling");
   if (wanted == nullptr || wanted->kind != value_kind::boolean || wanted->text != "true") return {};
-  std::vector<value> made{added_container("autoscaler", "500m", "512Mi", wanted->line)};
+  constexpr container_amounts all{"500m", "512Mi"};
+  std::vector<value> made{added_container("autoscaler", all, all, wanted->line)};
   const value* const options = cluster.find("autoscalerOptions");
   const value* const own = options != nullptr ? options->find("resources") : nullptr;
   if (own != nullptr && own->kind != value_kind::null) set_field(made.front(), "resources", *own);
@@ -209,12 +219,8 @@ bool read_job_spec(reader& read, const place& of, ray_cluster& cluster, workload
                    bool queued) {
   bool by_job = true, other_cluster = false, suspended = false;
   std::vector<value> beside;
-  if (text_at(*of.at, "submissionMode") == "SidecarMode") {
-    value& one = beside.emplace_back(added_container("ray-job-submitter", "500m", "200Mi", of.at->line));
-    const auto limit = [&](const char* of_it) { return leaf(value_kind::text, of_it, one.line); };
-    set_field(*find_field(one, "resources"), "limits",
-              object_of({{"cpu", limit("1")}, {"memory", limit("1Gi")}}, one.line));
-  }
+  if (text_at(*of.at, "submissionMode") == "SidecarMode")
+    beside.push_back(added_container("ray-job-submitter", {"500m", "200Mi"}, {"1", "1Gi"}, of.at->line));
   pod_set submitter{.role = "submitter", .count = 1, .least = 0, .members = false};
   const bool fine = read.fields(of, [&](std::string_view field, const place& w) {
     if (field == "rayClusterSpec") return read_cluster(read, w, cluster, out, how, beside);
