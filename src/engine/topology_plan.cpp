@@ -1,6 +1,8 @@
 #include "gangsched/engine/topology_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -13,40 +15,55 @@ using indices = std::vector<std::size_t>;
 class topology_planner {
  public:
   topology_planner(std::vector<plan_domain> domains, const indices& roots, const plan_request& wanted)
-      : domains_(std::move(domains)), roots_(roots), wanted_(wanted), pods_(domains_.size(), 0) {
+      : domains_(std::move(domains)),
+        roots_(roots),
+        wanted_(wanted),
+        pods_(domains_.size(), 0),
+        place_(domains_.size()) {
     for (const plan_domain& one : domains_) levels_ = std::max(levels_, one.level + 1);
+    together_to_ = wanted_.slices.empty() ? levels_ - 1 : wanted_.slices.front().level;
+    if (wanted_.choice == domain_choice::most_free) together_to_ = 0;
     fitting_.assign(wanted_.slices.size(), 0);
     for (const std::size_t root : roots_) fill(root);
     answer_.taken.assign(domains_.size(), 0);
   }
 
   plan_answer run() {
-    if (const auto chosen = choose()) {
-      for (const auto& [domain, count] : *chosen) descend(domain, count);
-    } else {
+    if (auto chosen = choose())
+      descend(*std::move(chosen));
+    else
       explain();
-    }
     return std::move(answer_);
   }
 
  private:
-  using shares = std::vector<std::pair<std::size_t, std::int64_t>>;  // members by domain
+  using share = std::pair<std::size_t, std::int64_t>;  // a domain and its members
+  using shares = std::vector<share>;
 
-  /// Room bottom up: each slice level rounds down to whole slices.
+  /// Room bottom up: each slice level rounds down to whole slices. What an outermost slice leaves over counts in `pods_` above it, too.
   std::int64_t fill(std::size_t at) {
+    place_[at] = next_place_++;
     plan_domain& one = domains_[at];
-    if (!one.below.empty()) {
+    if (one.below.empty()) {
+      pods_[at] = one.room;
+    } else {
       one.room = 0;
-      for (const std::size_t child : one.below) one.room += fill(child);
+      for (const std::size_t child : one.below) {
+        one.room += fill(child);
+        pods_[at] += is_inner(domains_[child].level) ? domains_[child].room : pods_[child];
+      }
     }
-    pods_[at] = one.room;
     for (std::size_t i = 0; i < wanted_.slices.size(); ++i) {
       if (wanted_.slices[i].level != one.level) continue;
-      const std::int64_t slices = one.room / wanted_.slices[i].size;
+      const std::int64_t slices = pods_[at] / wanted_.slices[i].size;
       fitting_[i] += slices;
       one.room = slices * wanted_.slices[i].size;
     }
     return one.room;
+  }
+  [[nodiscard]] bool is_inner(std::size_t level) const {
+    const auto is = [&](const plan_request::slice& one) { return one.level == level; };
+    return !wanted_.slices.empty() && std::any_of(wanted_.slices.begin() + 1, wanted_.slices.end(), is);
   }
   /// What a domain of a level takes multiples of.
   [[nodiscard]] std::int64_t unit(std::size_t level) const {
@@ -63,6 +80,12 @@ class topology_planner {
     for (const std::size_t root : roots_) walk(walk, root);
     return found;
   }
+  [[nodiscard]] indices below(const shares& all) const {
+    indices found;
+    for (const auto& [at, count] : all) found.insert(found.end(), domains_[at].below.begin(), domains_[at].below.end());
+    std::sort(found.begin(), found.end(), [&](std::size_t a, std::size_t b) { return place_[a] < place_[b]; });
+    return found;
+  }
   [[nodiscard]] std::int64_t room_of(const indices& all) const {
     return std::accumulate(all.begin(), all.end(), std::int64_t{0},
                            [&](std::int64_t sum, std::size_t one) { return sum + domains_[one].room; });
@@ -70,19 +93,34 @@ class topology_planner {
 
   std::optional<shares> choose() {
     using kind = plan_request::kind;
-    if (wanted_.how == kind::unconstrained)
-      return among(of_level(wanted_.slices.empty() ? levels_ - 1 : wanted_.slices.front().level));
-    if (wanted_.how == kind::preferred && wanted_.choice == domain_choice::balanced) {
-      if (auto evenly = balanced_siblings()) return evenly;
+    const bool balanced = wanted_.choice == domain_choice::balanced;
+    if (wanted_.how == kind::unconstrained) {
+      const indices all = of_level(wanted_.slices.empty() ? levels_ - 1 : 0);
+      auto evenly = balanced ? balance({of_level(wanted_.slices.empty() ? levels_ - 1 : wanted_.slices.front().level)})
+                             : std::nullopt;
+      return evenly ? std::move(evenly) : among(all);
+    }
+    if (wanted_.how == kind::preferred && balanced) {
+      std::vector<indices> families;
+      if (wanted_.level == 0) families.push_back(roots_);
+      for (const std::size_t around : wanted_.level == 0 ? indices{} : of_level(wanted_.level - 1))
+        families.push_back(domains_[around].below);
+      if (auto evenly = balance(families)) return evenly;
     }
     for (std::size_t level = wanted_.level + 1; level-- > 0;) {
-      if (const auto one = tightest(of_level(level), wanted_.count)) return shares{{*one, wanted_.count}};
+      if (const auto one = tightest(of_level(level), wanted_.count)) {
+        auto evenly = balanced && wanted_.how == kind::required ? balance({{*one}}) : std::nullopt;
+        return evenly ? std::move(*evenly) : shares{{*one, wanted_.count}};
+      }
       if (wanted_.how == kind::required) return std::nullopt;
     }
     return among(roots_);
   }
+  /// One that suffices, or as many as are needed.
   std::optional<shares> among(const indices& all) {
-    return room_of(all) < wanted_.count ? std::nullopt : std::optional{share(all, wanted_.count)};
+    if (room_of(all) < wanted_.count) return std::nullopt;
+    const auto one = wanted_.choice == domain_choice::least_free ? tightest(all, wanted_.count) : std::nullopt;
+    return one ? shares{{*one, wanted_.count}} : divide(all, wanted_.count);
   }
 
   /// The smallest domain that suffices; the first of equals.
@@ -96,11 +134,8 @@ class topology_planner {
   }
 
   /// @pre the domains have room for them
-  shares share(indices all, std::int64_t count) {
+  [[nodiscard]] shares divide(indices all, std::int64_t count) const {
     shares made;
-    if (wanted_.choice == domain_choice::balanced) {
-      if (auto evenly = balance(all, count)) return evenly->second;
-    }
     const bool small_first = wanted_.choice == domain_choice::least_free;
     std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
       if (domains_[a].room != domains_[b].room) return small_first == (domains_[a].room < domains_[b].room);
@@ -108,12 +143,10 @@ class topology_planner {
     });
     const bool tight = wanted_.choice == domain_choice::best_fit || wanted_.choice == domain_choice::balanced;
     for (std::size_t i = 0; count > 0 && i < all.size(); ++i) {
-      if (tight) {
+      if (tight && domains_[all[i]].room >= count) {
         const indices left{all.begin() + static_cast<std::ptrdiff_t>(i), all.end()};
-        if (const auto last = tightest(left, count)) {
-          made.push_back({*last, count});
-          return made;
-        }
+        made.push_back({tightest(left, count).value_or(all[i]), count});
+        return made;
       }
       const std::int64_t taken = std::min(count, domains_[all[i]].room);
       if (taken > 0) made.push_back({all[i], taken});
@@ -122,84 +155,165 @@ class topology_planner {
     return made;
   }
 
-  /// As even as can be over as few as possible: every chosen domain gets at least t = min(units / domains, smallest capacity); of the
-  /// sets of that size the one that leaves least over. With t.
-  [[nodiscard]] std::optional<std::pair<std::int64_t, shares>> balance(const indices& all, std::int64_t count) const {
-    if (all.empty()) return std::nullopt;
-    const std::int64_t one = unit(domains_[all.front()].level);
-    const std::int64_t units = count / one;
-    std::vector<std::int64_t> largest;
-    const auto room_for = [&](std::size_t at) { return std::min(domains_[at].room / one, units); };
-    for (const std::size_t at : all) largest.push_back(room_for(at));
-    std::sort(largest.rbegin(), largest.rend());
-    std::size_t few = 0;
-    for (std::int64_t sum = 0; few < largest.size() && sum < units; ++few) sum += largest[few];
-    const auto chosen = largest.begin() + static_cast<std::ptrdiff_t>(few);
-    if (few == 0 || std::accumulate(largest.begin(), chosen, std::int64_t{0}) < units) return std::nullopt;
-    const std::int64_t least = std::min(units / static_cast<std::int64_t>(few), largest[few - 1]);
-    if (least <= 0) return std::nullopt;
-    // sets[k] by sum: of k domains with at least t each. Too large a table is not worth it: then large domains first.
-    indices kept;
-    for (const std::size_t at : all)
-      if (room_for(at) >= least) kept.push_back(at);
-    const std::int64_t most = std::accumulate(largest.begin(), chosen, std::int64_t{0});
-    constexpr std::int64_t largest_table = 1 << 16;
-    if (static_cast<std::int64_t>(few) * most * static_cast<std::int64_t>(kept.size()) > 64 * largest_table)
-      return std::nullopt;
-    std::vector<std::vector<std::optional<indices>>> sets(
-        few + 1, std::vector<std::optional<indices>>(static_cast<std::size_t>(most) + 1));
-    sets[0][0] = indices{};
-    for (const std::size_t at : kept) {
-      const std::int64_t room = room_for(at);
-      for (std::size_t k = few; k-- > 0;) {
-        for (std::int64_t sum = 0; sum + room <= most; ++sum) {
-          const auto& smaller = sets[k][static_cast<std::size_t>(sum)];
-          auto& larger = sets[k + 1][static_cast<std::size_t>(sum + room)];
-          if (!smaller || larger) continue;
-          larger = *smaller;
-          larger->push_back(at);
-        }
-      }
-    }
-    for (std::int64_t sum = units; sum <= most; ++sum) {
-      const auto& found = sets[few][static_cast<std::size_t>(sum)];
-      if (!found) continue;
-      std::pair<std::int64_t, shares> made{least, {}};
-      std::int64_t left = units - least * static_cast<std::int64_t>(few);
-      for (const std::size_t at : *found) made.second.push_back({at, least});
-      while (left > 0) {
-        for (auto& [at, units_here] : made.second) {
-          if (left > 0 && units_here < room_for(at)) ++units_here, --left;
-        }
-      }
-      for (auto& entry : made.second) entry.second *= one;
-      return made;
-    }
-    return std::nullopt;
+  // Balanced plans (Kueue's tas_balanced_placement.go): every domain that is used gets at least t units, and t is as large as can be.
+
+  /// A domain that is considered, with what is left of it if those below it with less room than t are left out.
+  struct candidate {
+    std::size_t at = 0;
+    std::int64_t units = 0, pods = 0;
+    indices kept = {};  ///< below it
+    double evenness = 0;
+  };
+  using candidates = std::vector<candidate>;
+  struct greedy {
+    std::size_t domains = 0;    ///< how few suffice; 0: all do not
+    std::int64_t smallest = 0;  ///< room of the smallest of these
+  };
+
+  [[nodiscard]] candidates plainly(const indices& all) const {
+    candidates made;
+    for (const std::size_t at : all) made.push_back({at, domains_[at].room / unit(domains_[at].level), pods_[at]});
+    return made;
   }
-  /// Among the domains of the level that lie in one domain around them: the set with the largest minimum, then the fewest domains.
-  [[nodiscard]] std::optional<shares> balanced_siblings() const {
-    std::vector<indices> families;
-    if (wanted_.level == 0)
-      families.push_back(roots_);
-    else
-      for (const std::size_t around : of_level(wanted_.level - 1)) families.push_back(domains_[around].below);
-    std::optional<std::pair<std::int64_t, shares>> best;
-    for (const indices& one : families) {
-      auto made = room_of(one) < wanted_.count ? std::nullopt : balance(one, wanted_.count);
-      if (!made) continue;
-      const bool fewer = best && made->first == best->first && made->second.size() < best->second.size();
-      if (!best || made->first > best->first || fewer) best = std::move(made);
+  static greedy fewest(const candidates& all, std::int64_t units) {
+    std::vector<std::int64_t> rooms;
+    for (const candidate& one : all) rooms.push_back(one.units);
+    std::sort(rooms.rbegin(), rooms.rend());
+    greedy found;
+    for (std::size_t i = 0; i < rooms.size() && rooms[i] > 0 && units > 0; ++i) {
+      found = {i + 1, rooms[i]};
+      units -= rooms[i];
     }
-    return best ? std::optional{std::move(best->second)} : std::nullopt;
+    return units > 0 ? greedy{} : found;
+  }
+  /// Large if the rooms of the domains that are kept are equal: their entropy. (In one order, so that equal rooms are equal numbers.)
+  [[nodiscard]] double entropy(const indices& kept) const {
+    std::vector<std::int64_t> rooms;
+    for (const std::size_t at : kept) rooms.push_back(pods_[at]);
+    std::sort(rooms.begin(), rooms.end());
+    const auto all = static_cast<double>(std::accumulate(rooms.begin(), rooms.end(), std::int64_t{0}));
+    double sum = 0;
+    for (const std::int64_t room : rooms) {
+      const double part = static_cast<double>(room) / all;
+      if (room > 0) sum -= part * std::log2(part);
+    }
+    return sum;
   }
 
-  void descend(std::size_t at, std::int64_t count) {
-    if (domains_[at].below.empty()) {
-      answer_.taken[at] += count;
-      return;
+  /// The fewest that suffice, and of these sets the one with the least room; the first in the order of @p all of equals. Empty if there is
+  /// none, or too many would have to be looked at.
+  [[nodiscard]] candidates least(const candidates& all, std::int64_t units, std::int64_t one_unit) const {
+    const std::size_t few = fewest(all, units).domains;
+    constexpr std::size_t most_looks = std::size_t{1} << 20;
+    struct chain {
+      std::size_t last, before;
+      std::int64_t units;
+    };
+    std::vector<chain> chains{{0, 0, 0}};
+    std::vector<std::map<std::int64_t, std::size_t>> sets(few + 1);  // by number of domains and room: chains
+    sets[0].emplace(0, 0);
+    std::size_t looks = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t k = few; k-- > 0 && all[i].units > 0;) {
+        for (const auto& [pods, before] : sets[k]) {
+          if (++looks > most_looks) return {};
+          if (pods >= units * one_unit) break;
+          if (sets[k + 1].emplace(pods + all[i].pods, chains.size()).second)
+            chains.push_back({i, before, chains[before].units + all[i].units});
+        }
+      }
     }
-    for (const auto& [child, part] : share(domains_[at].below, count)) descend(child, part);
+    candidates found;
+    for (auto set = sets[few].lower_bound(units * one_unit); set != sets[few].end() && found.empty(); ++set) {
+      if (chains[set->second].units < units) continue;  // pods that fill no slice
+      for (std::size_t at = set->second; at != 0; at = chains[at].before) found.push_back(all[chains[at].last]);
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
+  }
+
+  /// Within one of these sets of domains: evenly over the domains below them, or where they take whole slices over themselves.
+  std::optional<shares> balance(const std::vector<indices>& families) {
+    std::int64_t most = 0;  // t
+    std::size_t domains = 0;
+    candidates best;
+    bool finer = false;
+    std::int64_t one_unit = 1, units = 0;
+    for (const indices& family : families) {
+      if (family.empty()) continue;
+      const std::size_t level = domains_[family.front()].level;
+      finer = level < together_to_, one_unit = unit(level), units = wanted_.count / one_unit;
+      indices lower = family;
+      if (finer) lower = below(plain_shares(family));
+      const greedy all = fewest(plainly(lower), units);
+      if (all.domains == 0) continue;
+      const std::int64_t t = std::min(units / static_cast<std::int64_t>(all.domains), all.smallest);
+      candidates left = plainly(family);
+      for (candidate& one : left) {
+        if (!finer) continue;
+        one.units = one.pods = 0;
+        for (const std::size_t child : domains_[one.at].below) {
+          if (domains_[child].room / one_unit < t) continue;
+          one.kept.push_back(child);
+          one.units += domains_[child].room / one_unit, one.pods += pods_[child];
+        }
+        one.evenness = entropy(one.kept);
+      }
+      std::erase_if(left, [&](const candidate& one) { return one.units < t; });
+      const std::size_t used = fewest(left, units).domains;
+      if (t < most || used == 0 || (t == most && used >= domains)) continue;
+      most = t, domains = used, best = std::move(left);
+    }
+    if (most <= 0) return std::nullopt;
+    if (finer) {
+      std::stable_sort(best.begin(), best.end(), [](const candidate& a, const candidate& b) {
+        return std::tie(b.units, b.evenness) < std::tie(a.units, a.evenness);
+      });
+      indices kept;
+      for (const candidate& one : least(best, units, one_unit))
+        kept.insert(kept.end(), one.kept.begin(), one.kept.end());
+      std::sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) { return place_[a] < place_[b]; });
+      best = plainly(kept);
+    }
+    candidates chosen = least(best, units, one_unit);
+    std::int64_t left = units - most * static_cast<std::int64_t>(chosen.size());
+    if (chosen.empty() || left < 0) return std::nullopt;
+    std::stable_sort(chosen.begin(), chosen.end(), [](const candidate& a, const candidate& b) {
+      return a.units != b.units ? a.units > b.units : a.pods < b.pods;
+    });
+    shares made;
+    for (const candidate& one : chosen) {
+      const std::int64_t more = std::min(one.units - most, left);
+      made.push_back({one.at, (most + more) * one_unit});
+      left -= more;
+    }
+    evenly_ = true;
+    return made;
+  }
+  static shares plain_shares(const indices& all) {
+    shares made;
+    for (const std::size_t at : all) made.push_back({at, 0});
+    return made;
+  }
+
+  /// Down to the level of the outermost slices all domains that were chosen are divided together, so that few domains are used on each
+  /// level; below it, and where a plan is balanced, each by itself.
+  void descend(shares chosen) {
+    if (chosen.empty()) return;
+    std::size_t level = domains_[chosen.front().first].level;
+    for (; level < levels_ - 1; ++level) {
+      shares next;
+      if (level < together_to_ && !evenly_) {
+        next = divide(below(chosen), wanted_.count);
+      } else {
+        for (const auto& [at, count] : chosen) {
+          const shares part = divide(domains_[at].below, count);
+          next.insert(next.end(), part.begin(), part.end());
+        }
+      }
+      chosen = std::move(next);
+    }
+    for (const auto& [at, count] : chosen) answer_.taken[at] += count;
   }
 
   void explain() {
@@ -222,9 +336,13 @@ class topology_planner {
   std::vector<plan_domain> domains_;
   indices roots_;
   plan_request wanted_;
-  std::vector<std::int64_t> pods_;     // room before rounding to the domain's own slices
+  std::vector<std::int64_t> pods_;     // room, of which slices take a part
+  std::vector<std::size_t> place_;     // in the order of the forest
   std::vector<std::int64_t> fitting_;  // by slice layer: how many fit in all
   std::size_t levels_ = 0;
+  std::size_t together_to_ = 0;  // the level to which domains are divided together
+  std::size_t next_place_ = 0;
+  bool evenly_ = false;  // the members were divided evenly
   plan_answer answer_;
 };
 

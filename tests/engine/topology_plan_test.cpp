@@ -105,6 +105,64 @@ TEST_CASE("K21: balanced placement evens out over as few racks as can be", "[top
   CHECK(shares(racks({20, 15, 10}), 25, 5) == counts{0, 15, 10});
 }
 
+/// Blocks of racks of hosts, with the room of each host; hosts are "h0", "h1", ….
+tree blocks_of(const std::vector<std::vector<std::vector<std::int64_t>>>& blocks) {
+  tree made;
+  int number = 0;
+  for (const auto& racks : blocks) {
+    const auto block = made.add("block");
+    for (const auto& hosts : racks) {
+      const auto rack = made.add("rack", block);
+      for (const std::int64_t room : hosts) made.add("h" + std::to_string(number++), rack, room);
+    }
+  }
+  return made;
+}
+
+// What Kueue 0.19.2's own code answered in random cases that were made small.
+TEST_CASE("small hosts first only where none takes all", "[topology][plan]") {
+  CHECK(hosts_of({{"a", 6}, {"b", 2}}).plan({.count = 4, .choice = domain_choice::least_free}) == places{{"a", 4}});
+  CHECK(blocks_of({{{1, 2}}, {{3, 1}}}).plan({.count = 4, .slices = {{1, 2}}, .choice = domain_choice::least_free}) ==
+        places{{"h2", 3}, {"h3", 1}});
+}
+
+TEST_CASE("few domains on each level, whatever their parents got", "[topology][plan]") {
+  CHECK(blocks_of({{{3}, {3, 1, 1}}}).plan({.count = 6, .how = kind::preferred, .level = 2}) ==
+        places{{"h0", 3}, {"h1", 3}});
+  CHECK(blocks_of({{{5, 4}, {8, 3}}}).plan({.count = 15, .how = kind::preferred, .level = 0}) ==
+        places{{"h0", 5}, {"h2", 8}, {"h3", 2}});
+  CHECK(blocks_of({{{6, 4}}, {{5}}}).plan({.count = 11, .how = kind::preferred, .level = 2}) ==
+        places{{"h0", 6}, {"h2", 5}});
+  // Inside a slice the largest first, too: here Kueue takes the smallest (1, 2, 3).
+  CHECK(blocks_of({{{1, 2, 5}}}).plan({.count = 6, .how = kind::required, .level = 0, .slices = {{1, 6}}}) ==
+        places{{"h0", 1}, {"h2", 5}});
+}
+
+TEST_CASE("of domains with room for as many slices the one with the fewest pods of room", "[topology][plan]") {
+  CHECK(blocks_of({{{3}, {3}}, {{2}, {3}}}).plan({.count = 4, .how = kind::required, .level = 0, .slices = {{1, 2}}}) ==
+        places{{"h2", 2}, {"h3", 2}});
+}
+
+TEST_CASE("balanced plans are for two levels, the preferred one and the one below it", "[topology][plan]") {
+  const auto plan = [](const tree& t, std::int64_t count, std::vector<plan_request::slice> slices = {}) {
+    return t.plan({.count = count,
+                   .how = kind::preferred,
+                   .level = 1,
+                   .slices = std::move(slices),
+                   .choice = domain_choice::balanced});
+  };
+  // The examples of KEP-2724.
+  CHECK(plan(blocks_of({{{15}, {15}}}), 25) == places{{"h0", 13}, {"h1", 12}});
+  CHECK(plan(blocks_of({{{15, 13, 10}}}), 23) == places{{"h0", 12}, {"h1", 11}});
+  CHECK(plan(blocks_of({{{20, 10}, {15, 15}}}), 22) == places{{"h2", 11}, {"h3", 11}});
+  CHECK(plan(blocks_of({{{20, 10}, {15, 15}}}), 20) == places{{"h0", 20}});
+  CHECK(plan(blocks_of({{{10, 5}, {5, 5, 5}}}), 15) == places{{"h2", 5}, {"h3", 5}, {"h4", 5}});
+  CHECK(plan(blocks_of({{{15}, {15}}, {{15, 15}}}), 25) == places{{"h2", 13}, {"h3", 12}});
+  CHECK(plan(blocks_of({{{15}, {15}, {15, 15}}}), 25, {{2, 5}}) == places{{"h2", 15}, {"h3", 10}});
+  // Where no block has room for all it is as with the best fit.
+  CHECK(plan(blocks_of({{{4, 3, 4}}, {{6}}}), 12) == places{{"h0", 4}, {"h1", 2}, {"h3", 6}});
+}
+
 TEST_CASE("K22: slices in two layers on a GB200 tree", "[topology][plan]") {
   tree t;
   std::vector<std::size_t> racks;
