@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "gangsched/framework/hook_error.hpp"
@@ -40,10 +41,82 @@ GANGSCHED_INLINE void needed_roles_first(const model::cluster_state& state, row_
   members = std::move(all.needed);
 }
 
-/// Cuts members into runs that share a domain each, and those into smaller runs.
-GANGSCHED_INLINE void cut_runs(group_part& whole, const std::vector<topology_slice>& slices) {
-  if (whole.layer == slices.size()) return;
-  const auto size = static_cast<std::size_t>(slices[whole.layer].size);
+/// Members that have a node by the value of a label there; those on nodes without it are left out.
+using members_by_value = std::map<std::string_view, std::vector<row_t>>;
+GANGSCHED_INLINE members_by_value by_value(const model::cluster_state& state, std::span<const row_t> placed,
+                                           std::string_view key) {
+  members_by_value made;
+  const std::optional<symbol> known = state.names.find(key);
+  for (const row_t pod : placed) {
+    const std::optional<symbol> value = known ? state.nodes.record[state.pods.node[pod]]->label(*known) : std::nullopt;
+    if (value) made[state.names.text(*value)].push_back(pod);
+  }
+  return made;
+}
+
+/// The group's members that have a node and keep it.
+GANGSCHED_INLINE std::vector<row_t> staying_members(const model::cluster_state& state, row_t group) {
+  std::vector<row_t> found;
+  for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
+    if (state.pods.node[pod] != no_row && !state.pods.terminating[pod]) found.push_back(pod);
+  }
+  return found;
+}
+
+/// Whether members that have a node are whole slices in every domain.
+GANGSCHED_INLINE bool are_whole(const model::cluster_state& state, std::span<const row_t> placed,
+                                std::span<const topology_slice> slices) {
+  if (slices.empty() || placed.empty()) return true;
+  const members_by_value all = by_value(state, placed, slices.front().key);
+  return std::all_of(all.begin(), all.end(), [&](const auto& one) {
+    return one.second.size() % static_cast<std::size_t>(slices.front().size) == 0 &&
+           are_whole(state, one.second, slices.subspan(1));
+  });
+}
+
+/// Runs for what slices lack of which some members have a node already, in the domains of these: of the members that wait those that are
+/// in the same run by rank, and then the first.
+GANGSCHED_INLINE void complete_runs(const model::cluster_state& state, group_part& whole,
+                                    std::span<const topology_slice> slices, const members_by_value& placed,
+                                    std::vector<std::vector<row_t>>& beside) {
+  const auto size = static_cast<std::size_t>(slices.front().size);
+  std::vector<std::size_t> lacks;
+  for (const auto& [value, those] : placed) {
+    if (value.empty() || (those.size() % size == 0 && are_whole(state, those, slices.subspan(1)))) continue;
+    group_part& run = whole.parts.emplace_back();
+    run.group = whole.group;
+    run.layer = whole.layer + 1;
+    run.only_in = value;
+    lacks.push_back(size - those.size() % size);
+    beside.push_back(those);
+  }
+  const auto run_of = [&](row_t pod) {
+    const std::optional<std::int32_t>& rank = state.pods.record[pod]->rank;
+    return rank ? std::optional{static_cast<std::size_t>(*rank) / size} : std::nullopt;
+  };
+  for (const bool by_rank : {true, false}) {
+    std::erase_if(whole.members, [&](row_t pod) {
+      const std::optional<std::size_t> mine = run_of(pod);
+      if (by_rank && !mine) return false;
+      for (std::size_t i = 0; i < lacks.size(); ++i) {
+        const auto is_theirs = [&](row_t other) { return run_of(other) == mine; };
+        if (lacks[i] == 0 || (by_rank && std::none_of(beside[i].begin(), beside[i].end(), is_theirs))) continue;
+        whole.parts[i].members.push_back(pod);
+        --lacks[i];
+        return true;
+      }
+      return false;
+    });
+  }
+}
+
+/// Cuts members into runs that share a domain each, and those into smaller runs. @p placed: members in the same domain that have a node.
+GANGSCHED_INLINE void cut_runs(const model::cluster_state& state, group_part& whole,
+                               std::span<const topology_slice> slices, std::span<const row_t> placed) {
+  if (slices.empty()) return;
+  std::vector<std::vector<row_t>> beside;
+  if (!placed.empty()) complete_runs(state, whole, slices, by_value(state, placed, slices.front().key), beside);
+  const auto size = static_cast<std::size_t>(slices.front().size);
   for (std::size_t at = 0; at < whole.members.size(); at += size) {
     const auto begin = whole.members.begin() + static_cast<std::ptrdiff_t>(at);
     const auto end = whole.members.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, whole.members.size()));
@@ -51,9 +124,11 @@ GANGSCHED_INLINE void cut_runs(group_part& whole, const std::vector<topology_sli
     run.group = whole.group;
     run.layer = whole.layer + 1;
     run.members.assign(begin, end);
-    cut_runs(run, slices);
   }
   whole.members.clear();
+  beside.resize(whole.parts.size());
+  for (std::size_t i = 0; i < whole.parts.size(); ++i) cut_runs(state, whole.parts[i], slices.subspan(1), beside[i]);
+  std::erase_if(whole.parts, [](const group_part& one) { return one.members.empty() && one.parts.empty(); });
 }
 
 }  // namespace detail
@@ -183,7 +258,7 @@ GANGSCHED_INLINE void group_parts::cut(group_part& whole) const {
   if (policy != nullptr && !policy->roles.empty())
     needed = detail::split_by_need(*state_, whole.group, *policy, whole.members).needed;
   std::sort(needed.begin(), needed.end());
-  detail::cut_runs(whole, slices);
+  detail::cut_runs(*state_, whole, slices, detail::staying_members(*state_, whole.group));
   const auto order_runs = [&](auto&& self,
                               group_part& of) -> std::pair<bool, std::int64_t> {  // not needed, −priority of the run
     std::vector<std::pair<std::pair<bool, std::int64_t>, std::size_t>> keys;
@@ -210,8 +285,10 @@ GANGSCHED_INLINE bool group_parts::can_plan(const group_part& what) {
   const class_id cls = state_->class_of(what.members.front());
   if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; }))
     return false;
-  // A last slice that is shorter is cut, not planned.
-  if (!topology.slices.empty() && what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0)
+  // A last slice that is shorter is cut, not planned, and so is what completes one.
+  if (!topology.slices.empty() &&
+      (what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0 ||
+       !detail::are_whole(*state_, detail::staying_members(*state_, what.group), topology.slices)))
     return false;
   // Which of the slices minimums by role need is to be searched, unless all of them are.
   const gang* policy = std::get_if<gang>(&state_->groups.record[what.group]->spec.policy);

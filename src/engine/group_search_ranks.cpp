@@ -31,13 +31,15 @@ GANGSCHED_INLINE status group_search::order_by_rank(const group_part& what, plac
     }
     return a < b;
   };
-  // Those of shorter slices, which are the last ones, swap among themselves.
+  // Those of shorter slices, which are the last ones, swap among themselves, and so do those that complete one slice.
   const bool sliced = !what.parts.empty();
+  std::size_t completed = 0;
   std::map<row_t, std::vector<std::size_t>> slices;
   const std::function<void(const group_part&, std::vector<std::size_t>)> note_slices =
       [&](const group_part& of, std::vector<std::size_t> sizes) {
         std::vector<row_t> members;
         if (of.is_slice()) of.collect(members), sizes.push_back(members.size());
+        if (!of.only_in.empty()) sizes.push_back(++completed);
         for (const row_t pod : members) slices[pod] = sizes;
         for (const group_part& one : of.parts) note_slices(one, sizes);
       };

@@ -40,7 +40,7 @@ GANGSCHED_INLINE std::vector<placement> placement_candidates::placements(const g
   const group_view group{*state_, what.group};
   std::vector<placement> all;
   if (what.is_slice()) {
-    all.push_back({.each_of = group.spec().topology.slices[what.layer - 1].key});
+    all.push_back({.each_of = group.spec().topology.slices[what.layer - 1].key, .only = what.only_in});
     return all;
   }
   all.push_back({.all = true});

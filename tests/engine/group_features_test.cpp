@@ -291,6 +291,82 @@ TEST_CASE("a planned gang in slices gets a replacement for one member", "[engine
   CHECK(w.cluster.node_of(w.pod("late")));
 }
 
+TEST_CASE("a member that replaces one of a slice goes beside the others of it, or waits", "[engine][group][slices]") {
+  const domain_choice choice = GENERATE(domain_choice::scored, domain_choice::best_fit);
+  const bool ranked = GENERATE(false, true);
+  world w;
+  w.add(in_rack("a1", 3)), w.add(in_rack("b1", 3)),
+      w.add(in_rack("c1", 1));  // c has the least room that suffices for one
+  const group_id gang = w.add(a_group("g", 3, {.slices = {{"rack", 2}}, .choice = choice}));
+  add_members(w, gang, "p", 4, 1, ranked);
+  w.run(true);
+  const words before = nodes_of(w, "p", 4);
+  REQUIRE(placed(before) == 4);
+  const auto again = [&](int which) {
+    a_pod made{"new" + std::to_string(which)};
+    if (ranked) made.spec.rank = which;
+    w.add(made.cpu(1).in(gang));
+  };
+  const auto on = [&](const char* name) {
+    const node_id node = w.cluster.node_of(w.pod(name));
+    return node ? std::string{w.cluster.name_of(node)} : "-";
+  };
+  SECTION("of one slice") {
+    w.remove(w.pod("p1"));
+    again(1);
+    w.run();
+    CHECK(on("new1") == before[1]);
+  }
+  SECTION("of two slices, of which one has no room any more") {
+    const node_id full = w.cluster.node_of(w.pod("p2"));
+    REQUIRE(before[1] != before[2]);
+    w.remove(w.pod("p1")), w.remove(w.pod("p2"));
+    w.add(a_pod{"other"}.cpu(2).on(full));
+    again(2), again(1);
+    w.run();
+    CHECK((on("new1") == "-") != (on("new2") == "-"));
+    CHECK((on("new1") == before[1] || on("new2") == before[1]));
+    if (ranked) CHECK(on("new1") == before[1]);
+  }
+  SECTION("one that leaves does not count") {
+    w.must(w.cluster.set_terminating(w.pod("p1")));
+    again(1);
+    w.run();
+    CHECK(on("new1") == before[1]);
+  }
+}
+
+TEST_CASE("members that complete slices stay beside their neighbours in rank", "[engine][group][slices][rank]") {
+  world w;
+  const node_id a = w.add(in_rack("a1", 3)), b = w.add(in_rack("b1", 3));
+  const group_id gang = w.add(a_group("g", 4, {.slices = {{"rack", 2}}}));
+  const auto member = [&](int rank, node_id on) {
+    a_pod made{"p" + std::to_string(rank)};
+    made.spec.rank = rank;
+    w.add(made.cpu(1).in(gang).on(on));
+  };
+  member(0, b), member(3, a), member(2, {}), member(1, {});  // the first ranks are in the second rack
+  w.run();
+  CHECK(nodes_of(w, "p", 4) == words{"b1", "b1", "a1", "a1"});
+}
+
+TEST_CASE("a slice within a slice is completed, too", "[engine][group][slices]") {
+  world w;
+  for (const char* name : {"a1", "a2", "b1", "b2"}) w.add(in_rack(name, 3).label("host", name));
+  const group_id gang = w.add(a_group("g", 4, {.slices = {{"rack", 4}, {"host", 2}}}));
+  add_members(w, gang, "p", 4);
+  w.run(true);
+  const words before = nodes_of(w, "p", 4);
+  REQUIRE(placed(before) == 4);
+  w.remove(w.pod("p0")), w.remove(w.pod("p2"));
+  REQUIRE(before[0] != before[2]);
+  add_members(w, gang, "q", 2);
+  w.run();
+  words after = nodes_of(w, "q", 2);
+  std::sort(after.begin(), after.end());
+  CHECK(after == words{std::min(before[0], before[2]), std::max(before[0], before[2])});
+}
+
 TEST_CASE("the search ends, whatever the shape of the tree", "[engine][group][search][tree]") {
   world w;
   const node_id n = w.add(a_node{"n"}.cpu(40));

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct group_part {
   std::size_t layer = 0;       ///< slices around it
   std::vector<row_t> members;  ///< in the order in which they are tried
   std::vector<group_part> parts;
-  bool planned = false;  ///< its members are alike, and a domain choice says how many go where
+  std::string only_in = {};  ///< of a slice some of whose members have a node: the value of its label there
+  bool planned = false;      ///< its members are alike, and a domain choice says how many go where
   [[nodiscard]] bool is_slice() const noexcept { return layer != 0; }
   /// Appends the members of the part and of all below it, in order.
   void collect(std::vector<row_t>& out) const;
@@ -57,8 +59,9 @@ class GANGSCHED_API group_parts {
   [[nodiscard]] bool may_fit(const group_room& room);
   /// The same outside of trials. True if a hook throws: the attempt asks it again and reports the error.
   [[nodiscard]] bool may_fit(row_t group);
-  /// Cuts the members into the slices that the group's topology asks for. The members of a slice are neighbours in rank, then in
-  /// age. Slices are placed in this order: first those with a member that a minimum by role needs, then by their highest priority.
+  /// Cuts the members into the slices that the group's topology asks for. The members of a slice are neighbours in rank, then in age. Those
+  /// that complete a slice of which others have a node are bound to the domain of these. Slices are placed in this order: first those with
+  /// a member that a minimum by role needs, then by their highest priority.
   void cut(group_part& whole) const;
   /// The properties that the groups and pods of a tree must share, running ones included, and do not (schedule_one_podgroup.go).
   /// O(members).
