@@ -157,6 +157,15 @@ bool read_network_topology(reader& read, const place& of, std::vector<network_la
 
 namespace {
 
+/// A name as the value of a label: names may be longer, and are told apart by letters that follow from all of them then.
+std::string short_label(const std::string& name) {
+  constexpr std::size_t longest = 63, letters = 10;
+  if (name.size() <= longest) return name;
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  add_to_hash(hash, leaf(value_kind::text, name, 0));
+  return name.substr(0, longest - letters - 1) + "-" + safe_letters(hash, letters);
+}
+
 /// Which nodes a HyperNode comes to, as labels of the nodes.
 class hyper_node_labels {
  public:
@@ -168,20 +177,11 @@ class hyper_node_labels {
   }
 
   static std::string key_of(std::int32_t tier) { return fmt::format("topology.volcano.sh/tier-{}", tier); }
-  /// Its name as the value of a label: names may be longer, and are told apart by letters that follow from all of them then.
-  static std::string label_of(const std::string& name) {
-    constexpr std::size_t longest = 63, letters = 10;
-    if (name.size() <= longest) return name;
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    add_to_hash(hash, leaf(value_kind::text, name, 0));
-    return name.substr(0, longest - letters - 1) + "-" + safe_letters(hash, letters);
-  }
-
   std::optional<error> run() {
     for (std::size_t i = 0; i < all_->size(); ++i) {
       const hyper_node& one = (*all_)[i];
       if (auto wrong = gather(i)) return wrong;
-      const std::string key = key_of(one.tier), name = label_of(one.name);
+      const std::string key = key_of(one.tier), name = short_label(one.name);
       for (const std::size_t node : members_[i]) {
         const auto [at, added] = into_->nodes[node].spec.labels.emplace(key, name);
         if (added || at->second == name) continue;
@@ -249,9 +249,65 @@ class hyper_node_labels {
   std::vector<bool> known_;
 };
 
+/// The levels of Topologies as labels of nodes that name one domain each. A level's own label does, unless two domains of the level above
+/// have a value of it in common ("rack-1" in each block): then nodes get one more label, with the values of all levels down to this one.
+class nested_levels {
+ public:
+  explicit nested_levels(manifests& into) : into_(&into) {}
+
+  /// The label for the level @p at of @p of.
+  const std::string& key(const topology_levels& of, std::size_t at) {
+    const auto [made, added] = keys_.try_emplace({of.name, at}, of.labels[at]);
+    if (added && at > 0 && repeats(of, at)) {
+      made->second = "gangsched.dev/" + short_label(fmt::format("topology-{}-{}", at, of.name));
+      add_labels(of, at, made->second);
+    }
+    return made->second;
+  }
+
+ private:
+  using path = std::vector<std::string_view>;
+
+  /// The values of the levels down to @p at, or none if the node lacks one (an empty value is none).
+  static path path_of(const topology_levels& of, std::size_t at, const node_spec& node) {
+    path values;
+    for (std::size_t i = 0; i <= at; ++i) {
+      const auto found = node.labels.find(of.labels[i]);
+      if (found == node.labels.end() || found->second.empty()) return {};
+      values.push_back(found->second);
+    }
+    return values;
+  }
+  [[nodiscard]] bool repeats(const topology_levels& of, std::size_t at) const {
+    std::map<std::string_view, path> known;
+    return std::ranges::any_of(into_->nodes, [&](const node_manifest& node) {
+      const path mine = path_of(of, at, node.spec);
+      return !mine.empty() && known.try_emplace(mine.back(), mine).first->second != mine;
+    });
+  }
+  void add_labels(const topology_levels& of, std::size_t at, const std::string& key) {
+    std::map<std::vector<std::string>, std::string> values;
+    std::set<std::string> taken;
+    for (node_manifest& node : into_->nodes) {
+      const path mine = path_of(of, at, node.spec);
+      if (mine.empty()) continue;
+      const auto [value, added] = values.try_emplace({mine.begin(), mine.end()});
+      std::string joined;
+      for (const std::string_view part : mine) joined.append(joined.empty() ? "" : ".").append(part);
+      while (added && !taken.insert(short_label(joined)).second) joined += ".2";  // "c" in "a.b" is not "b.c" in "a"
+      if (added) value->second = short_label(joined);
+      node.spec.labels[key] = value->second;
+    }
+  }
+
+  manifests* into_;
+  std::map<std::pair<std::string, std::size_t>, std::string> keys_;
+};
+
 class topology_resolver {
  public:
-  topology_resolver(manifests& into, const topology_objects& objects) : into_(&into), objects_(&objects) {
+  topology_resolver(manifests& into, const topology_objects& objects)
+      : into_(&into), objects_(&objects), nested_levels_(into) {
     for (const hyper_node& one : objects.hyper_nodes) tiers_.emplace(one.tier, one.tier_name);
   }
 
@@ -267,10 +323,21 @@ class topology_resolver {
       if (auto wrong = tiers(asks, to)) return wrong;
     }
     if (!asks.layers.empty()) layers(asks, to);
+    for (std::string& key : to.within) key = nested_key(key);
+    for (topology_slice& slice : to.slices) slice.key = nested_key(slice.key);
     return std::nullopt;
   }
 
  private:
+  /// The label by which the nodes of one domain are found: @p label, unless it is a level of the Topology and names several.
+  std::string nested_key(const std::string& label) {
+    for (const topology_levels& one : objects_->levels) {
+      if (!draft_->asks.topology.empty() && one.name != draft_->asks.topology) continue;
+      const auto at = std::ranges::find(one.labels, label);
+      if (at != one.labels.end()) return nested_levels_.key(one, static_cast<std::size_t>(at - one.labels.begin()));
+    }
+    return label;
+  }
   [[nodiscard]] std::string told() const {
     const group_manifest& made = draft_->made;
     return where(*into_, made.from, made.kind, made.spec.ns, made.spec.name);
@@ -404,6 +471,7 @@ class topology_resolver {
 
   manifests* into_;
   const topology_objects* objects_;
+  nested_levels nested_levels_;
   std::set<std::pair<std::int32_t, std::string>> tiers_;
   group_draft* draft_ = nullptr;
 };
