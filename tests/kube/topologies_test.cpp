@@ -6,6 +6,26 @@ namespace gangsched::testing::topologies_test {
 using namespace gangsched::kube;
 using namespace gangsched::kube::testing;
 
+TEST_CASE("what Kueue refuses of annotations for topologies", "[kube][workloads]") {
+  const auto asks = [](const std::string& annotations) { return pod("p", "annotations: {" + annotations + "}"); };
+  const auto choice = [](const std::string& word) {
+    const manifests all = fine(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 2, completions: 2, template: "
+        "{metadata: "
+        "{annotations: {kueue.x-k8s.io/podset-unconstrained-topology: \"" +
+        word + "\"}}, spec: {containers: [{name: c}]}}}\n---\n");
+    return all.groups.empty() ? domain_choice::scored : group(all, "j").spec.topology.choice;
+  };
+  CHECK(choice("T") == domain_choice::least_free);
+  CHECK(choice("1") == domain_choice::least_free);
+  CHECK(choice("False") == domain_choice::scored);
+  CHECK(refusal(asks("kueue.x-k8s.io/podset-unconstrained-topology: \"yes\"")).find("\"yes\" is not true or false") !=
+        std::string::npos);
+  CHECK(refusal(asks("kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: g, "
+                     "kueue.x-k8s.io/podset-slice-required-topology: rack, kueue.x-k8s.io/podset-slice-size: \"2\""))
+            .find("and group-name exclude each other") != std::string::npos);
+}
+
 TEST_CASE("racks of two blocks that are called alike are two racks", "[kube][workloads]") {
   const auto node = [](const std::string& name, const std::string& labels) {
     return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {" + labels + "}}\n---\n";

@@ -510,7 +510,11 @@ result<asked_topology> kueue_topology(const pod_manifest& pod) {
     if (found == nullptr) continue;
     made.field = path_of(key(what));
     if (what[0] == 'u') {
-      if (*found != "true") continue;
+      constexpr std::string_view yes[] = {"true", "1", "t", "T", "True", "TRUE"};  // as Go reads them
+      constexpr std::string_view no[] = {"false", "0", "f", "F", "False", "FALSE"};
+      if (std::ranges::find(no, *found) != std::end(no)) continue;
+      if (std::ranges::find(yes, *found) == std::end(yes))
+        return bad(what, fmt::format("\"{}\" is not true or false", *found));
       made.unconstrained = true;
     } else {
       if (found->empty()) return bad(what, "names no label");
@@ -524,9 +528,11 @@ result<asked_topology> kueue_topology(const pod_manifest& pod) {
     return bad(slice == nullptr ? "slice-size" : "slice-required-topology",
                slice == nullptr ? "goes with a slice-required-topology" : "goes with a slice-size");
   constexpr std::string_view layered = "slice-required-topology-constraints";
+  const bool shares = find(pod.annotations, key("group-name")) != nullptr;
+  if (slice != nullptr && shares) return bad("slice-required-topology", "and group-name exclude each other");
   if (const std::string* layers = find(pod.annotations, key(layered)); layers != nullptr) {
     if (slice != nullptr) return bad(layered, "and slice-required-topology exclude each other");
-    if (find(pod.annotations, key("group-name")) != nullptr) return bad(layered, "and group-name exclude each other");
+    if (shares) return bad(layered, "and group-name exclude each other");
     if (auto wrong = read_slice_layers(path_of(key(layered)), *layers, made)) return *std::move(wrong);
     if (made.field.empty()) made.field = made.slice_field;
     return made;
