@@ -41,12 +41,15 @@ TEST_CASE("YuniKorn's queues.yaml becomes queues and the policy's settings", "[k
        properties: {application.sort.policy: fair, application.sort.priority: disabled, priority.policy: fence, priority.offset: "7",
                     preemption.policy: fence, preemption.delay: 90s},
        limits: [{limit: some, users: [ann, bob], maxresources: {memory: 8G}}, {users: ["*"], groups: [dev], maxapplications: 2}]},
-      {name: lent, parent: true, properties: {preemption.policy: disabled}, queues: [{name: deep, resources: {guaranteed: {vcore: 1}}}]})");
+      {name: lent, parent: true, properties: {preemption.policy: disabled}, queues: [{name: deep, resources: {guaranteed: {vcore: 1}}}]},
+      {name: shut, parent: true, properties: {preemption.policy: disabled},
+       queues: [{name: open, properties: {preemption.policy: fence}}]})");
   const manifests all = fine(file);
   CHECK(all.warnings.empty());
   REQUIRE(all.yunikorn);
-  CHECK(all.yunikorn->names == std::vector<std::string>{"root", "root.batch", "root.lent", "root.lent.deep"});
-  CHECK(all.yunikorn->parents == std::vector<std::string>{"", "root", "root", "root.lent"});
+  CHECK(all.yunikorn->names ==
+        std::vector<std::string>{"root", "root.batch", "root.lent", "root.lent.deep", "root.shut", "root.shut.open"});
+  CHECK(all.yunikorn->parents == std::vector<std::string>{"", "root", "root", "root.lent", "root", "root.shut"});
   const queue_spec& batch = queue(all, "root.batch").spec;
   CHECK(batch.parent == "root");
   CHECK(said(batch.quotas.at(0).guaranteed, "cpu") == "2");
@@ -60,6 +63,8 @@ TEST_CASE("YuniKorn's queues.yaml becomes queues and the policy's settings", "[k
   CHECK_FALSE(queue(all, "root.lent.deep").spec.lends_running);
   CHECK(queue(all, "root.lent.deep").spec.reclaim == queue_reclaim::any);
   CHECK(queue(all, "root.batch").spec.lends_running);
+  CHECK_FALSE(queue(all, "root.shut").spec.lends_running);
+  CHECK(queue(all, "root.shut.open").spec.lends_running);  // what it says itself counts
   CHECK(queue(all, "root.lent").spec.priority == 0);
 
   const yk::queue_settings& to = settings(all, "root.batch");

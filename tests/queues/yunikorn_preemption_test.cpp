@@ -187,6 +187,11 @@ TEST_CASE("case 20: fences, priorities and guarantees say who is looked at") {
   CHECK(with([](table_of_20&) {}) == 2);
   CHECK(with([](table_of_20& of) { of.leaf2.preemption = disabled; }) == 0);
   CHECK(with([](table_of_20& of) { of.parent2.preemption = disabled; }) == 0);
+  // A queue that says something itself has nothing from above.
+  CHECK(with([](table_of_20& of) {
+          of.parent2.preemption = disabled;
+          of.leaf2.preemption = preemption_policy::fence;
+        }) == 2);
   CHECK(with([](table_of_20& of) { of.parent1.preemption = preemption_policy::fence; }) == 0);
   CHECK(with([](table_of_20& of) { of.leaf1.preemption = preemption_policy::fence; }) == 0);
   CHECK(with([](table_of_20& of) { of.parent2.priority_offset = 1001; }) == 0);

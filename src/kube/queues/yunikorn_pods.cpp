@@ -152,7 +152,8 @@ class yunikorn_tree {
       made.is_parent = next < path.size();
       made.made = true;
       made.preempts = preempts;
-      made.gives = gives && made.preemption != yk::preemption_policy::disabled;
+      made.gives =
+          made.preemption == yk::preemption_policy::allow ? gives : made.preemption == yk::preemption_policy::fence;
       if (made.is_parent) made.child_template = as;
       above = made.path;
       at_.emplace(made.path, of_->queues.size());

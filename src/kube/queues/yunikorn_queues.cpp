@@ -226,7 +226,7 @@ class yunikorn_reader {
       return wrong({"maxapplications"},
                    fmt::format("is not 1 to {}, as the queue above it has it", above.applications));
     if (one.max_applications != 0) above.applications = one.max_applications;
-    if (one.preemption == yk::preemption_policy::disabled) above.gives = false;
+    if (one.preemption != yk::preemption_policy::allow) above.gives = one.preemption == yk::preemption_policy::fence;
     return true;
   }
 

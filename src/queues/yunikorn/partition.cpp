@@ -53,7 +53,8 @@ GANGSCHED_INLINE partition::partition(queue_tree tree, std::vector<queue_setting
     const queue_settings& above = settings_[tree_.parent(queue)];
     queue_settings& own = settings_[queue];
     own.priority_first = own.priority_first && above.priority_first;
-    if (above.preemption == preemption_policy::disabled) own.preemption = preemption_policy::disabled;
+    if (above.preemption == preemption_policy::disabled && own.preemption == preemption_policy::allow)
+      own.preemption = preemption_policy::disabled;
   }
   settle_fair_max();
 }

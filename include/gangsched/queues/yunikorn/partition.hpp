@@ -34,7 +34,7 @@ struct queue_settings {
   bool priority_first = true;        ///< false: share or submission before priority, in the whole subtree
   std::int32_t priority_offset = 0;  ///< added on the way up
   priority_policy priority = priority_policy::pass;         ///< fence: above it only the offset counts
-  preemption_policy preemption = preemption_policy::allow;  ///< disabled: in the whole subtree
+  preemption_policy preemption = preemption_policy::allow;  ///< disabled: in the subtree, but for fences
   instant preemption_delay = std::chrono::seconds{30};      ///< how long an ask of this leaf waits before it preempts
   instant quota_preemption_delay = {};  ///< how long it may be above its maximum before pods are preempted; 0: for ever
   std::uint32_t backoff_after = 0;      ///< asks without a node before an application of this leaf backs off; 0: never
