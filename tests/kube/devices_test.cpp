@@ -277,6 +277,23 @@ TEST_CASE("Koordinator's GPUs are the pod's, divided as its DeviceShare divides 
             .milli == 900);
 }
 
+TEST_CASE("what isolates Koordinator's shares has to run on the node", "[kube][devices]") {
+  const auto selected = [](const std::string& requests, const std::string& labels = "HAMi-core") {
+    return pod_in(fine("{apiVersion: v1, kind: Pod, metadata: {name: p, labels: "
+                       "{koordinator.sh/gpu-isolation-provider: \"" +
+                       labels + "\"}}, spec: {containers: [{name: c, resources: {limits: {" + requests + "}}}]}}"))
+        .node_selector;
+  };
+  const label_map hami{{"koordinator.sh/gpu-isolation-provider", "HAMi-core"}};
+  CHECK(selected("koordinator.sh/gpu: 50") == hami);
+  CHECK(selected("koordinator.sh/gpu-memory: 1Gi") == hami);
+  CHECK(selected("koordinator.sh/gpu.shared: 2, koordinator.sh/gpu-memory-ratio: 100") == hami);
+  CHECK(selected("koordinator.sh/gpu: 200").empty());
+  CHECK(selected("koordinator.sh/gpu-core: 50, koordinator.sh/gpu-memory-ratio: 100").empty());
+  CHECK(selected("nvidia.com/gpu: 1").empty());
+  CHECK(selected("koordinator.sh/gpu: 50", "").empty());
+}
+
 TEST_CASE("Koordinator's hints and joint allocation are of what the pod requests", "[kube][devices]") {
   const auto hinted = [](const std::string& limits, const std::string& hint) {
     return pod_in(fine(pod(limits, "scheduling.koordinator.sh/device-allocate-hint: '" + hint + "'"))).devices;

@@ -229,6 +229,10 @@ class sharing_reader {
     core /= count, ratio /= count;
     for (const auto& [one, at] : {std::pair{core, core_at}, {ratio, ratio_at}})
       if (one > 100) return fail(at, fmt::format("is more than 100 of each of {} GPUs", count));
+    constexpr const char* isolation = "koordinator.sh/gpu-isolation-provider";
+    const auto provider = pod_->labels.find(isolation);
+    if (ratio < 100 && provider != pod_->labels.end() && !provider->second.empty())
+      pod_->node_selector.emplace(isolation, provider->second);  // what keeps shares apart has to run there
     device_request& made = add();
     made.count = static_cast<std::int32_t>(count);
     if (core == 100 && ratio == 100) return true;
