@@ -123,14 +123,25 @@ TEST_CASE("NodeNUMAResource scores what is used with the pod, as bound CPUs coun
     const bool most = how == node_numa_resource::strategy::most_allocated;
     using all = std::vector<std::int64_t>;
     const auto scored = [&](const a_pod& pod) { return on.scores(on.add(pod)).value(); };
-    // Of CPU 8 of 16, 8·2 + 2 of 32 and 4 of 16; of memory 3 of 10, of a node that has none 0 whatever counts.
+    // Of CPU 8 of 16, 8·2 + 2 of 32 and 4 of 16; of memory 3 of 10, on a node that has none it does not count.
     CHECK(scored(bound("p", 4).memory("2Gi")) ==
-          (most ? all{(3 * 50 + 30) / 4, 3 * 56 / 4, 3 * 25 / 4} : all{(3 * 50 + 70) / 4, 3 * 43 / 4, 3 * 75 / 4}));
+          (most ? all{(3 * 50 + 30) / 4, 56, 25} : all{(3 * 50 + 70) / 4, 43, 75}));
     CHECK(scored(a_pod("q").cpu(6)) ==  // 10 of 16, 16 of 32, 6 of 16
-          (most ? all{(3 * 62 + 10) / 4, 3 * 50 / 4, 3 * 37 / 4} : all{(3 * 37 + 90) / 4, 3 * 50 / 4, 3 * 62 / 4}));
-    CHECK(scored(a_pod("r")) ==  // 4 of 16, 6 of 32 without the ratio, nothing
-          (most ? all{(3 * 25 + 10) / 4, 3 * 18 / 4, 0} : all{(3 * 75 + 90) / 4, 3 * 81 / 4, 3 * 100 / 4}));
+          (most ? all{(3 * 62 + 10) / 4, 50, 37} : all{(3 * 37 + 90) / 4, 50, 62}));
+    CHECK(scored(a_pod("r").memory("1Gi")) ==  // 4 of 16, 6 of 32 without the ratio, nothing
+          (most ? all{(3 * 25 + 20) / 4, 18, 0} : all{(3 * 75 + 80) / 4, 81, 100}));
   }
+}
+
+TEST_CASE("NodeNUMAResource: what the node lacks or the pod does not ask for is not scored", "[plugins][numa]") {
+  hooks on{node_numa_resource{allocation_strategy::most_allocated,
+                              {{"cpu", 1}, {"memory", 1}, {"example.com/nic", 2}, {"ephemeral-storage", 4}}}};
+  on.add(a_node{"n"}.cpu(10).memory("100").resource("example.com/nic", "4"));
+  on.add(a_node{"m"}.cpu(10).resource("ephemeral-storage", "100"));
+  using scores = std::vector<std::int64_t>;
+  CHECK(on.scores(on.add(a_pod{"plain"}.cpu(5).memory("20"))) == scores{35, 10});  // (50 + 20) / 2, (50 + 4·0) / 5
+  CHECK(on.scores(on.add(a_pod{"nic"}.cpu(5).memory("20").resource("example.com/nic", "4"))) == scores{67, 10});
+  CHECK(on.scores(on.add(a_pod{"nothing"})) == scores{0, 0});
 }
 
 TEST_CASE("NodeNUMAResource refuses bound pods that ask for parts of CPUs, and takes its arguments by name",

@@ -22,7 +22,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// whole ones and needs a node whose CPUs are known, and where a node's CPU is amplified a bound CPU counts for as much as the ratio says,
 /// for the pod and for those there ("Insufficient amplified cpu"). Score: Σ weight·s / Σ weight over the configured resources, rounded
 /// down, with most s = 100·used/allocatable and least s = 100·(allocatable − used)/allocatable, used with the pod and at most what is
-/// allocatable; bound CPUs count as above, but those there do not for a pod that requests no CPU.
+/// allocatable; bound CPUs count as above, but those there do not for a pod that requests no CPU. Resources that the node lacks, and
+/// others than CPU, memory and ephemeral storage that the pod does not request, are not among them. A pod without requests scores 0.
 class node_numa_resource {
  public:
   static constexpr std::string_view name = "NodeNUMAResource";
@@ -63,11 +64,12 @@ class node_numa_resource {
   }
   [[nodiscard]] std::int64_t score(const pod_view& pod, room node) const {
     std::int64_t sum = 0, weights = 0;
+    if (pod.spec().requests.empty()) return 0;
     for (const weighted_resource& one : resources_) {
       const auto kind = pod.find_kind(one.name);
       const std::int64_t all = kind ? node.allocatable(*kind) : 0;
+      if (all <= 0 || (*kind > kinds::ephemeral_storage && pod.request(*kind) == 0)) continue;
       weights += one.weight;
-      if (all <= 0) continue;
       const std::int64_t with = *kind == kinds::cpu ? used_with(cells_of(node), pod, node)
                                                     : saturating_add(node.used(*kind), pod.request(*kind));
       const std::int64_t used = std::min(with, all);
