@@ -110,6 +110,7 @@ GANGSCHED_INLINE void gpu_outlook::choose_stranding(prospects& one) {
   const std::int64_t kept = weight();
   for (line& each : one.stranding)
     each.weight = static_cast<std::int32_t>(each.weight * all / std::max<std::int64_t>(1, kept));
+  // fragment() ends at the first that is fed.
   std::stable_sort(one.stranding.begin(), one.stranding.end(),
                    [](const line& a, const line& b) { return a.feeds < b.feeds; });
 }

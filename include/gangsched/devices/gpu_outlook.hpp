@@ -105,9 +105,8 @@ class GANGSCHED_API gpu_outlook {
   /// The pods of one model.
   struct prospects {
     std::vector<line> lines;
-    std::vector<line>
-        stranding;            ///< with the weight of all lines that they stand for, those that CPU feeds least first
-    std::int64_t weight = 0;  ///< of all pods, those that can never run there included
+    std::vector<line> stranding;  ///< least fed by CPU first, with the weight of all that they stand for
+    std::int64_t weight = 0;      ///< of all pods, those that can never run there included
     std::vector<bundle> bundles;
     std::vector<std::int64_t> cpus;  ///< that lines ask for, ascending
     std::vector<std::int32_t>

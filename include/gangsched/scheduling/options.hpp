@@ -68,7 +68,7 @@ struct scheduler_options {
   /// as take no more memory than 64 would take at 100,000 nodes, up to 512.
   std::size_t indexed_classes = 0;
   /// A class index is built for so many nodes per call (at least 1), to bound the time of a call; until it is complete, pods are placed on
-  /// the same nodes without it. It is built at once for pods restricted to given nodes, and where all nodes are evaluated.
+  /// the same nodes without it. It is built at once for pods restricted to given nodes, and where a hook is asked about every node.
   std::size_t indexed_at_once = 32'768;
   /// Record for every reject how many nodes gave which reason (`scheduler::why`). Costs one more call of the rejecting filter whenever a
   /// node changes that an indexed class cannot use, and a text or two per reject.
