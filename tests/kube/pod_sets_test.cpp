@@ -362,6 +362,22 @@ TEST_CASE("a job of Kubeflow's is one gang of its roles", "[kube][workloads]") {
   CHECK(partly.pods[0].group == "t");
   CHECK(partly.pods[0].spec.role == "worker");
   CHECK(reading_refusal(job("TFJob", "runPolicy: {}")).find("needs tfReplicaSpecs") != std::string::npos);
+
+  const auto amounts = [](std::int64_t milli, std::int64_t mebibytes) {
+    return resource_list{{"cpu", quantity::from_milli(milli)}, {"memory", quantity{mebibytes << 20}}};
+  };
+  // Init containers of the training operator: workers wait for a master, launchers get kubectl.
+  CHECK(torch.pods[0].spec.init_containers.empty());
+  REQUIRE(torch.pods[3].spec.init_containers.size() == 1);
+  CHECK(torch.pods[3].spec.init_containers[0].requests == amounts(50, 10));
+  const manifests alone = fine(job("PyTorchJob", "pytorchReplicaSpecs: {" + role("Worker", 1) + "}"));
+  CHECK(alone.pods.at(0).spec.init_containers.empty());
+  REQUIRE(old.pods[0].spec.init_containers.size() == 1);
+  resource_list brings = amounts(100, 512);
+  brings["ephemeral-storage"] = quantity{std::int64_t{5} << 30};
+  CHECK(old.pods[0].spec.init_containers[0].requests == brings);
+  CHECK(old.pods[1].spec.init_containers.empty());
+  CHECK(now.pods[0].spec.init_containers.empty());
 }
 
 TEST_CASE("a TrainJob is a JobSet of its runtime's, with its own nodes", "[kube][workloads]") {

@@ -267,6 +267,17 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// A pod template. The pod's namespace becomes @p ns.
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how);
+/// The amounts of a container that an operator adds to pods; null: none of this resource.
+struct container_amounts {
+  const char* cpu;
+  const char* memory;
+  const char* ephemeral_storage = nullptr;
+};
+value added_container(const char* name, const container_amounts& requests, const container_amounts& limits,
+                      std::uint32_t line);
+/// A template with more containers in the list @p where: "containers" or "initContainers".
+bool read_template_with(reader& read, const place& of, const char* where, std::vector<value> more, std::string_view ns,
+                        pod_set& out, const read_options& how);
 /// Whether such an object was read, or made.
 bool has_plan(const group_objects& groups, const std::string& kind, const std::string& ns, const std::string& name);
 /// What is suspended, or has ended, makes no pods and no groups.

@@ -63,16 +63,47 @@ bool read_elastic_policy(reader& read, const place& of, training_policy& policy)
   });
 }
 
+std::string lower_case(std::string_view text) {
+  std::string made{text};
+  for (char& c : made) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return made;
+}
+
+/// The init containers that the training operator adds to pods of the role: workers wait for a PyTorchJob's master (initcontainer.go, as the
+/// operator is shipped), and an MPIJob's launcher gets kubectl (mpijob_controller.go). The MPI operator adds none.
+std::vector<value> added_init_containers(const training_kind& kind, const value& replicas, std::string_view role,
+                                         std::uint32_t line) {
+  const auto has_master = [&] {
+    for (std::size_t i = 0; i < replicas.keys.size(); ++i)
+      if (lower_case(replicas.keys[i]) == "master") return replicas.items[i].kind != value_kind::null;
+    return false;
+  };
+  std::vector<value> made;
+  if (kind.kind == "PyTorchJob" && role == "worker" && has_master())
+    made.push_back(added_container("init-pytorch", {"50m", "10Mi"}, {"100m", "20Mi"}, line));
+  if (kind.kind == "MPIJob" && role == "launcher") {
+    constexpr container_amounts all{"100m", "512Mi", "5Gi"};
+    made.push_back(added_container("kubectl-delivery", all, all, line));
+  }
+  return made;
+}
+
 /// The roles, in the order of the file.
-bool read_replicas(reader& read, const place& of, workload_plan& out, const read_options& how) {
+bool read_replicas(reader& read, const place& of, const training_kind& kind, bool mpi_operator, workload_plan& out,
+                   const read_options& how) {
   return read.fields(of, [&](std::string_view role, const place& v) {
     pod_set& set = out.sets.emplace_back();
-    for (const char c : role) set.role += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    set.role = lower_case(role);
     set.count = 1;
     bool has_template = false;
     const bool fine = read.fields(v, [&](std::string_view key, const place& w) {
       if (key == "replicas") return read.integer(w, set.count, 0, most_count);
-      if (key == "template") return has_template = true, read_pod_template(read, w, out.ns, set, how);
+      if (key == "template") {
+        has_template = true;
+        std::vector<value> more;
+        if (!mpi_operator) more = added_init_containers(kind, *of.at, set.role, w.at->line);
+        return read_template_with(read, w, "initContainers", std::move(more), out.ns, set, how);
+      }
       return read.ignore(key, w, {"restartPolicy"});
     });
     return fine && (has_template || read.fail(errc::malformed, v, "needs a template"));
@@ -154,7 +185,7 @@ bool read_training_job(reader& read, const place& of, std::string_view kind, wor
     if (key == "metadata") return true;  // the caller's
     if (key != "spec") return read.ignore(key, v, {"apiVersion", "kind", "status"});
     const bool fine = read.fields(v, [&](std::string_view field, const place& w) {
-      if (field == found.replicas) return has_replicas = true, read_replicas(read, w, out, how);
+      if (field == found.replicas) return has_replicas = true, read_replicas(read, w, found, mpi_operator, out, how);
       if (field == "runPolicy") return read_run_policy(read, w, policy, out);
       if (field == "elasticPolicy") return read_elastic_policy(read, w, policy);
       if (field == "suspend") return read.boolean(w, policy.suspended);

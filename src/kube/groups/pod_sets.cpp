@@ -4,6 +4,7 @@
 
 #include "gangsched/core/hash.hpp"
 #include "gangsched/model/validate.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
 
 // Workloads of several kinds of pods: their plans become groups and the pods that are not there yet.
@@ -20,6 +21,31 @@ bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_s
   if (!wrong) return true;
   const std::string inner = manifest_path("Pod", wrong->field);
   return read.fail(wrong->code, of.at->line, of.path() + "." + inner, wrong->reason);
+}
+
+value added_container(const char* name, const container_amounts& requests, const container_amounts& limits,
+                      std::uint32_t line) {
+  const auto list = [&](const container_amounts& of) {
+    value made = object_of({}, line);
+    for (const auto& [resource, amount] : {std::pair{"cpu", of.cpu}, std::pair{"memory", of.memory},
+                                           std::pair{"ephemeral-storage", of.ephemeral_storage}})
+      if (amount != nullptr) set_field(made, resource, leaf(value_kind::text, amount, line));
+    return made;
+  };
+  value resources = object_of({{"requests", list(requests)}, {"limits", list(limits)}}, line);
+  return object_of({{"name", leaf(value_kind::text, name, line)}, {"resources", std::move(resources)}}, line);
+}
+
+bool read_template_with(reader& read, const place& of, const char* where, std::vector<value> more, std::string_view ns,
+                        pod_set& out, const read_options& how) {
+  value made = *of.at;
+  value* const spec = made.kind == value_kind::object ? find_field(made, "spec") : nullptr;
+  if (spec != nullptr && spec->kind == value_kind::object && !more.empty()) {
+    value& containers = make_field(*spec, where, value_kind::list);
+    if (containers.kind == value_kind::list)  // else it is an error
+      for (value& one : more) containers.items.push_back(std::move(one));
+  }
+  return read_pod_template(read, {&made, of.up, of.key, of.index}, ns, out, how);
 }
 
 bool has_plan(const group_objects& groups, const std::string& kind, const std::string& ns, const std::string& name) {

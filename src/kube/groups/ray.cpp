@@ -25,34 +25,6 @@ struct ray_cluster {
   std::set<std::string> names{"head"};  // of groups
 };
 
-struct container_amounts {
-  const char* cpu;
-  const char* memory;
-};
-
-/// A container that KubeRay adds to pods.
-value added_container(const char* name, container_amounts requests, container_amounts limits, std::uint32_t line) {
-  const auto text = [&](const char* of) { return leaf(value_kind::text, of, line); };
-  const auto list = [&](container_amounts of) {
-    return object_of({{"cpu", text(of.cpu)}, {"memory", text(of.memory)}}, line);
-  };
-  value resources = object_of({{"requests", list(requests)}, {"limits", list(limits)}}, line);
-  return object_of({{"name", text(name)}, {"resources", std::move(resources)}}, line);
-}
-
-/// A template with more containers in it, or init containers.
-bool read_template_with(reader& read, const place& of, const char* where, std::vector<value> more, std::string_view ns,
-                        pod_set& out, const read_options& how) {
-  value made = *of.at;
-  value* const spec = made.kind == value_kind::object ? find_field(made, "spec") : nullptr;
-  if (spec != nullptr && spec->kind == value_kind::object && !more.empty()) {
-    value& containers = make_field(*spec, where, value_kind::list);
-    if (containers.kind == value_kind::list)  // else it is an error
-      for (value& one : more) containers.items.push_back(std::move(one));
-  }
-  return read_pod_template(read, {&made, of.up, of.key, of.index}, ns, out, how);
-}
-
 /// What waits in a worker's pod for the head (ENABLE_INIT_CONTAINER_INJECTION, which is the operator's default).
 value head_waiter(std::uint32_t line) {
   constexpr container_amounts all{"200m", "256Mi"};
