@@ -38,6 +38,7 @@ FAMILIES = {"documents": [], "devices": ["documents"], "core": ["documents", "de
             "volumes": ["documents", "core"], "configuration": ["documents"], "simulation": ["documents", "devices"], "": ["documents", "devices", "core", "groups", "queues", "colocation", "volumes"]}
 # A binding (bindings/) stands on what hosts include, on components, and on framework/, whose hooks it fills from another language.
 BINDING_ALSO = {"devices/device_inventory.hpp", "devices/gpu_outlook.hpp"}
+MEASURE = "src/scheduling/measure_hooks.cpp"
 MAX_LINES = 600
 MAX_PLUGIN_LINES = 200
 MAX_COLUMNS = 140
@@ -155,6 +156,21 @@ def untested_concepts(files):
                 yield f"{path}: tests/framework asks nobody who {'satisfies' if not asked[0] else 'does not satisfy'} the concept {concept}"
 
 
+def unmeasured_slots(files):
+    """A function of a plugin's row that measure_hooks does not wrap would be called with the wrong plugin."""
+    measured = set(re.findall(r'GANGSCHED_SLOT\("\w*", ([\w.]+)\)', files.get(MEASURE, "")))
+    for path, text in sorted(files.items()):
+        kernel = ""
+        if not path.startswith("include/gangsched/framework/points/"):
+            continue
+        for line in strip(text).split("\n"):
+            opened = re.match(r"struct (filter|score)_kernel", line)
+            kernel = opened[1] + "." if opened else "" if line.startswith("}") else kernel
+            slot = re.search(r"\(\*(\w+)\)\((const )?void\* self", line)
+            if slot and slot[1] not in ("copy", "fork") and kernel + slot[1] not in measured:
+                yield f"{path}: {MEASURE} does not wrap {kernel}{slot[1]}"
+
+
 def check(files):
     """All that is wrong with @p files, a mapping from path (include/..., src/..., tests/...) to text."""
     problems = []
@@ -211,7 +227,7 @@ def check(files):
         in_component = path.startswith("src/") and layer(path.removeprefix("src/")) in COMPONENTS
         if path.startswith("src/") and path.endswith(".cpp") and not in_component and f"gangsched/{path}" not in included:
             problems.append(f"{path}: no header includes it, so it is missing from header-only builds")
-    return problems + list(untested_concepts(files))
+    return problems + list(untested_concepts(files)) + list(unmeasured_slots(files))
 
 
 A_PLUGIN = """namespace gangsched {
@@ -221,6 +237,7 @@ static_assert(filter_plugin<p> && score_plugin<p>);
 """
 A_CONCEPT = "template <class P>\nconcept fits = true;\n"
 
+A_KERNEL = "struct filter_kernel {\n  int (*key)(const void* self) = nullptr;\n};\nvoid* (*copy)(const void* self);\n"
 SELF_TEST = [  # files, and a part of the one problem they have (None: they are fine)
     ({"include/gangsched/model/b.hpp": '#include "gangsched/core/a.hpp"\n'}, None),
     ({"include/gangsched/core/a.hpp": '#include "gangsched/model/b.hpp"\n'}, "core may not include model"),
@@ -298,6 +315,9 @@ SELF_TEST = [  # files, and a part of the one problem they have (None: they are 
     ({"include/gangsched/plugins.hpp": '#include "gangsched/plugins/p.hpp"\n'}, None),
     ({"include/gangsched/scheduling/attempt.hpp": '#include "gangsched/engine/e.hpp"\n'}, "scheduling may not include engine"),
     ({"include/gangsched/engine/e.hpp": '#include "gangsched/scheduling/attempt.hpp"\n', "include/gangsched/scheduling/attempt.hpp": ""}, None),
+    ({"include/gangsched/framework/points/p.hpp": A_KERNEL}, "does not wrap filter.key"),
+    ({"include/gangsched/framework/points/p.hpp": A_KERNEL, MEASURE: 'GANGSCHED_SLOT("Filter", filter.key);\n',
+      "include/gangsched/scheduling/m.hpp": f'#include "gangsched/{MEASURE}"\n'}, None),
     ({"src/core/lost.cpp": "\n"}, "missing from header-only builds"),
     ({"bindings/x/b.cpp": "#include <gangsched/scheduler.hpp>\n#include <gangsched/kube/k.hpp>\n#include <gangsched/framework/f.hpp>\n"}, None),
     ({"bindings/x/b.cpp": "#include <gangsched/engine/e.hpp>\n"}, "a binding may only include"),

@@ -162,6 +162,8 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("Filter", filter.one);
   GANGSCHED_SLOT("", filter.reasons);
   GANGSCHED_SLOT("", filter.key);
+  GANGSCHED_SLOT("", filter.label_keys);
+  GANGSCHED_SLOT("", filter.key_reads);
   GANGSCHED_SLOT("Filter", filter.finish);
   GANGSCHED_SLOT("", filter.idle);
   GANGSCHED_SLOT("", filter.by_class);
@@ -171,6 +173,8 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("PostFilter", post_filter);
   GANGSCHED_SLOT("PreScore", pre_score);
   GANGSCHED_SLOT("Score", score.rows);
+  GANGSCHED_SLOT("", score.label_keys);
+  GANGSCHED_SLOT("", score.key_reads);
   GANGSCHED_SLOT("Score", score.block);
   GANGSCHED_SLOT("Score", score.bound);
   if (row.score.raw_is_key)

@@ -247,6 +247,64 @@ TEST_CASE("a profile that is measured tells of its hooks", "[engine][observer]")
 
 namespace {
 
+/// Hooks that only tell how pods share answers; each notes whether it was called with its own plugin.
+struct noting {
+  static constexpr int mark = 42;
+  int own = mark;
+  void note(const char* hook) const { heard()[hook] = own == mark; }
+  static std::map<std::string, bool>& heard() {
+    static std::map<std::string, bool> all;
+    return all;
+  }
+};
+
+using choosy = pod_part<pod_reads::node_affinity>;
+using labelled = node_view<reads::labels>;
+using counted = node_view<reads::labels | reads::pods>;
+
+struct tells_labels : noting {
+  static constexpr std::string_view name = "TellsLabels";
+  using points = implements<point::filter, point::score>;
+  [[nodiscard]] status filter(const choosy&, labelled) const { return status::success(); }
+  [[nodiscard]] bool filter_label_keys(const choosy&, std::vector<symbol>&) const {
+    note("filter_label_keys");
+    return true;
+  }
+  [[nodiscard]] std::int64_t score(const choosy&, labelled) const { return 1; }
+  [[nodiscard]] bool score_label_keys(const choosy&, std::vector<symbol>&) const {
+    note("score_label_keys");
+    return true;
+  }
+};
+
+struct tells_words : noting {
+  static constexpr std::string_view name = "TellsWords";
+  using points = implements<point::filter, point::score>;
+  [[nodiscard]] std::int64_t filter_key(const pod_view&, counted) const { return 0; }
+  void filter_key_reads(const pod_view&, key_reads&) const { note("filter_key_reads"); }
+  void finish_filter(const pod_view&, std::span<filtered_group>) const {}
+  [[nodiscard]] std::int64_t score_key(const pod_view&, counted) const { return 0; }
+  void score_key_reads(const pod_view&, key_reads&) const { note("score_key_reads"); }
+  void finish_score(const pod_view&, std::span<scored_group>) const {}
+};
+
+}  // namespace
+
+TEST_CASE("hooks that are not reported are called with their own plugin, too", "[engine][observer]") {
+  notebook seen;
+  noting::heard().clear();
+  world w{measure_hooks(profile{priority_sort{}, tells_labels{}, tells_words{}}, seen)};
+  for (int i = 0; i < 16; ++i) w.add(a_node("n" + std::to_string(i)).cpu(2));
+  w.add(a_pod("a").cpu(1));
+  CHECK(w.run().size() == 1);
+  CHECK(noting::heard() == std::map<std::string, bool>{{"filter_key_reads", true},
+                                                       {"filter_label_keys", true},
+                                                       {"score_key_reads", true},
+                                                       {"score_label_keys", true}});
+}
+
+namespace {
+
 /// What a host lives through by these dice, as one number.
 std::uint64_t life(std::uint64_t seed, bool hints, observer* watched) {
   dice roll{seed};

@@ -69,8 +69,8 @@ std::string lower_case(std::string_view text) {
   return made;
 }
 
-/// The init containers that the training operator adds to pods of the role: workers wait for a PyTorchJob's master (initcontainer.go, as the
-/// operator is shipped), and an MPIJob's launcher gets kubectl (mpijob_controller.go). The MPI operator adds none.
+/// The init containers that the training operator adds to pods of the role: workers wait for a PyTorchJob's master (initcontainer.go, as
+/// the operator is shipped), and an MPIJob's launcher gets kubectl (mpijob_controller.go). The MPI operator adds none.
 std::vector<value> added_init_containers(const training_kind& kind, const value& replicas, std::string_view role,
                                          std::uint32_t line) {
   const auto has_master = [&] {
