@@ -59,6 +59,8 @@ bool read_depends_on(reader& read, const place& of, std::vector<group_dependency
 }
 
 constexpr const char* exclusive_topology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+constexpr const char* jobset_name = "jobset.sigs.k8s.io/jobset-name";
+constexpr const char* job_name = "batch.kubernetes.io/job-name";
 
 /// Of the JobSet, or of one of its jobs, which counts before.
 void read_exclusive(const label_map& annotations, replicated_job& job) {
@@ -104,13 +106,10 @@ bool read_replicated_job(reader& read, const place& of, replicated_job& job, pod
 
 /// A domain for each Job of a JobSet. Where all have the same number of pods these are slices of the gang; otherwise the pods of each job
 /// ask for their own, in Kueue's words, which make a gang of gangs of it.
-void own_domains(reader& read, const place& of, std::vector<replicated_job>& jobs, workload_plan& out,
-                 group_draft& made) {
+void own_domains(const std::vector<replicated_job>& jobs, workload_plan& out, group_draft& made) {
   const auto asks = [](const replicated_job& job) { return !job.exclusive.empty() && job.pods() > 0; };
   const auto first = std::ranges::find_if(jobs, asks);
   if (first == jobs.end()) return;
-  read.warn(of, fmt::format("{}: that nobody else is in the domain is not modelled; that members share one is",
-                            exclusive_topology));
   const bool alike = std::ranges::all_of(jobs, [&](const replicated_job& job) {
     return job.pods() == 0 || (job.exclusive == first->exclusive && job.pods_each == first->pods_each);
   });
@@ -127,17 +126,25 @@ void own_domains(reader& read, const place& of, std::vector<replicated_job>& job
   }
 }
 
-/// A domain for each job, of the label that the annotation names.
-void own_domains(reader& read, const place& of, const label_map& annotations, std::string_view key,
-                 std::int64_t members, bool all, group_draft& out) {
+/// A domain for each job, of the label that the annotation names. False if there is no such annotation.
+bool own_domains(const label_map& annotations, std::string_view key, std::int64_t members, bool all, group_draft& out) {
   const auto found = annotations.find(std::string{key});
-  if (found == annotations.end() || members < 1) return;
-  read.warn(of, fmt::format("{}: that nobody else is in the domain is not modelled; that members share one is", key));
+  if (found == annotations.end() || members < 1) return false;
   out.asks.field = fmt::format("metadata.annotations[\"{}\"]", key);
   if (all)
     out.asks.required = found->second;
   else
     out.asks.slices.push_back({found->second, static_cast<std::int32_t>(members)});
+  return true;
+}
+
+/// In the domain of a pod of the set there are no pods with the label @p present whose label @p own differs.
+pod_affinity_term& keep_apart(const std::string& topology, const char* present, const char* own, pod_set& set) {
+  std::vector<pod_affinity_term>& terms = set.pod.spec.anti_affinity_to_pods.required;
+  set.admission.label_keys.push_back({.anti = true, .term = terms.size(), .mismatch = {own}});
+  terms.emplace_back(pod_affinity_term{topology}).selector.emplace().match_expressions = {
+      {present, selector_operator::exists, {}}};
+  return terms.back();
 }
 
 /// Every job waits for what it says, or in order for the one before it, unless that came so far already. By job, what it waits for.
@@ -183,11 +190,11 @@ void plan_jobs(const std::vector<replicated_job>& jobs, const std::vector<std::s
         one.pod_set = i;
         one.name = fmt::format("{}-{}", job, index);
         one.suffix = true;
-        one.labels = {{"jobset.sigs.k8s.io/jobset-name", out.name},
+        one.labels = {{jobset_name, out.name},
                       {"jobset.sigs.k8s.io/replicatedjob-name", jobs[i].name},
                       {"jobset.sigs.k8s.io/job-index", fmt::format("{}", copy)},
                       {"jobset.sigs.k8s.io/job-global-index", fmt::format("{}", global)},
-                      {"batch.kubernetes.io/job-name", job},
+                      {job_name, job},
                       {"batch.kubernetes.io/job-completion-index", fmt::format("{}", index)}};
         if (jobs[i].by_node_label)
           one.node_selector = {{"alpha.jobset.sigs.k8s.io/namespaced-job", fmt::format("{}_{}", out.ns, job)}};
@@ -224,10 +231,7 @@ void keep_parts_apart(const std::string& topology, pod_set& set) {
   pod_spec& pod = set.pod.spec;
   set.admission.label_keys.push_back({.term = pod.affinity_to_pods.required.size(), .match = {part_key}});
   pod.affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace();
-  set.admission.label_keys.push_back(
-      {.anti = true, .term = pod.anti_affinity_to_pods.required.size(), .mismatch = {part_key}});
-  pod.anti_affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace().match_expressions = {
-      {part_index, selector_operator::exists, {}}};
+  keep_apart(topology, part_index, part_key, set);
 }
 
 /// The labels of a pod's sub-group.
@@ -242,7 +246,7 @@ void add_part_labels(const std::string& ns, const std::string& leader, std::int6
 
 bool read_job_set(reader& read, const place& of, workload_plan& out, const read_options& how) {
   out.kind = "JobSet";
-  out.member_label = "jobset.sigs.k8s.io/jobset-name";
+  out.member_label = jobset_name;
   out.made_by = "Job";
   std::vector<replicated_job> jobs;
   std::set<std::string> names;  // of jobs
@@ -296,6 +300,9 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
                                       .effect = taint_effect::no_schedule});
       jobs[i].exclusive.clear();
     }
+    // As the JobSet's webhook writes it for the first pod of each Job (setExclusiveAffinities), with a label that all its pods have.
+    if (!jobs[i].exclusive.empty())
+      keep_apart(jobs[i].exclusive, jobset_name, job_name, out.sets[i]).namespace_selector.emplace();
     out.sets[i].role = jobs[i].name;
     out.sets[i].count = out.sets[i].least = jobs[i].pods();
     out.sets[i].members = jobs[i].pods() > 0;
@@ -308,7 +315,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
       in_order || std::ranges::any_of(jobs, [](const replicated_job& job) { return !job.after.empty(); });
   if (!apart) {
     group_draft made = gang_of(out, all);
-    own_domains(read, of, jobs, out, made);
+    own_domains(jobs, out, made);
     out.groups.push_back(std::move(made));
   } else {
     // Jobs that wait for others to run cannot start together with them: each job that has pods is a gang.
@@ -320,7 +327,7 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
       made.made.spec.name = out.name + "-" + jobs[i].name;
       made.made.start_after = std::move(after[i]);
       std::get<gang>(made.made.spec.policy).roles.clear();
-      own_domains(read, of, {{exclusive_topology, jobs[i].exclusive}}, exclusive_topology,
+      own_domains({{exclusive_topology, jobs[i].exclusive}}, exclusive_topology,
                   jobs[i].exclusive.empty() ? 0 : jobs[i].pods_each, jobs[i].replicas == 1, made);
       groups[i] = out.groups.size();
       out.groups.push_back(std::move(made));
@@ -390,8 +397,13 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
     const std::string base = fmt::format("{}-{}", out.name, copy);
     made.made.spec.name = base;
     if (copy == 0) {
-      own_domains(read, of, out.annotations, exclusive, size, true, made);
-      if (parts.alike(size)) own_domains(read, of, out.annotations, exclusive_part, parts.size, false, made);
+      const auto shared_only = [&](std::string_view key) {
+        read.warn(of,
+                  fmt::format("{}: that nobody else is in the domain is not modelled; that members share one is", key));
+      };
+      if (own_domains(out.annotations, exclusive, size, true, made)) shared_only(exclusive);
+      if (parts.alike(size) && own_domains(out.annotations, exclusive_part, parts.size, false, made))
+        shared_only(exclusive_part);
     } else {
       made.asks = out.groups.front().asks;
     }
