@@ -63,6 +63,7 @@ struct capacity_scheduling_policy::books {
     resources.clear(cluster.kind_count());
     resources.add(kinds::cpu);
     resources.add(kinds::memory);
+    resources.add(kinds::ephemeral_storage);
     const auto add = [&](resource_kind kind) {
       if (kind >= kinds::first_other) resources.add(kind);
     };

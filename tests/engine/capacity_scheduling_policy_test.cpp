@@ -270,6 +270,29 @@ TEST_CASE("a resource that no quota has a min of is nobody's, and one that is na
   CHECK(w.run_at(61s) == words{"reject q"});
 }
 
+TEST_CASE("ephemeral storage is compared like cpu and memory: what a min or max lacks is 0", "[engine][capacity]") {
+  quota_world w;
+  w.add(a_node{"n"}.cpu(8).resource("ephemeral-storage", 100));
+  w.quota("a", 4);
+  const auto ask = [&](const char* name, std::int64_t storage) {
+    return w.add(a_pod{name}.ns("a").cpu(1).resource("ephemeral-storage", storage));
+  };
+  ask("p", 1);
+  CHECK(w.run() == words{"reject p"});
+  queue_spec with_storage = quota_world::spec_of("a", 4);
+  with_storage.quotas[0].guaranteed["ephemeral-storage"] = 2;
+  w.update(with_storage);
+  CHECK(w.run_at(60s) == words{"bind p n"});
+  const pod_id q = ask("q", 2);
+  CHECK(w.run_at(61s) == words{"reject q"});
+  w.remove(q);
+  queue_spec limited = quota_world::spec_of("b", 4, 4);
+  limited.quotas[0].guaranteed.clear();
+  w.queue(limited);
+  w.add(a_pod{"r"}.ns("b").cpu(1).resource("ephemeral-storage", 1));  // the mins have room, its max has none
+  CHECK(w.run_at(62s) == words{"reject r"});
+}
+
 namespace {
 
 /// What the rules say, counted from the pods one by one. Amounts of cores and GPUs.

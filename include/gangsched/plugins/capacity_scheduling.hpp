@@ -15,8 +15,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// pods are preempted for which.
 ///
 /// A queue without children is an elastic quota: `guaranteed` of all nodes together is its min, `limit` its max; no max if it names
-/// nothing. Compared are cpu, memory and resources that Kubernetes has no field for; of more than 64 resources those that quotas name come
-/// first. Pods without a queue have no quota: nothing limits them, and they preempt only each other. Queues that are closed or missing
+/// nothing. Compared are all resources but pods, ephemeral-storage too; of more than 64 those that quotas name come first, after those with
+/// fields. Pods without a queue have no quota: nothing limits them, and they preempt only each other. Queues that are closed or missing
 /// admit no pod.
 ///
 /// The filter rejects by max and by the sum of mins in the present state, in trials too; it counts nominated pods that go first. Victims of
