@@ -73,7 +73,9 @@ GANGSCHED_INLINE victim_plan preemption_toleration::post_filter(trial& attempt, 
     plan.keep_nomination = true;
     return plan;
   }
-  if (waits_for_leaving(attempt, pod, [&](const pod_info& other) { return rule.may_go(other); })) {
+  // Upstream asks only for the priority here: what leaves makes room, though its class may exempt it from this preemptor.
+  const lower_priority leaves{pod.priority()};
+  if (waits_for_leaving(attempt, pod, [&](const pod_info& other) { return leaves.may_go(other); })) {
     plan.keep_nomination = true;
     return plan;
   }

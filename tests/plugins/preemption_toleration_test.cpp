@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "gangsched/gangsched.hpp"
+#include "gangsched/model/cluster_listing.hpp"
 #include "gangsched/plugins.hpp"
 #include "support/builders.hpp"
 #include "support/catch.hpp"
@@ -89,6 +90,25 @@ TEST_CASE("among those that are not exempt no more go than have to, where it cos
   on.run(a_pod{"high"}.priority(90).on(big)), on.run(a_pod{"low"}.priority(10).on(big));
   on.run(a_pod{"kept"}.priority_class("kept").on(big));
   CHECK(on.evicted_for(500, 120s) == "low");
+}
+
+TEST_CASE("a less important pod that leaves the nominated node is waited for, exempt or not", "[plugins][preemption]") {
+  contested on;
+  const node_id big = on.cluster.add_node(a_node{"big"}.cpu(2)).value();
+  on.run(a_pod{"other"}.priority(10).on(big)), on.run(a_pod{"kept"}.priority_class("kept").on(big));
+  const pod_id urgent = on.cluster.add_pod(a_pod{"urgent"}.cpu(1).priority(500)).value();
+  REQUIRE(on.cluster.nominate(urgent, big));
+  on.run(a_pod{"alone"}.priority(300));
+  scheduler scheduler{on.cluster, profile{priority_sort{}, node_resources_fit{}, preemption_toleration{}}};
+  const auto evicts = [&](instant now) {
+    std::size_t gone = 0;
+    for (const decision& one : scheduler.schedule_cycle(now)) gone += one.kind == decision_kind::evict ? 1 : 0;
+    return gone;
+  };
+  for (const pod_id pod : on.cluster.list().pods_on(big))
+    if (on.cluster.name_of(pod) == "kept") REQUIRE(on.cluster.set_terminating(pod, true));
+  CHECK(evicts(120s) == 0);
+  CHECK(on.cluster.nominated_node_of(urgent) == big);
 }
 
 }  // namespace gangsched::testing::preemption_toleration_test
