@@ -185,7 +185,20 @@ TEST_CASE("each copy of a LeaderWorkerSet is a gang of the leader and its worker
   const manifests apart =
       fine(set(", annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}", "replicas: 2, " + inner));
   CHECK(group(apart, "l-1").spec.topology.within == words{"rack"});
-  CHECK(apart.warnings.size() == 1);
+  CHECK(apart.warnings.empty());
+  // No pod of another set, or of another copy, is there.
+  const auto& others = apart.pods.at(5).spec.anti_affinity_to_pods.required;
+  const auto says = [&](std::size_t term, std::size_t at) {
+    const selector_requirement& one = others.at(term).selector.value().match_expressions.at(at);
+    constexpr const char* ops[] = {" in ", " not in ", " exists", " lacks"};
+    return one.key.substr(one.key.find('/') + 1) + ops[static_cast<std::size_t>(one.op)] +
+           (one.values.empty() ? "" : one.values.at(0));
+  };
+  REQUIRE(others.size() == 2);
+  CHECK(words{says(0, 0), says(0, 1)} == words{"group-index exists", "name not in l"});
+  CHECK(words{says(1, 0), says(1, 1), says(1, 2)} == words{"worker-index exists", "name in l", "group-index not in 1"});
+  CHECK(others[1].topology_key == "rack");
+  CHECK_FALSE(others[0].namespace_selector);
   const manifests some =
       fine(set("", "replicas: 2, " + inner) +
            "{apiVersion: v1, kind: Pod, metadata: {name: l-1, labels: {leaderworkerset.sigs.k8s.io/name: l, "
@@ -219,6 +232,8 @@ TEST_CASE("sub-groups of a LeaderWorkerSet have their own domains, also with a l
   CHECK(parts(alike) == "0011");
   CHECK(group(alike, "l-0").spec.topology.slices.at(0).size == 2);
   CHECK(alike.pods[3].spec.affinity_to_pods.required.empty());
+  CHECK(alike.pods[3].spec.anti_affinity_to_pods.required.size() == 1);
+  CHECK(alike.warnings.empty());
   const manifests more = fine(set(5, ""));
   CHECK(more.warnings.empty());
   CHECK(parts(more) == "00011");

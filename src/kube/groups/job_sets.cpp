@@ -126,22 +126,24 @@ void own_domains(const std::vector<replicated_job>& jobs, workload_plan& out, gr
   }
 }
 
-/// A domain for each job, of the label that the annotation names. False if there is no such annotation.
-bool own_domains(const label_map& annotations, std::string_view key, std::int64_t members, bool all, group_draft& out) {
+/// A domain for each job, of the label that the annotation names.
+void own_domains(const label_map& annotations, std::string_view key, std::int64_t members, bool all, group_draft& out) {
   const auto found = annotations.find(std::string{key});
-  if (found == annotations.end() || members < 1) return false;
+  if (found == annotations.end() || members < 1) return;
   out.asks.field = fmt::format("metadata.annotations[\"{}\"]", key);
   if (all)
     out.asks.required = found->second;
   else
     out.asks.slices.push_back({found->second, static_cast<std::int32_t>(members)});
-  return true;
 }
 
-/// In the domain of a pod of the set there are no pods with the label @p present whose label @p own differs.
-pod_affinity_term& keep_apart(const std::string& topology, const char* present, const char* own, pod_set& set) {
+/// In the domain of a pod of the set there are no pods with the label @p present, and with its labels @p among, whose label @p own
+/// differs.
+pod_affinity_term& keep_apart(const std::string& topology, const char* present, const char* own, pod_set& set,
+                              std::vector<std::string> among = {}) {
   std::vector<pod_affinity_term>& terms = set.pod.spec.anti_affinity_to_pods.required;
-  set.admission.label_keys.push_back({.anti = true, .term = terms.size(), .mismatch = {own}});
+  set.admission.label_keys.push_back(
+      {.anti = true, .term = terms.size(), .match = std::move(among), .mismatch = {own}});
   terms.emplace_back(pod_affinity_term{topology}).selector.emplace().match_expressions = {
       {present, selector_operator::exists, {}}};
   return terms.back();
@@ -226,12 +228,11 @@ struct leader_worker_parts {
 constexpr const char* part_index = "leaderworkerset.sigs.k8s.io/subgroup-index";
 constexpr const char* part_key = "leaderworkerset.sigs.k8s.io/subgroup-key";
 
-/// Pods of a sub-group are in one domain, and those of others are not (SetExclusiveAffinities), by the labels that each pod has.
-void keep_parts_apart(const std::string& topology, pod_set& set) {
+/// Pods of a sub-group are in one domain (SetExclusiveAffinities), by the label that each pod has.
+void keep_parts_together(const std::string& topology, pod_set& set) {
   pod_spec& pod = set.pod.spec;
   set.admission.label_keys.push_back({.term = pod.affinity_to_pods.required.size(), .match = {part_key}});
   pod.affinity_to_pods.required.emplace_back(pod_affinity_term{topology}).selector.emplace();
-  keep_apart(topology, part_index, part_key, set);
 }
 
 /// The labels of a pod's sub-group.
@@ -338,11 +339,14 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
 }
 
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how) {
-  constexpr std::string_view exclusive = "leaderworkerset.sigs.k8s.io/exclusive-topology";
-  constexpr std::string_view exclusive_part = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology";
+  constexpr const char* exclusive = "leaderworkerset.sigs.k8s.io/exclusive-topology";
+  constexpr const char* exclusive_part = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology";
+  constexpr const char* set_name = "leaderworkerset.sigs.k8s.io/name";
+  constexpr const char* copy_index = "leaderworkerset.sigs.k8s.io/group-index";
+  constexpr const char* worker_index = "leaderworkerset.sigs.k8s.io/worker-index";
   out.kind = "LeaderWorkerSet";
-  out.member_label = "leaderworkerset.sigs.k8s.io/name";
-  out.group_label = "leaderworkerset.sigs.k8s.io/group-index";
+  out.member_label = set_name;
+  out.group_label = copy_index;
   std::int64_t replicas = 1, size = 1;
   leader_worker_parts parts;
   std::vector<pod_volume> claims;
@@ -383,11 +387,18 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
   });
   if (!fine) return false;
   if (!has_leader) out.sets[0].pod = out.sets[1].pod, out.sets[0].admission = out.sets[1].admission;
-  const auto apart = out.annotations.find(std::string{exclusive_part});
+  const auto alone = out.annotations.find(exclusive), apart = out.annotations.find(exclusive_part);
   for (std::size_t i = 0; i < out.sets.size(); ++i) {
-    add_claim_templates(claims, out.sets[i].pod);
-    const bool in_parts = parts.size > 0 && !parts.alike(size) && (i == 1 || !parts.without_leader);
-    if (in_parts && apart != out.annotations.end()) keep_parts_apart(apart->second, out.sets[i]);
+    pod_set& set = out.sets[i];
+    add_claim_templates(claims, set.pod);
+    // As the webhook writes it for leaders (SetExclusiveAffinities), with labels that all pods of a copy have.
+    if (alone != out.annotations.end()) {
+      keep_apart(alone->second, copy_index, set_name, set);
+      keep_apart(alone->second, worker_index, copy_index, set, {set_name});
+    }
+    if (apart == out.annotations.end() || parts.size == 0 || (i == 0 && parts.without_leader)) continue;
+    if (!parts.alike(size)) keep_parts_together(apart->second, set);
+    keep_apart(apart->second, part_index, part_key, set);
   }
   out.sets[0].role = "leader", out.sets[1].role = "worker";
   out.sets[0].count = out.sets[0].least = 1;
@@ -397,13 +408,8 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
     const std::string base = fmt::format("{}-{}", out.name, copy);
     made.made.spec.name = base;
     if (copy == 0) {
-      const auto shared_only = [&](std::string_view key) {
-        read.warn(of,
-                  fmt::format("{}: that nobody else is in the domain is not modelled; that members share one is", key));
-      };
-      if (own_domains(out.annotations, exclusive, size, true, made)) shared_only(exclusive);
-      if (parts.alike(size) && own_domains(out.annotations, exclusive_part, parts.size, false, made))
-        shared_only(exclusive_part);
+      own_domains(out.annotations, exclusive, size, true, made);
+      if (parts.alike(size)) own_domains(out.annotations, exclusive_part, parts.size, false, made);
     } else {
       made.asks = out.groups.front().asks;
     }
@@ -412,9 +418,8 @@ bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, c
       planned_pod& one = out.pods.emplace_back();
       one.pod_set = index == 0 ? 0 : 1;
       one.name = index == 0 ? base : fmt::format("{}-{}", base, index);
-      one.labels = {{"leaderworkerset.sigs.k8s.io/name", out.name},
-                    {"leaderworkerset.sigs.k8s.io/group-index", fmt::format("{}", copy)},
-                    {"leaderworkerset.sigs.k8s.io/worker-index", fmt::format("{}", index)}};
+      one.labels = {
+          {set_name, out.name}, {copy_index, fmt::format("{}", copy)}, {worker_index, fmt::format("{}", index)}};
       if (const auto part = parts.of(index, size)) add_part_labels(out.ns, base, *part, one.labels);
       one.rank = static_cast<std::int32_t>(index);
       one.group = static_cast<std::size_t>(copy);
