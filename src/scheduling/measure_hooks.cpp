@@ -173,14 +173,14 @@ GANGSCHED_INLINE void measure_row(plugin_entry& row) {
   GANGSCHED_SLOT("PostFilter", post_filter);
   GANGSCHED_SLOT("PreScore", pre_score);
   GANGSCHED_SLOT("Score", score.rows);
-  GANGSCHED_SLOT("", score.label_keys);
-  GANGSCHED_SLOT("", score.key_reads);
   GANGSCHED_SLOT("Score", score.block);
   GANGSCHED_SLOT("Score", score.bound);
   if (row.score.raw_is_key)
     GANGSCHED_SLOT("", score.one);
   else
     GANGSCHED_SLOT("Score", score.one);
+  GANGSCHED_SLOT("", score.label_keys);
+  GANGSCHED_SLOT("", score.key_reads);
   GANGSCHED_SLOT("ScoreExtensionNormalize", score.finish);
   GANGSCHED_SLOT("ChooseDevices", choose_devices);
   GANGSCHED_SLOT("Reserve", reserve);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "gangsched/src/kube/documents/annotations.hpp"
@@ -284,9 +283,7 @@ class annotation_reader {
     const auto [gang_name, fresh] =
         named_.try_emplace({pod_->owner_kind, pod_->spec.ns, pod_->owner_name}, pod_->owner_name);
     if (fresh && owned_.contains(name_in{pod_->spec.ns, pod_->owner_name})) {
-      std::string kind = pod_->owner_kind;
-      for (char& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      gang_name->second = kind + "-" + pod_->owner_name;
+      gang_name->second = lower_case(pod_->owner_kind) + "-" + pod_->owner_name;
     }
     pod_->group = gang_name->second;
     const auto found = known_.find({pod_->spec.ns, pod_->group});

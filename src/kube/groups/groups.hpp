@@ -267,12 +267,15 @@ bool read_job_set(reader& read, const place& of, workload_plan& out, const read_
 bool read_leader_worker_set(reader& read, const place& of, workload_plan& out, const read_options& how);
 /// A pod template. The pod's namespace becomes @p ns.
 bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_set& out, const read_options& how);
+/// With small letters for capital ones of ASCII, whatever the locale.
+std::string lower_case(std::string_view text);
 /// The amounts of a container that an operator adds to pods; null: none of this resource.
 struct container_amounts {
   const char* cpu;
   const char* memory;
   const char* ephemeral_storage = nullptr;
 };
+/// Such a container, as an item of a template's list.
 value added_container(const char* name, const container_amounts& requests, const container_amounts& limits,
                       std::uint32_t line);
 /// A template with more containers in the list @p where: "containers" or "initContainers".

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "gangsched/src/kube/documents/trees.hpp"
 #include "gangsched/src/kube/groups/groups.hpp"
@@ -61,12 +60,6 @@ bool read_elastic_policy(reader& read, const place& of, training_policy& policy)
                        {"rdzvBackend", "rdzvPort", "rdzvHost", "rdzvId", "rdzvConf", "standalone", "nProcPerNode",
                         "maxRestarts", "metrics"});
   });
-}
-
-std::string lower_case(std::string_view text) {
-  std::string made{text};
-  for (char& c : made) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return made;
 }
 
 /// The init containers that the training operator adds to pods of the role: workers wait for a PyTorchJob's master (initcontainer.go, as

@@ -23,6 +23,13 @@ bool read_pod_template(reader& read, const place& of, std::string_view ns, pod_s
   return read.fail(wrong->code, of.at->line, of.path() + "." + inner, wrong->reason);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string made{text};
+  for (char& c : made)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return made;
+}
+
 value added_container(const char* name, const container_amounts& requests, const container_amounts& limits,
                       std::uint32_t line) {
   const auto list = [&](const container_amounts& of) {

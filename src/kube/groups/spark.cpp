@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -32,9 +31,7 @@ bool read_java_size(reader& read, const place& of, std::int64_t& out) {
   if (!read.text(of, text)) return false;
   std::int64_t number = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string unit;
-  for (const char* c = end; c != text.data() + text.size(); ++c)
-    unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
+  std::string unit = lower_case(std::string_view{text}.substr(static_cast<std::size_t>(end - text.data())));
   if (unit.size() == 2 && unit[1] == 'b') unit.resize(1);
   constexpr std::pair<std::string_view, int> shifts[] = {{"b", 0},  {"k", 10}, {"", 20},
                                                          {"m", 20}, {"g", 30}, {"t", 40}};
