@@ -112,7 +112,8 @@ GANGSCHED_INLINE std::optional<preemption_result> preemption::for_mixed_minimum(
   bool keep = true;
   {
     transaction attempt{*state_};
-    for (const row_t member : held) state_->assigned.release(member);
+    reservations::supposed_releases given_up = search_->supposed_releases();
+    for (const row_t member : held) given_up.release(member);
     {
       transaction trial{*state_};
       group_placement found = search_->place(parts_->of(group));

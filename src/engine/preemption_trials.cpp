@@ -20,6 +20,7 @@ class preemption_trials::open_trial final : public trial {
         group_(for_group),
         budget_(searches * with.search_->budget()),
         whole_(*state_),
+        given_up_(with.search_->supposed_releases()),
         put_(with.search_->nobody()) {
     now_.emplace(*state_);
   }
@@ -66,7 +67,10 @@ class preemption_trials::open_trial final : public trial {
   void take_node(pod_id member) override {
     if (state_->pods.node[member.row] == no_row) return;
     begun_ = no_row;
-    state_->assigned.release(member.row);
+    if (put_.has(member.row))
+      state_->assigned.release(member.row);
+    else
+      given_up_.release(member.row);
     taken_ = true;
     members_moved();
   }
@@ -89,6 +93,7 @@ class preemption_trials::open_trial final : public trial {
     if (homes_.empty() && !taken_ && put_.empty()) return;
     if (!put_.empty()) begun_ = no_row;
     put_.discard();
+    given_up_.clear();
     if (begun_ != no_row && !with_->picks_->plan_of(state_->pods.cls[begun_]).incremental.empty()) {
       while (!homes_.empty()) restore(homes_.back().first);
     }
@@ -317,6 +322,7 @@ class preemption_trials::open_trial final : public trial {
   status said_;
   transaction whole_;
   std::optional<transaction> now_;
+  reservations::supposed_releases given_up_;
   placed_members put_;
   std::vector<std::pair<pod_id, row_t>> homes_;
   std::vector<std::uint32_t> slots_;  ///< of a group: 1 + the place in `homes_`, by pod row

@@ -1,5 +1,6 @@
 #include "gangsched/engine/reservations.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "gangsched/model/cluster_checks.hpp"
@@ -91,7 +92,29 @@ GANGSCHED_INLINE bool reservations::take(row_t pod, row_t node, status& said) {
   return true;
 }
 
+GANGSCHED_INLINE void reservations::supposed_releases::release(row_t pod) {
+  model::cluster_state& state = *of_->state_;
+  if (!of_->entities_->profile_of(pod).at(point::reserve).empty())
+    of_->tried_.push_back({pod, state.pods.node[pod], state.columns.notes_of(pod)});
+  state.assigned.release(pod);
+}
+
+GANGSCHED_INLINE const reservations::tried_pod* reservations::find_tried(row_t pod) const noexcept {
+  const auto found = std::find_if(tried_.begin(), tried_.end(), [&](const tried_pod& one) { return one.pod == pod; });
+  return found == tried_.end() ? nullptr : &*found;
+}
+
+/// As hooks would note it there, if they do not note other amounts on other nodes.
+GANGSCHED_INLINE void reservations::note_there(const tried_pod& one, row_t node) {
+  for (model::column_use use : one.uses) {
+    const bool of_its_node = state_->columns.scope_of(use.column) == scope_number::nodes && use.row == one.node;
+    if (of_its_node) use.row = node, use.generation = state_->nodes.rows.generation(node);
+    state_->columns.note(one.pod, use);
+  }
+}
+
 GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, status& said) {
+  if (const tried_pod* const one = tried_.empty() ? nullptr : find_tried(pod)) return note_there(*one, node), true;
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::reserve)) {
     try {
       said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
@@ -108,6 +131,7 @@ GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, status& said)
 }
 
 GANGSCHED_INLINE void reservations::unreserve(row_t pod, row_t node) {
+  if (!tried_.empty() && find_tried(pod) != nullptr) return;
   const hook_range hooks = entities_->profile_of(pod).hooks(point::reserve);
   for (std::size_t i = hooks.size(); i-- > 0;) {
     const plugin_entry& plugin = hooks[i];

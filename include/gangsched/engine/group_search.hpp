@@ -89,6 +89,10 @@ class GANGSCHED_API group_search {
   [[nodiscard]] group_placement place_members(const group_part& whole);
   /// An empty list, for callers that place members one by one.
   [[nodiscard]] placed_members nobody() noexcept { return {*state_, *reserved_}; }
+  /// For callers that try pods elsewhere that have a node.
+  [[nodiscard]] reservations::supposed_releases supposed_releases() noexcept {
+    return reservations::supposed_releases{*reserved_};
+  }
   /// The time that hooks get.
   [[nodiscard]] instant now() const noexcept { return reserved_->now(); }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,10 @@ class GANGSCHED_API placed_members {
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  /// O(members).
+  [[nodiscard]] bool has(row_t pod) const noexcept {
+    return std::any_of(all_.begin(), all_.end(), [&](const member_place& one) { return one.pod == pod; });
+  }
   [[nodiscard]] const member_place& operator[](std::size_t which) const noexcept { return all_[which]; }
   /// Without the first @p from.
   [[nodiscard]] std::vector<assignment> assignments(std::size_t from = 0) const;

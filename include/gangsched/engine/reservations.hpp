@@ -1,4 +1,7 @@
 #pragma once
+#include <cstddef>
+#include <vector>
+
 #include "gangsched/engine/entity_view.hpp"
 #include "gangsched/engine/picker.hpp"
 
@@ -24,7 +27,37 @@ class GANGSCHED_API reservations {
   /// Releases everything that an assumed pod holds.
   void release(row_t pod);
 
+  /// In a transaction that is rolled back: pods give up the nodes that they hold, and may be tried on others. Reserve hooks are not called
+  /// for them meanwhile, since what a hook keeps outside the cluster is for the pod where it is; what they noted for it counts where it is
+  /// tried.
+  class GANGSCHED_API supposed_releases {
+   public:
+    explicit supposed_releases(reservations& of) noexcept : of_(&of), before_(of.tried_.size()) {}
+    supposed_releases(const supposed_releases&) = delete;
+    supposed_releases& operator=(const supposed_releases&) = delete;
+    ~supposed_releases() { clear(); }
+
+    /// @pre it had its node before the transaction began
+    void release(row_t pod);
+    /// They have their nodes again.
+    void clear() noexcept {
+      of_->tried_.erase(of_->tried_.begin() + static_cast<std::ptrdiff_t>(before_), of_->tried_.end());
+    }
+
+   private:
+    reservations* of_;
+    std::size_t before_;
+  };
+
  private:
+  /// A pod for which hooks hold something on its own node while it is tried on others.
+  struct tried_pod {
+    row_t pod;
+    row_t node;
+    std::vector<model::column_use> uses;
+  };
+  [[nodiscard]] const tried_pod* find_tried(row_t pod) const noexcept;
+  void note_there(const tried_pod& one, row_t node);
   bool take(row_t pod, row_t node, status& said);
   [[nodiscard]] const char* wrong_choice(row_t pod, row_t node, const device_rules& rules) const;
 
@@ -33,6 +66,7 @@ class GANGSCHED_API reservations {
   picker* picks_;
   const instant* now_;
   const plugin_entry* refused_by_ = nullptr;
+  std::vector<tried_pod> tried_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -101,6 +101,9 @@ class GANGSCHED_API own_columns {
   /// Adds to a column and records it for the pod. O(what is recorded for it).
   void note(row_t pod, const column_use& use);
   [[nodiscard]] bool has_notes(row_t pod) const noexcept { return pod < noting_ && noted_[pod] != nullptr; }
+  [[nodiscard]] std::vector<column_use> notes_of(row_t pod) const {
+    return has_notes(pod) ? noted_[pod]->all : std::vector<column_use>{};
+  }
   /// Stops counting what is recorded for the pod (@p sign −1), or counts it again, while a trial has the pod off its node.
   void count(row_t pod, std::int64_t sign) {
     if (has_notes(pod)) count_noted(pod, sign);
