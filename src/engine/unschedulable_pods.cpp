@@ -308,9 +308,10 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
       if (waits(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, one.since, &line});
     }
   }
-  // In order of failure, as they stood.
-  std::stable_sort(pods.begin(), pods.end(),
-                   [](const waiting_pod& a, const waiting_pod& b) { return a.since < b.since; });
+  // In order of failure; of those that failed between two changes the oldest first. (Numbers of classes are others after a restart.)
+  std::sort(pods.begin(), pods.end(), [&](const waiting_pod& a, const waiting_pod& b) {
+    return std::pair{a.since, state_->pods.arrival[a.pod]} < std::pair{b.since, state_->pods.arrival[b.pod]};
+  });
   for (const waiting_pod& one : pods) {
     line_up(one.pod, *one.line, one.since);
     unknown_.insert(state_->pods.cls[one.pod]);

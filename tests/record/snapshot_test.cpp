@@ -162,6 +162,29 @@ TEST_CASE("who waits for a reservation of just its size waits on", "[record]") {
   }
 }
 
+TEST_CASE("who failed between two changes is tried in the same order, whatever numbers classes have", "[record]") {
+  world w;
+  w.add(a_node{"n"}.cpu(4));
+  const auto owner = [&](const char* name) { return w.add(a_pod{name}.cpu(3).label("of", "held")); };
+  w.remove(owner("gone"));  // its class has a lower number than it has after a restart
+  pod_spec held = a_pod{"held"}.cpu(3);
+  held.reservation.emplace().owners.emplace_back().labels.emplace().match_labels = {{"of", "held"}};
+  const pod_id reservation = w.add(held);
+  w.run(true);
+  w.must(w.cluster.set_terminating(reservation, true));
+  owner("a");
+  w.add(a_pod{"b"}.cpu(3));
+  owner("c");
+  w.add(a_pod{"d"}.cpu(3));
+  w.run();
+  auto made = restore_snapshot(take_snapshot(w.cluster, w.scheduler).value(), kube());
+  REQUIRE(made);
+  w.remove(reservation);
+  made->cluster.remove_pod(reservation).value();
+  CHECK(go_on(made->cluster, made->scheduler, w.now) == go_on(w.cluster, w.scheduler, w.now));
+  CHECK(w.cluster.node_of(w.pod("a")) == w.node("n"));
+}
+
 TEST_CASE("gangs keep their reservations, their deadlines and their trees", "[record]") {
   world w;
   fill(w);
