@@ -117,6 +117,20 @@ TEST_CASE("victims of a gang have notice together", "[preemption][notice]") {
   CHECK(sorted(w.run_at(60s)) == words{"bind t0 n1", "bind t1 n2"});
 }
 
+TEST_CASE("victims of a gang stay when it has too few members left", "[preemption][notice]") {
+  world w{with_gangs(), noticing(30s)};
+  w.add(a_node{"n"}.cpu(4));
+  w.add(a_pod{"runs"}.cpu(4).on(w.node("n")));
+  group_spec spec = a_gang{"train", 2};
+  spec.priority = 10;
+  const group_id group = w.add(spec);
+  for (const char* name : {"t0", "t1"}) w.add(a_pod{name}.cpu(2).priority(10).in(group));
+  CHECK(count(w.run(), "notice") == 1);
+  w.remove(w.pod("t1"));
+  CHECK(w.run_at(5s) == words{"withdraw runs n"});
+  CHECK(count(w.run_at(100s), "evict") == 0);
+}
+
 TEST_CASE("notices go on after a restart, in forks, and are as they were when a call is abandoned",
           "[preemption][notice]") {
   busy_world w;
