@@ -88,7 +88,8 @@ GANGSCHED_INLINE std::optional<entity> backfill::holder() const {
   return last;
 }
 
-/// A pod that leaves at its expected end, or later, changes nothing: its room was counted on.
+/// A pod that leaves at its expected end changes nothing: its room was counted on. Nor does one that leaves later with one reservation; of
+/// several the later ones were planned for when the first would have ended.
 GANGSCHED_INLINE void backfill::read_log() {
   const change_log& log = state_->log;
   const model::pod_table& pods = state_->pods;
@@ -111,7 +112,7 @@ GANGSCHED_INLINE void backfill::read_log() {
     instant& its = ends_[one.row];
     const bool left = one.kind == change_kind::pod_removed || one.kind == change_kind::pod_released;
     if (left)
-      offers_.stale = offers_.stale || its > *now_;
+      offers_.left = true, offers_.stale = offers_.stale || its > *now_ || (its < *now_ && !one_at_a_time());
     else if (one.kind != change_kind::pod_assumed)
       offers_.stale = true;
     if (left || !pods.alive(one.row)) continue;
@@ -133,6 +134,26 @@ GANGSCHED_INLINE bool backfill::anybody_late() {
     if (end > *now_) offers_.next_end = std::min(offers_.next_end, end);
   }
   return late;
+}
+
+/// It is overtaken once it has waited longer than `max_overtake`.
+GANGSCHED_INLINE instant backfill::overtaken_at(entity e) const {
+  return later_by(later_by(places_->find(e)->entered, options_->max_overtake), instant{1});
+}
+
+/// Waiting entities that have waited for too long since then. O(waiting) if there may be any.
+GANGSCHED_INLINE std::vector<entity> backfill::overtaken_since(instant before) {
+  std::vector<entity> since;
+  if (options_->max_overtake == instant::max() || offers_.next_overtaken > *now_) return since;
+  offers_.next_overtaken = instant::max();
+  places_->each_waiting([&](entity e) {
+    const instant when = overtaken_at(e);
+    if (when > *now_)
+      offers_.next_overtaken = std::min(offers_.next_overtaken, when);
+    else if (when > before)
+      since.push_back(e);
+  });
+  return since;
 }
 
 GANGSCHED_INLINE void backfill::end_reservation(entity e) {
@@ -266,12 +287,14 @@ GANGSCHED_INLINE refusal backfill::reserve(entity e) {
   if (again != offers_.again.end()) {
     before = again->second;
     offers_.again.erase(again);
-  } else if (before && *before > *now_) {
+  } else if (before && *before > *now_ && covers_minimum(e)) {
     return {};  // as it was promised, so it is
   }
   std::optional<found> what;
   if (options_->backfill != backfill_rule::none) what = when_others_end(e);
-  const bool overtaken = elapsed(places_->find(e)->entered, *now_) > options_->max_overtake;
+  const bool overtaken = options_->max_overtake != instant::max() && overtaken_at(e) <= *now_;
+  if (options_->max_overtake != instant::max() && !overtaken)
+    offers_.next_overtaken = std::min(offers_.next_overtaken, overtaken_at(e));
   if (!what && overtaken) what = where_least_has_to_go(e);
   refusal too_late;
   if (what) too_late = admission_->ask_for(e, what->from);
@@ -280,6 +303,28 @@ GANGSCHED_INLINE refusal backfill::reserve(entity e) {
   else
     end_reservation(e);
   return too_late;
+}
+
+/// Whether as many members have a reservation as its minimum lacks: a gang may have grown.
+GANGSCHED_INLINE bool backfill::covers_minimum(entity e) const {
+  if (!e.group || state_->groups.record[e.row]->spec.composite) return true;
+  std::size_t reserved = state_->groups.assumed[e.row] + state_->groups.bound[e.row];
+  for (const row_t pod : pods_of(e)) reserved += state_->pods.times.reserved_from(pod) < model::pod_times::unknown_yet;
+  return reserved >= state_->groups.min_count(e.row);
+}
+
+GANGSCHED_INLINE bool backfill::is_over(entity e) const {
+  if (state_->reserved.empty()) return false;
+  bool over = false;
+  const auto look = [&](row_t pod) {
+    const reservation_terms* const its = state_->classes[state_->pods.cls[pod]].reserves.get();
+    over = over || (its != nullptr && its->spec.expires && *its->spec.expires <= *now_);
+  };
+  if (e.group)
+    entities_->each_member(e.row, look);
+  else
+    look(e.row);
+  return over;
 }
 
 GANGSCHED_INLINE std::optional<instant> backfill::planned_start(entity e) const {
@@ -323,19 +368,17 @@ GANGSCHED_INLINE bool backfill::enough_beside(entity e, entity holder, instant t
   const pod_class& asks = state_->classes[state_->class_of(pods_of(e).front())];
   for (const amount& one : asks.requests) {
     __extension__ __int128 left = 0;  // a sum over all nodes
-    const auto count = [&](row_t pod, std::int64_t sign) {
-      left += sign * state_->classes[state_->class_of(pod)].request(one.kind);
-    };
+    const auto asked_by = [&](row_t pod) { return state_->classes[state_->class_of(pod)].request(one.kind); };
     for (row_t node = 0; node < state_->nodes.rows.count(); ++node) {
-      if (state_->nodes.alive(node))
-        left += state_->nodes.allocatable.at(node, one.kind), left -= state_->nodes.used.at(node, one.kind);
-    }
-    for (row_t pod = 0; pod < pods.rows.count(); ++pod) {
-      if (pods.alive(pod) && pods.node[pod] != no_row && (pods.terminating[pod] || pods.expected_end(pod) <= then))
-        count(pod, +1);
+      if (!state_->nodes.alive(node)) continue;
+      __extension__ __int128 free = state_->nodes.allocatable.at(node, one.kind);
+      free -= state_->nodes.used.at(node, one.kind);
+      for (row_t pod = state_->nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod])
+        if (pods.terminating[pod] || pods.expected_end(pod) <= then) free += asked_by(pod);
+      if (free > 0) left += free;  // what one node has too little of others cannot give
     }
     for (const entity who : {e, holder})
-      for (const row_t pod : pods_of(who)) count(pod, -1);
+      for (const row_t pod : pods_of(who)) left -= asked_by(pod);
     if (left < 0) return false;
   }
   return true;
@@ -395,15 +438,62 @@ GANGSCHED_INLINE void backfill::look_again() {
   }
 }
 
+/// Gates have closed for it, or its group is gone: it will not be tried, and nobody can tell when.
+GANGSCHED_INLINE void backfill::end_hopeless() {
+  std::vector<entity> hopeless;
+  each_holder([&](entity e) {
+    const place where = places_->find(e)->where;
+    if ((where == place::gated || where == place::none) && !is_among(e, hopeless)) hopeless.push_back(e);
+  });
+  for (const entity e : hopeless) end_reservation(e);
+}
+
+/// What has become free is what they wait for, whether or not it wakes them.
+GANGSCHED_INLINE void backfill::try_due_holders() {
+  std::vector<entity> due;
+  each_holder([&](entity e) {
+    if (!is_among(e, due) && reserved_from(e).value_or(instant::max()) <= *now_) due.push_back(e);
+  });
+  for (const entity e : due) static_cast<void>(places_->end_wait(e));
+}
+
+GANGSCHED_INLINE void backfill::try_in_turn(std::vector<entity> all) {
+  std::sort(all.begin(), all.end(), [&](entity a, entity b) { return stands_before(b, a); });
+  offers_.next = std::move(all);
+}
+
+/// Nobody has a reservation: now it may be known when the first can start. (Of the others, too; but that would be all of them each time.)
+GANGSCHED_INLINE void backfill::try_first_waiting() {
+  std::optional<entity> first;
+  places_->each_waiting([&](entity e) {
+    if (!first || stands_before(e, *first)) first = e;
+  });
+  if (first) static_cast<void>(places_->end_wait(*first));
+}
+
 GANGSCHED_INLINE void backfill::offer() {
   read_log();
+  const instant before = offers_.looked;
+  end_hopeless();
   if (anybody_late()) offers_.stale = offers_.moved = true;
-  if (std::exchange(offers_.stale, false)) look_again();
-  if (offers_.moved || (offers_.held && !holder())) {
-    offers_.held = offers_.moved = false;
-    offers_.next.clear();
-    places_->each_waiting([&](entity e) { offers_.next.push_back(e); });
-    std::sort(offers_.next.begin(), offers_.next.end(), [&](entity a, entity b) { return stands_before(b, a); });
+  std::optional<entity> last = holder();
+  const bool stale = std::exchange(offers_.stale, false), left = std::exchange(offers_.left, false);
+  if (stale)
+    look_again();
+  else if (left)
+    try_due_holders();
+  std::vector<entity> overtaken = overtaken_since(before);
+  if (offers_.moved || (offers_.held && !last)) {
+    offers_.held = last.has_value();
+    offers_.moved = false;
+    overtaken.clear();
+    places_->each_waiting([&](entity e) { overtaken.push_back(e); });
+    try_in_turn(std::move(overtaken));
+  } else if (!overtaken.empty()) {
+    if (one_at_a_time() && last) std::erase_if(overtaken, [&](entity e) { return !stands_before(e, *last); });
+    if (offers_.next.empty()) try_in_turn(std::move(overtaken));
+  } else if (stale && !last) {
+    try_first_waiting();
   }
   while (!offers_.next.empty()) {
     const entity next = offers_.next.back();
@@ -412,9 +502,27 @@ GANGSCHED_INLINE void backfill::offer() {
   }
 }
 
+GANGSCHED_INLINE std::optional<instant> backfill::next_time() const {
+  if (!on()) return std::nullopt;
+  instant next = instant::max();
+  bool waits = false;
+  const bool bounded = options_->max_overtake != instant::max();
+  if (bounded) {
+    places_->each_waiting([&](entity e) {
+      waits = true;
+      if (const instant when = overtaken_at(e); when > *now_) next = std::min(next, when);
+    });
+  } else {
+    const queue_counts all = places_->counts();
+    waits = all.backoff + all.unschedulable != 0;
+  }
+  if (waits) next = std::min(next, offers_.next_end);
+  return next == instant::max() ? std::nullopt : std::optional{next};
+}
+
 GANGSCHED_INLINE saved_backfill backfill::save() const {
-  saved_backfill made{
-      offers_.held, offers_.moved, offers_.stale, offers_.seen, ends_, offers_.looked, offers_.next_end, {}, {}};
+  saved_backfill made{offers_.held, offers_.moved,  offers_.stale,    offers_.left, offers_.seen,
+                      ends_,        offers_.looked, offers_.next_end, {},           {}};
   for (const auto& [who, from] : offers_.again) made.again.push_back({{who.row, who.group}, from});
   for (const entity who : offers_.next) made.next.emplace_back(who.row, who.group);
   return made;
@@ -424,7 +532,8 @@ GANGSCHED_INLINE std::optional<error> backfill::restore(const saved_backfill& fr
   const auto there = [&](const std::pair<row_t, bool>& one) {
     return one.first < (one.second ? state_->groups.rows : state_->pods.rows).count();
   };
-  offers made{from.held, from.moved, from.stale, from.seen, from.looked, from.next_end, {}, {}};
+  offers made{from.held,   from.moved,    from.stale,     from.left, from.seen,
+              from.looked, from.next_end, instant::min(), {},        {}};
   for (const auto& [who, when] : from.again) {
     if (!there(who)) return model::damaged("whose reservations are looked for again");
     made.again.emplace_back(entity{who.first, who.second}, when);

@@ -407,7 +407,8 @@ GANGSCHED_INLINE void core::restore(const waiting_pod& as) {
 GANGSCHED_INLINE std::optional<instant> core::next_time() const {
   if (before_.torn) return now_;  // at once: orders are to be made anew
   std::optional<instant> next = queue_.places().next_time();
-  if (const std::optional<instant> due = binding_.next_deadline()) next = std::min(next.value_or(*due), *due);
+  for (const std::optional<instant>& due : {binding_.next_deadline(), backfill_.next_time()})
+    if (due) next = std::min(next.value_or(*due), *due);
   if (next == instant::max()) return std::nullopt;  // never
   return next;
 }

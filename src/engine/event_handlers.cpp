@@ -151,10 +151,13 @@ GANGSCHED_INLINE void event_handlers::pod_updated(row_t pod) {
   if (!entities_->has_profile(pod)) queue_->leave(pod);  // it was, perhaps
   if (!pods.terminating[pod] && entities_->has_profile(pod) != queue_->counted().counts(pod))
     queue_->count_waiting(pod, pods.group[pod]);
-  const queue_item* item = queue_->places().find({pod, false});
   const entity e = entities_->entity_of(pod);
-  if (!e.group && item != nullptr && item->where == place::active)
-    queue_->places().take_out(e);  // its order may have changed
+  const queue_item* item = queue_->places().find(e);
+  const bool waits_for_time = item != nullptr && item->where == place::timed && item->strict;
+  // Its order may have changed, or the time at which it is to start.
+  if (item != nullptr && ((!e.group && item->where == place::active) ||
+                          (waits_for_time && state_->classes[pods.cls[pod]].reserves != nullptr)))
+    queue_->places().take_out(e);
   queue_->enqueue(pod, false);
 }
 

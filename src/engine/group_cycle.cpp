@@ -23,6 +23,13 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     with_.backfilling.refused({group, true}, no);
     return with_.queue.refuse({group, true}, no);
   }
+  if (const status over = status::unresolvable(time_is_over); with_.backfilling.is_over({group, true})) {
+    with_.backfilling.end_reservation({group, true});
+    note(members, over, {});
+    tell(members, over);
+    with_.queue.wait_until({group, true}, instant::max());
+    return with_.queue.unschedulable().pass_on_group(group);
+  }
   if (const std::optional<instant> then = with_.backfilling.planned_start({group, true})) {
     with_.backfilling.plan({group, true}, *then);
     note(members, status::pending(starts_later), {});

@@ -60,8 +60,7 @@ GANGSCHED_INLINE bool leaving_pods::is_over(row_t pod, instant now) const {
 
 GANGSCHED_INLINE const char* leaving_pods::why(row_t pod) const {
   if (state_->reserved.row_of(pod) == no_row || drains(pod)) return "a queue that it is in drains";
-  return state_->reserved.used_up(pod) ? "an owner of the reservation has what it held for once"
-                                       : "the time of the reservation is over";
+  return state_->reserved.used_up(pod) ? "an owner of the reservation has what it held for once" : time_is_over;
 }
 
 GANGSCHED_INLINE void leaving_pods::look_at_reservations(instant now) {

@@ -16,7 +16,7 @@ namespace detail {
   if (other == pod || pods.node[other] != no_row) return false;
   if (!keeps_room_from(state.classes[pods.cls[other]], state.classes[pods.cls[pod]])) return false;
   if (pods.times.reserved_from(other) == model::pod_times::never) return true;
-  if (pods.times.reserved_from(other) == model::pod_times::unknown_yet) return false;
+  if (pods.times.reserved_from(other) == model::pod_times::unknown_yet || pods.terminating[other]) return false;
   const row_t group = pods.group[pod], its = pods.group[other];
   return group == no_row || its == no_row || state.groups.root(group) != state.groups.root(its);
 }
@@ -65,7 +65,7 @@ GANGSCHED_INLINE bool nominated_pass::too_full(const model::cluster_state& state
     }
     if (!any) return false;
     for (row_t other = state.nodes.first_pod[node]; other != no_row; other = pods.next_on_node[other])
-      if (pods.expected_end(other) <= at) ended += amount_of(other, kind);
+      if (pods.terminating[other] || pods.expected_end(other) <= at) ended += amount_of(other, kind);
     const std::int64_t used = state.nodes.used.at(node, kind) - ended;
     return saturating_add(saturating_add(used, reserved), amount_of(pod, kind)) >
            state.nodes.allocatable.at(node, kind);

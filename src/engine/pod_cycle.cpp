@@ -6,6 +6,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
   if (const refusal no = with_.queue.ask_admission({pod, false})) return refuse(pod, no);
+  if (with_.backfilling.is_over({pod, false})) return expire(pod);
   if (const std::optional<instant> then = with_.backfilling.planned_start({pod, false})) return wait_for(pod, *then);
   picked found = picks_->pick(pod);
   if (found.node != no_row) {
@@ -87,6 +88,16 @@ GANGSCHED_INLINE void pod_cycle::wait_for(row_t pod, instant then) {
   with_.decisions.rejections().keep(pod, later, 0, nullptr);
   static_cast<void>(tell(pod, later));
   with_.queue.wait_until({pod, false}, then);
+  with_.queue.unschedulable().pass_on(pod);
+}
+
+/// A reservation that had no node in its time.
+GANGSCHED_INLINE void pod_cycle::expire(row_t pod) {
+  const status over = status::unresolvable(time_is_over);
+  with_.backfilling.end_reservation({pod, false});
+  with_.decisions.rejections().keep(pod, over, 0, nullptr);
+  static_cast<void>(tell(pod, over));
+  with_.queue.wait_until({pod, false}, instant::max());
   with_.queue.unschedulable().pass_on(pod);
 }
 

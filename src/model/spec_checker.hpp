@@ -480,6 +480,8 @@ class spec_checker {
                          kind(owner.controller.kind, where.field("controller").field("kind")) &&
                          (!owner.labels || selector(*owner.labels, where.field("labels")));
                 }) &&
+           (!one.starts || !one.expires || *one.starts < *one.expires ||
+            fail(errc::malformed, at.field("expires"), "is not after its start")) &&
            enumerator(one.policy, allocate_policy::restricted, "policy", at.field("policy")) &&
            enumerator(one.pre_allocation, pre_allocation::required, "mode", at.field("pre_allocation")) &&
            (one.restricted.empty() || one.policy == allocate_policy::restricted ||

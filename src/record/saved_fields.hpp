@@ -90,7 +90,7 @@ GANGSCHED_FIELDS(engine::saved_notice, victim, due, reason, for_whom);
 GANGSCHED_FIELDS(engine::saved_binding, waiting, reported, stale, leaving, notices);
 GANGSCHED_FIELDS(engine::saved_known, nodes, pods);
 GANGSCHED_FIELDS(engine::saved_handlers, author, position, truncations, known_end, known);
-GANGSCHED_FIELDS(engine::saved_backfill, held, moved, stale, seen, ends, looked, next_end, again, next);
+GANGSCHED_FIELDS(engine::saved_backfill, held, moved, stale, left, seen, ends, looked, next_end, again, next);
 GANGSCHED_FIELDS(engine::saved_scheduler, options, columns, scopes, makers, statistics, now, torn, rejections, said,
                  gates, first_node, entered, unhelped, queue, backfilling, binding, events, past);
 

@@ -402,4 +402,170 @@ TEST_CASE("a new scheduler minds the ends that are expected, however much of the
   }
 }
 
+TEST_CASE("conservative: a pod that ends late puts off all reservations, in their order", "[backfill]") {
+  world w{by_age(), with(backfill_rule::conservative)};
+  w.add(a_node{"n"}.cpu(4));
+  const pod_id late = w.add(job("late", 4, 10s));
+  w.run(true);
+  for (const char* name : {"first", "second"}) w.add(job(name, 4, 10s));
+  w.run(true);
+  REQUIRE(w.cluster.reserved_from(w.pod("second")) == 20s);
+  w.remove(late);
+  w.now = 15s;
+  CHECK(count(w.run(true), "bind first") == 1);
+  CHECK(w.cluster.reserved_from(w.pod("second")) == 25s);
+}
+
+TEST_CASE("a gang that may not start any more holds no reservation", "[backfill]") {
+  for (const char* why : {"a member leaves", "it needs more members", "the group is removed"}) {
+    CAPTURE(why);
+    world w{by_age(), with(backfill_rule::easy)};
+    w.add(a_node{"a"}.cpu(4)), w.add(a_node{"b"}.cpu(4));
+    w.add(job("one", 4, 50s)), w.add(job("two", 4, 60s));
+    w.run(true);
+    const group_id gang = w.add(a_gang{"gang", 2});
+    for (const char* name : {"m0", "m1"}) {
+      pod_spec member = job(name, 4, 10s);
+      member.group = gang;
+      w.add(member);
+    }
+    w.run(true);
+    REQUIRE(w.cluster.reserved_from(w.pod("m0")) == 60s);
+    w.add(job("next", 4, 0s));
+    w.run(true);
+    CHECK_FALSE(w.cluster.reserved_from(w.pod("next")).has_value());
+    if (why[0] == 'a')
+      w.remove(w.pod("m1"));
+    else if (why[0] == 'i')
+      w.must(w.cluster.update_group(gang, {.name = "gang", .policy = gangsched::gang{.min_count = 3}}));
+    else
+      w.must(w.cluster.remove_group(gang));
+    w.run(true);
+    CHECK_FALSE(w.cluster.reserved_from(w.pod("m0")).has_value());
+    CHECK(w.cluster.reserved_from(w.pod("next")) == 50s);
+    w.now = 50s;
+    w.remove(w.pod("one"));
+    CHECK(count(w.run(true), "bind next") == 1);
+  }
+}
+
+TEST_CASE("EASY: when the owner of the reservation starts the next one gets it", "[backfill]") {
+  for (const instant backoff : {0s, 10s}) {
+    scheduler_options how = with(backfill_rule::easy);
+    how.max_backoff = backoff;
+    world w{by_age(), how};
+    w.add(a_node{"a"}.cpu(4)), w.add(a_node{"b"}.cpu(4));
+    w.add(job("one", 4, 50s)), w.add(job("two", 4, 60s));
+    w.run(true);
+    for (const char* name : {"first", "second"}) w.add(job(name, 4, 50s));
+    w.run(true);
+    w.now = 30s;  // the reservation moves, and all are tried
+    w.must(w.cluster.set_terminating(w.pod("two"), true));
+    w.must(w.cluster.set_terminating(w.pod("one"), true));
+    w.run(true);
+    w.now = 50s;
+    w.remove(w.pod("one"));
+    CHECK(count(w.run(true), "bind first") == 1);
+    CHECK(w.cluster.reserved_from(w.pod("second")).has_value());
+    w.now = 51s;
+    w.add(job("endless", 4, 0s));
+    w.remove(w.pod("two"));
+    const words said = w.run(true);
+    CHECK(count(said, "bind second") == 1);
+    CHECK(count(said, "bind endless") == 0);
+  }
+}
+
+TEST_CASE("a gang that has grown has a reservation for all that it needs", "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  for (const char* name : {"a", "b", "c"}) w.add(a_node{name}.cpu(4));
+  w.add(job("one", 4, 50s)), w.add(job("two", 4, 60s)), w.add(job("three", 4, 70s));
+  w.run(true);
+  const group_id gang = w.add(a_gang{"gang", 2});
+  const auto member = [&](const char* name) {
+    pod_spec made = job(name, 4, 10s);
+    made.group = gang;
+    return w.add(made);
+  };
+  member("m0"), member("m1");
+  w.run(true);
+  REQUIRE(w.cluster.reserved_from(w.pod("m0")) == 60s);
+  const pod_id last = member("m2");
+  w.must(w.cluster.update_group(gang, {.name = "gang", .policy = gangsched::gang{.min_count = 3}}));
+  w.run(true);
+  CHECK(w.cluster.reserved_from(last) == 70s);
+}
+
+TEST_CASE("the first that waits is tried again when a change may tell when it can start", "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  const node_id n = w.add(a_node{"n"}.cpu(4));
+  pod_spec runs = job("runs", 3, 0s);
+  runs.start_time = 0s;
+  const pod_id running = w.add(runs);
+  w.run(true);
+  const pod_id waits = w.add(job("waits", 4, 10s));
+  w.run(true);
+  REQUIRE_FALSE(w.cluster.reserved_from(waits).has_value());
+  runs.node = n, runs.expected_run_time = 50s;
+  w.must(w.cluster.update_pod(running, runs));
+  w.add(job("endless", 1, 0s));
+  CHECK(count(w.run(true), "bind") == 0);
+  CHECK(w.cluster.reserved_from(waits) == 50s);
+}
+
+TEST_CASE("next_deadline names when a pod is expected to end, and when who waits has waited for too long",
+          "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  w.add(a_node{"a"}.cpu(5)), w.add(a_node{"b"}.cpu(5));
+  w.add(job("x", 4, 80s)), w.add(job("y", 5, 100s));
+  w.run(true);
+  CHECK_FALSE(w.scheduler.next_deadline().has_value());  // nobody waits
+  w.add(job("wide", 5, 10s)), w.add(job("small", 1, 0s));
+  w.run(true);
+  CHECK(w.scheduler.next_deadline() == instant{80s});
+  w.now = 80s;  // x may end at any moment, y's node is later
+  w.run(true);
+  CHECK(w.scheduler.next_deadline() == instant{100s});
+
+  world bounded{by_age(), with(backfill_rule::none, 60s)};
+  bounded.add(a_node{"n"}.cpu(4));
+  bounded.add(job("runs", 2, 0s));
+  bounded.run(true);
+  const pod_id wide = bounded.add(job("wide", 4, 0s));
+  bounded.run(true);
+  CHECK(bounded.scheduler.next_deadline() == instant{60s} + 1ns);
+  bounded.now = 60s + 1ns;
+  CHECK(bounded.run(true) == words{"nominate wide n", "reject wide"});
+  bounded.add(job("small", 2, 0s));
+  CHECK(count(bounded.run(true), "bind") == 0);
+  CHECK(bounded.cluster.reserved_from(wide).has_value());
+}
+
+TEST_CASE("DaemonSet pods stay, whatever is expected of them", "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  w.add(a_node{"n"}.cpu(4));
+  pod_spec daemon = job("daemon", 4, 50s);
+  daemon.controller = {controller_kind::daemon_set, "agent"};
+  w.add(daemon);
+  w.run(true);
+  w.add(job("waits", 4, 10s));
+  w.run(true);
+  CHECK_FALSE(w.cluster.reserved_from(w.pod("waits")).has_value());
+}
+
+TEST_CASE("EASY: a node with less than runs there does not keep the reservation from moving", "[backfill]") {
+  world w{by_age(), with(backfill_rule::easy)};
+  const node_id shrinks = w.add(a_node{"c"}.cpu(20));
+  w.add(job("much", 20, 0s));
+  w.run(true);
+  w.add(a_node{"a"}.cpu(4)), w.add(a_node{"b"}.cpu(4));
+  w.add(job("half", 2, 50s)), w.add(job("whole", 4, 50s));
+  w.run(true);
+  w.must(w.cluster.update_node(shrinks, a_node{"c"}.cpu(4)));
+  w.add(job("wide", 4, 10s));
+  w.run(true);
+  w.add(job("long", 2, 200s));
+  CHECK(count(w.run(true), "bind long a") == 1);
+}
+
 }  // namespace gangsched::testing::backfill_test

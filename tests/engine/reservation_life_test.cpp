@@ -412,6 +412,51 @@ TEST_CASE("nodes drain toward a reservation that is planned, and it is there whe
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("a planned reservation starts when an update says so", "[engine][reservations]") {
+  world w;
+  w.add(a_node{"n"}.cpu(4));
+  pod_spec planned = holder("planned", 4);
+  planned.reservation->starts = 1000s;
+  const pod_id pod = w.add(planned);
+  CHECK(w.run() == words{"nominate planned n", "reject planned"});
+  planned.reservation->starts = 100s, planned.nominated_node = w.node("n");
+  w.must(w.cluster.update_pod(pod, planned));
+  CHECK(w.run_at(10s) == words{"reject planned"});
+  CHECK(w.cluster.reserved_from(pod) == instant{100s});
+  CHECK(w.scheduler.next_deadline() == instant{100s});
+  planned.reservation->starts = 290s, planned.nominated_node = {};
+  w.must(w.cluster.update_pod(pod, planned));
+  CHECK(w.run_at(20s) == words{"nominate planned n", "reject planned"});
+  w.add(a_pod{"endless"}.cpu(4));
+  CHECK(w.run() == words{"reject endless"});
+  CHECK(count(w.run_at(290s), "bind planned n") == 1);
+}
+
+TEST_CASE("a reservation that had no node in its time gets none later, and nobody goes for it",
+          "[engine][reservations]") {
+  world w;
+  a_node cordoned{"n"};
+  cordoned.cpu(4);
+  cordoned.spec.unschedulable = true;
+  const node_id n = w.add(cordoned);
+  pod_spec planned = holder("maintenance", 4);
+  planned.priority = 99, planned.reservation->starts = 50s, planned.reservation->expires = 100s;
+  const pod_id pod = w.add(planned);
+  w.add(a_pod{"runs"}.cpu(4).on(n));
+  CHECK(w.run() == words{"reject maintenance"});
+  CHECK(w.run_at(50s) == words{"reject maintenance"});
+  w.now = 200s;
+  w.must(w.cluster.update_node(n, a_node{"n"}.cpu(4)));
+  CHECK(w.run().empty());
+  CHECK(w.run_at(1000s) == words{"reject maintenance"});
+  CHECK(w.scheduler.why(pod)->text() == "the time of the reservation is over");
+  planned.reservation->expires = 2000s;
+  w.must(w.cluster.update_pod(pod, planned));
+  CHECK(count(w.run(), "nominate maintenance n") == 1);
+  planned.name = "never", planned.reservation->expires = 50s;
+  CHECK(w.cluster.add_pod(planned).error().field == "reservation.expires");
+}
+
 TEST_CASE("a gang of reservations is planned for a rack", "[engine][reservations][groups]") {
   world w;
   for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(4).label("rack", i < 2 ? "a" : "b"));

@@ -243,6 +243,7 @@ void add_reservation(pod_spec& made, dice any) {
     one.order = static_cast<std::int64_t>(any.below(3));
     if (any.percent(20)) one.expires = std::chrono::seconds{any.between(20, 400)};
     if (any.percent(10)) one.starts = std::chrono::seconds{any.between(1, 300)};
+    if (one.starts && one.expires) one.expires = std::max(*one.expires, *one.starts + std::chrono::seconds{20});
     if (any.percent(30)) one.pre_allocation = static_cast<pre_allocation>(1 + any.below(2));
     one.unschedulable = any.percent(10);
     if (any.percent(15)) one.taints = {{.key = "paid"}};

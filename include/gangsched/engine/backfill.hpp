@@ -24,8 +24,10 @@ inline constexpr const char* starts_later = "the time that it starts at has not 
 ///
 /// Reservations are made in queue order, each beside the earlier ones; backfill_rule::easy makes only one, for the first waiting entity. A
 /// holder is tried again after anything that may change its reservation: a pod ended early, runs longer than expected, or was placed by
-/// another scheduler, or a node changed. If there are several, all are made again. When one ends or moves, all waiting entities are tried
-/// in turn, as EASY goes through its queue: the first without room gets the reservation, and entities that it kept out may start.
+/// another scheduler, or a node changed. If there are several, all are made again. If there is none, the first waiting entity is tried
+/// again. A holder whose time has come is tried when any pod leaves, whatever its backoff; one that may not be tried any more, such as a
+/// gang that lost members, holds nothing. When a reservation ends or moves, all waiting entities are tried in turn, as EASY goes through
+/// its queue: the first without room gets the reservation, and entities that it kept out may start.
 class GANGSCHED_API backfill {
  public:
   /// @p options, @p statistics, @p now: the scheduler's, read and written at each call.
@@ -51,12 +53,16 @@ class GANGSCHED_API backfill {
   /// for pods whose node changed. Returns the admission hook's refusal if the entity may not start that late: it
   /// has no reservation then. O(pods) to find when they end, and O(log pods) attempts of the entity.
   [[nodiscard]] refusal reserve(entity e);
+  /// Nothing is kept for it any more, and the next may have a reservation.
+  void end_reservation(entity e);
   /// An entity was rejected before its attempt. If nothing can help it, for example because it is too late for it, its reservation ends.
   void refused(entity e, const refusal& why) {
     if (why.said.code == code::unresolvable && on()) end_reservation(e);
   }
   /// When the entity is to start, if that is later than now: a reservation with a start time, or a group of them. O(its pods).
   [[nodiscard]] std::optional<instant> planned_start(entity e) const;
+  /// Whether it is a reservation whose time is over, or a group with one. O(its pods).
+  [[nodiscard]] bool is_over(entity e) const;
   /// Plans such an entity for its start @p then: nominates it where it fits once the pods that are expected to end by then are gone;
   /// nowhere if it fits on no nodes. (`reserve` is for other entities: those that wait for room.) O(pods), and one attempt of the entity.
   void plan(entity e, instant then);
@@ -69,6 +75,9 @@ class GANGSCHED_API backfill {
   /// Before an entity is popped: activates holders whose reservations may change, and one that may start since a reservation ended or
   /// moved. O(records of the log since the last call + pods nominated); O(waiting · log waiting) when one did.
   void offer();
+  /// The earliest time at which `offer` may activate an entity: a pod is expected to end, or an entity has waited for `max_overtake`.
+  /// O(waiting) with max_overtake.
+  [[nodiscard]] std::optional<instant> next_time() const;
 
   [[nodiscard]] saved_backfill save() const;
   /// Into one that has nothing yet. Error: what is given cannot be of this cluster.
@@ -91,9 +100,11 @@ class GANGSCHED_API backfill {
     bool held = false;       ///< there was a reservation at the last look
     bool moved = false;      ///< one ended or moved since
     bool stale = true;       ///< room changed unexpectedly, or may have: true at first
+    bool left = false;       ///< a pod left its node since the last look
     std::uint64_t seen = 0;  ///< position in the log: what changed before is known
     instant looked = instant::min();
-    instant next_end = instant::max();  ///< the first expected end after `looked`
+    instant next_end = instant::max();        ///< the first expected end after `looked`
+    instant next_overtaken = instant::min();  ///< no entity has waited for max_overtake after `looked` and before this
     /// Entities whose reservations are to be made again, and the times from which these held.
     std::vector<std::pair<entity, instant>> again;
     std::vector<entity> next;  ///< entities to try, the next one last
@@ -115,9 +126,15 @@ class GANGSCHED_API backfill {
   void each_holder(const Visit& visit) const;
   [[nodiscard]] std::optional<entity> holder() const;
   void look_again();
+  void end_hopeless();
+  void try_due_holders();
+  void try_first_waiting();
+  void try_in_turn(std::vector<entity> all);
   [[nodiscard]] bool anybody_late();
+  [[nodiscard]] instant overtaken_at(entity e) const;
+  [[nodiscard]] std::vector<entity> overtaken_since(instant before);
+  [[nodiscard]] bool covers_minimum(entity e) const;
   [[nodiscard]] std::optional<instant> reserved_from(entity e) const;
-  void end_reservation(entity e);
   void keep(entity e, const found& what, std::optional<instant> before);
   [[nodiscard]] std::optional<found> when_others_end(entity e);
   [[nodiscard]] std::optional<found> where_least_has_to_go(entity e);

@@ -9,6 +9,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+/// Of a reservation that has expired (`reservation_spec::expires`).
+inline constexpr const char* time_is_over = "the time of the reservation is over";
+
 /// Running pods that must be evicted: those in or below a draining queue (`queue_state::drain`), if a plugin of their profile reads queues;
 /// and reservations that are over: they expired (`reservation_spec::expires`), or serve one owner only, which has what they held.
 class GANGSCHED_API leaving_pods {

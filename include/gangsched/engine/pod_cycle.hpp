@@ -15,6 +15,7 @@ class GANGSCHED_API pod_cycle {
  private:
   [[nodiscard]] bool tell(row_t pod, const status& why);
   void wait_for(row_t pod, instant then);
+  void expire(row_t pod);
   void refuse(row_t pod, const refusal& why);
   void place(row_t pod, const picked& where);
   void refuse_place(row_t pod, const picked& why, const plugin_entry* by);

@@ -115,12 +115,14 @@ struct pod_table {
 
   GANGSCHED_API void grow(row_t to);
   void prefetch(row_t row) const noexcept { detail::prefetch(&words[row]); }
-  /// When a running pod is expected to end; `never` if that is unknown, or it has no node.
+  /// When a running pod is expected to end; `never` if that is unknown, it has no node, or a DaemonSet makes another one then.
   [[nodiscard]] instant expected_end(row_t row) const noexcept {
     const pod_record& its = *record[row];
     const instant start = its.start_time.value_or(times.started(row));
     const instant run = its.details->expected_run_time;
-    if (run == instant{0} || node[row] == no_row || start == pod_times::never) return pod_times::never;
+    if (run == instant{0} || node[row] == no_row || start == pod_times::never ||
+        its.details->controller.kind == controller_kind::daemon_set)
+      return pod_times::never;
     return later_by(start, run);
   }
   [[nodiscard]] bool alive(row_t row) const noexcept { return row < rows.count() && state[row] != pod_state::none; }

@@ -129,8 +129,8 @@ struct pod_spec {
   bool terminating = false;
   bool preempted = false;  ///< beside terminating: condition DisruptionTarget is true, reason PreemptionByScheduler
   std::optional<instant> start_time = {};
-  /// How long it is expected to run, from `start_time`, or else from when a scheduler assigned its node; 0: unknown. Backfill relies on it
-  /// (`scheduler_options::backfill`); pods that run longer are left alone.
+  /// How long it is expected to run, from `start_time`, or else from when a scheduler assigned its node, if this was said by then; 0:
+  /// unknown. Backfill relies on it (`scheduler_options::backfill`); pods that run longer are left alone.
   instant expected_run_time{0};
   /// `deadline`: the time by which it should have ended, so that it has to start by `deadline − expected_run_time`. `max_wait`: the longest
   /// time to wait, from when it entered the queue (0: no limit). If unset, the nearest group above sets it. For LeastSlackSort and Deadline

@@ -262,7 +262,7 @@ struct saved_handlers {
 
 // --- `backfill`; entities by row, and whether the row is a group's
 struct saved_backfill {
-  bool held = false, moved = false, stale = false;
+  bool held = false, moved = false, stale = false, left = false;
   std::uint64_t seen = 0;
   std::vector<instant> ends;
   instant looked = instant::min(), next_end = instant::max();
