@@ -42,15 +42,21 @@ namespace detail {
          !state.reserved.spent(reservation);
 }
 
-/// Whether what the class requests is left there, of what is restricted; and, if it need not be in a reservation, whether the
-/// reservation holds any of it.
+/// Whether the class requests any of what the reservation restricts or, if it restricts nothing, holds.
+[[nodiscard]] GANGSCHED_INLINE bool shares(const pod_class& reservation, const pod_class& cls) {
+  const std::vector<resource_kind>& restricted = reservation.reserves->restricted;
+  const auto asks = [&](resource_kind kind) { return cls.request(kind) != 0; };
+  if (!restricted.empty()) return std::any_of(restricted.begin(), restricted.end(), asks);
+  return std::any_of(reservation.requests.begin(), reservation.requests.end(),
+                     [&](const amount& one) { return asks(one.kind); });
+}
+
+/// Whether what the class requests is left there, of what is restricted; and, if it need not be in a reservation, whether it shares any
+/// of it.
 [[nodiscard]] GANGSCHED_INLINE bool has_for(const model::cluster_state& state, row_t reservation,
                                             const pod_class& cls) {
   const pod_class& its = state.classes[state.pods.cls[reservation]];
-  const bool shares =
-      cls.reservation_affinity != nullptr || std::any_of(its.requests.begin(), its.requests.end(),
-                                                         [&](const amount& one) { return cls.request(one.kind) != 0; });
-  return shares &&
+  return (cls.reservation_affinity != nullptr || shares(its, cls)) &&
          std::all_of(its.reserves->restricted.begin(), its.reserves->restricted.end(), [&](resource_kind kind) {
            return cls.request(kind) == 0 || cls.request(kind) <= state.reserved.left(reservation, kind);
          });
@@ -86,7 +92,7 @@ GANGSCHED_INLINE std::vector<row_t> usable_reservations(const model::cluster_sta
       const row_t there = pods.node[one];
       if (there == no_row || (node != no_row && there != node)) return;
       if (within != nullptr && !std::binary_search(within->begin(), within->end(), there)) return;
-      if (!detail::holds(state, one) || !state.reserved.lets(state, one, cls, there) ||
+      if (!detail::holds(state, one) || !state.reserved.lets(state, one, cls, there, false) ||
           !detail::has_for(state, one, cls))
         return;
       const std::int64_t order = state.classes[pods.cls[one]].reserves->spec.order;
@@ -141,9 +147,9 @@ GANGSCHED_INLINE status no_reservation(const model::cluster_state& state, const 
     state.reserved.each_in(set, [&](row_t one) {
       const row_t there = state.pods.node[one];
       if (matches || there == no_row || (node != no_row && there != node) || !detail::holds(state, one)) return;
-      if (!state.reserved.admits(state, one, cls, there)) return;
+      if (!state.reserved.admits(state, one, cls, there, false)) return;
       any = true;
-      matches = state.reserved.lets(state, one, cls, there);
+      matches = state.reserved.lets(state, one, cls, there, false);
     });
     if (matches) return status::unschedulable(detail::none_has_room);
   }
@@ -230,15 +236,28 @@ GANGSCHED_INLINE std::optional<std::vector<row_t>> pods_to_allocate_around(picke
     const pod_class& its = state.classes[state.class_of(pod)];
     if (state.pods.state[pod] != pod_state::bound || state.pods.terminating[pod] || state.reserved.involves(pod))
       continue;
-    if (!is_among(set, its.owned) || !state.reserved.lets(state, reservation, its, node)) continue;
+    if (!is_among(set, its.owned) || !detail::shares(state.classes[cls], its)) continue;
+    if (!state.reserved.lets(state, reservation, its, node, true)) continue;
     found.push_back({score_reservation(state, reservation, its), state.pods.arrival[pod], pod});
   }
   std::sort(found.begin(), found.end(), [](const candidate& a, const candidate& b) {
     return a.score != b.score ? a.score > b.score : a.arrival < b.arrival;
   });
+  // Of what is restricted they may have no more than it will hold, together.
+  const std::vector<resource_kind>& restricted = state.classes[cls].reserves->restricted;
+  std::vector<std::int64_t> left;
+  for (const resource_kind kind : restricted) left.push_back(state.classes[cls].request(kind));
+  const auto takes = [&](row_t pod) {
+    const pod_class& its = state.classes[state.class_of(pod)];
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (its.request(restricted[i]) > left[i]) return false;
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] -= its.request(restricted[i]);
+    return true;
+  };
   std::vector<row_t> gone;
   bool enough = false;
-  for (std::size_t i = 0; i < found.size() && !enough; ++i) gone.push_back(found[i].pod), enough = fits_without(gone);
+  for (std::size_t i = 0; i < found.size() && !enough; ++i)
+    if (takes(found[i].pod)) gone.push_back(found[i].pod), enough = fits_without(gone);
   if (!enough) return std::nullopt;
   for (std::size_t i = gone.size(); i-- > 0 && gone.size() > 1;) {
     std::vector<row_t> less = gone;

@@ -147,6 +147,8 @@ GANGSCHED_INLINE void add_reservation(model::cluster_state& state, const pod_spe
       const std::vector<std::string>& named = terms->spec.restricted;
       if (named.empty() || is_among(state.kinds.name(one.kind), named)) terms->restricted.push_back(one.kind);
     }
+    if (terms->restricted.empty())  // it requests none of those (GetReservationRestrictedResources)
+      for (const amount& one : made.requests) terms->restricted.push_back(one.kind);
   }
   made.reserves = std::move(terms);
 }

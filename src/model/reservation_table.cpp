@@ -254,17 +254,17 @@ GANGSCHED_INLINE std::int64_t reservation_table::left(row_t pod, resource_kind k
   return held == 0 ? 0 : std::max<std::int64_t>(0, held - drawn_.at(row_of(pod), kind));
 }
 
-GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t pod, const pod_class& cls,
-                                              row_t node) const {
-  return admits(state, pod, cls, node) && detail::holds_exactly(state.kinds, classes_[pods_.cls[pod]], cls);
+GANGSCHED_INLINE bool reservation_table::lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node,
+                                              bool runs) const {
+  return admits(state, pod, cls, node, runs) && detail::holds_exactly(state.kinds, classes_[pods_.cls[pod]], cls);
 }
 
-GANGSCHED_INLINE bool reservation_table::admits(const cluster_state& state, row_t pod, const pod_class& cls,
-                                                row_t node) const {
+GANGSCHED_INLINE bool reservation_table::admits(const cluster_state& state, row_t pod, const pod_class& cls, row_t node,
+                                                bool runs) const {
   const reservation_spec& spec = classes_[pods_.cls[pod]].reserves->spec;
   const reservation_affinity* const affinity = cls.reservation_affinity.get();
   if (affinity != nullptr && !affinity->name.empty()) return affinity->name == pods_.record[pod]->name;
-  if (spec.unschedulable) return false;
+  if (spec.unschedulable && !runs) return false;
   if (affinity == nullptr) return true;
   for (const taint& one : spec.taints)
     if (one.effect != taint_effect::prefer_no_schedule && !detail::tolerates(affinity->tolerations, one)) return false;

@@ -355,6 +355,42 @@ TEST_CASE("a reservation holds what pods that run have, and keeps what they leav
     w.add(none);
     CHECK(w.run() == words{"reject none"});
   }
+  SECTION("of those whose whole request it will hold, if it is restricted") {
+    held.containers[0].requests.insert_or_assign("cpu", quantity{3});
+    held.reservation->pre_allocation = pre_allocation::required;
+    held.reservation->policy = allocate_policy::restricted;
+    const pod_id r = w.add(held);
+    CHECK(w.run(true) == words{"bind r n"});
+    CHECK(w.cluster.reservation_of(w.pod("small")) == r);
+    CHECK(!w.cluster.reservation_of(w.pod("large")));
+    pod_spec less = held;
+    less.name = "less", less.containers[0].requests.insert_or_assign("cpu", quantity{1});
+    w.add(less);
+    CHECK(w.run() == words{"reject less"});
+  }
+  SECTION("of those that have any of it") {
+    pod_spec other = a_pod{"memory"}.memory("1Gi").label("app", "c");
+    running(other, n);
+    held.containers[0].requests.insert_or_assign("cpu", quantity{1});
+    held.reservation->pre_allocation = pre_allocation::required;
+    held.reservation->owners = {{.labels = app("c")}};
+    w.add(held);
+    CHECK(w.run() == words{"reject r"});
+  }
+  SECTION("of those that run, also if it is unschedulable") {
+    held.reservation->unschedulable = true;
+    const pod_id r = w.add(held);
+    CHECK(w.run(true) == words{"bind r n"});
+    CHECK(w.cluster.reservation_of(w.pod("large")) == r);
+  }
+  SECTION("of no more than it will hold together, if it is restricted") {
+    held.containers[0].requests.insert_or_assign("cpu", quantity{6});
+    held.reservation->policy = allocate_policy::restricted;
+    held.required_node = "n";
+    running(owner("beside", 1, "b"), n);
+    w.add(held);
+    CHECK(w.run() == words{"reject r"});  // both would have to be gone, but they have seven
+  }
   SECTION("several of them") {
     held.containers[0].requests.insert_or_assign("cpu", quantity{8});
     held.required_node = "n";

@@ -85,13 +85,50 @@ TEST_CASE("a restricted reservation has to have all of what is restricted", "[en
     spec.reservation->restricted = {"memory"};
     const pod_id r = w.add(spec);
     CHECK(w.run(true) == words{"bind r n"});
-    w.add(owner("large", 6));
+    pod_spec large = a_pod{"large"}.cpu(6).memory("1Gi").label("app", "a");
+    w.add(large);
     CHECK(w.run(true) == words{"bind large n"});
     CHECK(w.cluster.reservation_of(w.pod("large")) == r);
     pod_spec wide = a_pod{"wide"}.cpu(1).memory("3Gi").label("app", "a");
     w.add(wide);
     CHECK(w.run(true) == words{"bind wide n"});
     CHECK(!w.cluster.reservation_of(w.pod("wide")));
+  }
+  SECTION("some of it, of which an owner requests nothing") {
+    spec.reservation->restricted = {"memory"};
+    const pod_id r = w.add(spec);
+    CHECK(w.run(true) == words{"bind r n"});
+    w.add(owner("other", 5));
+    CHECK(w.run(true) == words{"reject other"});  // it takes nothing from there: four are free
+    w.add(owner("small", 4));
+    CHECK(w.run(true) == words{"bind small n"});
+    CHECK(!w.cluster.reservation_of(w.pod("small")));
+    pod_spec named = owner("named", 1);
+    named.reservation_affinity.emplace();
+    w.add(named);
+    CHECK(w.run(true) == words{"bind named n"});
+    CHECK(w.cluster.reservation_of(w.pod("named")) == r);
+  }
+  SECTION("what it does not request: all of it") {
+    spec.reservation->restricted = {"ephemeral-storage"};
+    const pod_id r = w.add(spec);
+    CHECK(w.run(true) == words{"bind r n"});
+    w.add(owner("large", 6));
+    CHECK(w.run(true) == words{"reject large"});
+    pod_spec more = owner("more", 1);
+    more.containers[0].requests.insert_or_assign("ephemeral-storage", quantity{0});
+    w.add(more);
+    CHECK(w.run(true) == words{"bind more n"});
+    CHECK(w.cluster.reservation_of(w.pod("more")) == r);
+  }
+  SECTION("of what it does not request as much as there is") {
+    spec.reservation->restricted = {"memory", "nvidia.com/gpu"};
+    const pod_id r = w.add(spec);
+    CHECK(w.run(true) == words{"bind r n"});
+    pod_spec more = a_pod{"more"}.cpu(6).memory("1Gi").label("app", "a");
+    w.add(more);
+    CHECK(w.run(true) == words{"bind more n"});
+    CHECK(w.cluster.reservation_of(w.pod("more")) == r);
   }
 }
 

@@ -37,7 +37,7 @@ struct reservation_spec {
   std::vector<reservation_owner> owners = {};  ///< one of them has to match; none: no pod may use it
   bool once = true;  ///< allocateOnce: it ends with the first owner that runs, and holds nothing any more
   allocate_policy policy = allocate_policy::aligned;
-  std::vector<std::string> restricted = {};  ///< resources, of policy restricted; none given: all that it requests
+  std::vector<std::string> restricted = {};  ///< of policy restricted; none that it requests: all of those
   gangsched::pre_allocation pre_allocation = gangsched::pre_allocation::none;
   std::int64_t order = 0;  ///< lowest first; 0: after those that have one, by how full they would be
   /// When it is placed, not before: from its addition on, nodes are drained for it (maintenance, a planned job).

@@ -120,9 +120,9 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] row_t set_of(row_t pod) const noexcept { return record_[row_of(pod)]->set; }
   /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels, taints and exact amounts are
   /// concerned. What it has left is not checked. O(requirements of the pod on it).
-  [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
-  /// The same, whatever amounts it holds.
-  [[nodiscard]] bool admits(const cluster_state& state, row_t pod, const pod_class& cls, row_t node) const;
+  [[nodiscard]] bool lets(const cluster_state& state, row_t pod, const pod_class& cls, row_t node, bool runs) const;
+  /// The same, whatever amounts it holds. It may be unschedulable for a pod that runs.
+  [[nodiscard]] bool admits(const cluster_state& state, row_t pod, const pod_class& cls, row_t node, bool runs) const;
 
   // --- devices: what a reservation has of its node's in all, while others have some of it
   [[nodiscard]] const device_claim* devices(row_t pod) const noexcept { return devices_[row_of(pod)]; }
