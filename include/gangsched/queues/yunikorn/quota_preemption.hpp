@@ -12,7 +12,7 @@ namespace gangsched::inline GANGSCHED_ABI::queues::yunikorn {
 /// Whether a queue uses more of some type than its maximum; allocations that are being preempted count as used.
 [[nodiscard]] GANGSCHED_API bool is_over_max(const partition& queues, queue_index queue);
 
-/// Which allocations go so that a queue is within its maximum again (YuniKorn's quota change preemption, 1.8), in the order in which they
+/// Which allocations go so that a queue is within its maximum again (YuniKorn's quota change preemption, 1.9), in the order in which they
 /// are chosen. To be freed is what the queue has above its maximum, at most what it or a queue above it has above its guarantee, if any
 /// of them has more than its guarantee. A queue hands that down in proportion to what its children have above their guarantees, in whole
 /// units, rounded down; a child with a guarantee of other types only gives nothing. Of each leaf go allocations that hold something of
