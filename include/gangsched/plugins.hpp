@@ -36,6 +36,7 @@
 #include "gangsched/plugins/mig_packing.hpp"
 #include "gangsched/plugins/network_cost.hpp"
 #include "gangsched/plugins/node_affinity.hpp"
+#include "gangsched/plugins/node_declared_features.hpp"
 #include "gangsched/plugins/node_name.hpp"
 #include "gangsched/plugins/node_numa_resource.hpp"
 #include "gangsched/plugins/node_ports.hpp"
@@ -74,16 +75,18 @@ struct plugin_list {
 };
 
 /// All plugins, in the registry's order. A plugin that is not `configurable` is not in the registry: the host registers it.
-using every_plugin = plugin_list<
-    scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin, node_ports,
-    node_resources_fit, volume_restrictions, node_volume_limits, volume_binding, volume_zone_plugin,
-    pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption, preemption_toleration,
-    node_resources_balanced_allocation, image_locality, node_resources_fit_plus, scarce_resource_avoidance,
-    node_resources_allocatable, target_load_packing, load_variation_risk_balancing, low_risk_over_commitment, peaks,
-    load_aware_scheduling, low_price, topology_placement, pod_group_pods_count, group_preemption, network_cost,
-    device_fit, device_share, gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
-    node_resource_topology_match, node_numa_resource, mig_packing, gpu_links, gpu_pricing, gpu_fragmentation,
-    gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy, elastic_quota_policy,
-    hived_policy, volcano_policy, yunikorn_policy, arrival_sort, least_slack_sort, deadline_plugin, extender>;
+using every_plugin =
+    plugin_list<scheduling_gates, priority_sort, node_unschedulable, node_name, taint_toleration, node_affinity_plugin,
+                node_ports, node_resources_fit, volume_restrictions, node_volume_limits, volume_binding,
+                volume_zone_plugin, pod_topology_spread, inter_pod_affinity, gang_scheduling, default_preemption,
+                preemption_toleration, node_resources_balanced_allocation, image_locality, node_declared_features,
+                node_resources_fit_plus, scarce_resource_avoidance, node_resources_allocatable, target_load_packing,
+                load_variation_risk_balancing, low_risk_over_commitment, peaks, load_aware_scheduling, low_price,
+                topology_placement, pod_group_pods_count, group_preemption, network_cost, device_fit, device_share,
+                gpu_dot_product, gpu_clustering, gpu_packing, gpu_best_fit, gpu_type_value,
+                node_resource_topology_match, node_numa_resource, mig_packing, gpu_links, gpu_pricing,
+                gpu_fragmentation, gpu_random, fair_share_policy, kai_policy, kueue_policy, capacity_scheduling_policy,
+                elastic_quota_policy, hived_policy, volcano_policy, yunikorn_policy, arrival_sort, least_slack_sort,
+                deadline_plugin, extender>;
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -29,6 +29,7 @@ result<node_spec> read_spec(const gangsched_node_spec& given) {
   if (copy.there(from.images, from.image_count, "images"))
     for (std::size_t i = 0; i < from.image_count; ++i)
       made.images.push_back({copy.texts(from.images[i].names, "images"), from.images[i].size_bytes});
+  made.declared_features = copy.texts(from.declared_features, "declared_features");
   made.unschedulable = from.unschedulable;
   made.cookie = from.cookie;
   if (from.devices != nullptr) made.devices = read_devices(copy, *from.devices);
@@ -83,6 +84,7 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   copy.pick(from.preemption, preemption_policy::never, made.preemption, "preemption");
   if (!text(from.scheduler_name).empty()) made.scheduler_name = text(from.scheduler_name);
   made.scheduling_gates = copy.texts(from.scheduling_gates, "scheduling_gates");
+  made.required_features = copy.texts(from.required_features, "required_features");
   made.group = of(from.group);
   made.role = text(from.role);
   if (from.has_rank) made.rank = from.rank;

@@ -8,6 +8,7 @@ GANGSCHED_INLINE std::string_view node_update_word(reads facets) noexcept {
   if (any(facets & reads::allocatable)) return "NodeUpdateNodeAllocatable";
   if (any(facets & reads::labels)) return "NodeUpdateNodeLabel";
   if (any(facets & (reads::taints | reads::schedulable))) return "NodeUpdateNodeTaint";
+  if (any(facets & reads::features)) return "NodeUpdateNodeDeclaredFeature";
   return "NodeUpdate";
 }
 

@@ -42,6 +42,7 @@ inline void put_part(std::string& out, const pod_class& cls, pod_reads part) {
     canonical::append(out, cls.node_selector, cls.required_nodes, cls.preferred_nodes);
   }
   if (covers(part, pod_reads::images)) canonical::append(out, cls.images);
+  if (covers(part, pod_reads::features)) canonical::append(out, cls.required_features);
 }
 
 /// Adds to the sums of some rows.

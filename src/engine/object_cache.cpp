@@ -54,8 +54,8 @@ GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<
     out.push_back({.record = record, .what = events::node_added, .new_node = known = look_at_node(record.row)});
     return;
   }
-  constexpr reads told =
-      reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images | reads::devices;
+  constexpr reads told = reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images |
+                         reads::features | reads::devices;
   if (!state_->nodes.alive(record.row) || !any(record.facets & told)) return;
   const std::shared_ptr<const past_node> before = std::exchange(known, look_at_node(record.row));
   if (record.kind == change_kind::node_added || before == nullptr) {
@@ -72,6 +72,7 @@ GANGSCHED_INLINE void object_cache::read_node(const change& record, std::vector<
   tell(a.labels != b.labels, events::node_labels);
   tell(a.taints != b.taints, events::node_taints);
   tell(a.volume_limits != b.volume_limits, events::node_volume_limits);
+  tell(a.features != b.features, events::node_features);
   tell(any(record.facets & reads::images), events::node_images);
 }
 
@@ -94,7 +95,9 @@ GANGSCHED_INLINE void object_cache::read_pod_update(const change& record, std::v
   tell(detail::scaled_down(before->spec(), after->spec()), events::pod_scaled_down);
   tell(before->gated() && !after->gated(), events::pod_gates_gone);
   tell(before->spec().tolerations.size() != after->spec().tolerations.size(), events::pod_tolerations);
-  tell(out.size() == none || !(before->spec().volumes == after->spec().volumes), events::pod_updated);
+  tell(out.size() == none || !(before->spec().volumes == after->spec().volumes) ||
+           before->spec().required_features != after->spec().required_features,
+       events::pod_updated);
 }
 
 GANGSCHED_INLINE void object_cache::read(const change& record, std::vector<object_event>& out) {

@@ -205,6 +205,7 @@ GANGSCHED_INLINE events requeue_judge::kind_of(const change& record) noexcept {
       touched(reads::allocatable, events::node_allocatable | events::node_volume_limits);
       touched(reads::devices, events::node_allocatable);
       touched(reads::images, events::node_images);
+      touched(reads::features, events::node_features);
       break;
     case change_kind::pod_added:
     case change_kind::pod_bound: return events::pod_added;

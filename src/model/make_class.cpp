@@ -227,6 +227,10 @@ GANGSCHED_INLINE class_id make_class(model::cluster_state& state, const pod_spec
   for (const preferred_node_term& from : spec.affinity.preferred) {
     made.preferred_nodes.push_back({from.weight, to_term(names, from.term)});
   }
+  for (const std::string& one : spec.required_features) made.required_features.push_back(names.intern(one));
+  std::sort(made.required_features.begin(), made.required_features.end());
+  made.required_features.erase(std::unique(made.required_features.begin(), made.required_features.end()),
+                               made.required_features.end());
   const auto add_image = [&](const std::string& image) {
     if (!image.empty()) made.images.push_back(names.intern(normalised_image(image)));
   };

@@ -28,6 +28,7 @@ struct names_in_use {
     for (const label_symbols& one : node.labels) detail::mark(state.names, one);
     for (const taint_symbols& one : node.taints) detail::mark(state.names, one);
     for (const image_symbols& one : node.images) mark(one.name);
+    for (const symbol one : node.features) mark(one);
     for (const volume_limit& one : node.volume_limits) mark(one.driver);
     mark_kinds(node.allocatable);
     if (!node.devices) return;  // (The ledger has its inventory.)

@@ -134,6 +134,20 @@ GANGSCHED_INLINE std::vector<image_symbols> images_of(interner& names, const std
   return made;
 }
 
+/// @p had: as above.
+GANGSCHED_INLINE std::vector<symbol> features_of(interner& names, const std::vector<std::string>& said,
+                                                 std::span<const symbol> had) {
+  std::vector<symbol> made;
+  made.reserve(said.size());
+  for (const std::string& name : said) {
+    const std::size_t at = place_of(names, had, made.size(), name, [](symbol one) { return one; });
+    made.push_back(at != had.size() ? had[at] : names.intern(name));
+  }
+  std::sort(made.begin(), made.end());
+  made.erase(std::unique(made.begin(), made.end()), made.end());
+  return made;
+}
+
 /// Specs are in the order of names, records in that of symbols: where the last was found the next one mostly follows.
 GANGSCHED_INLINE bool know_labels(const interner& names, std::span<const label_symbols> of, const label_map& said,
                                   known_node& to) {
@@ -202,6 +216,22 @@ GANGSCHED_INLINE bool same_images(const interner& names, std::span<const image_s
   return count == of.size();
 }
 
+/// (Nor of features.)
+GANGSCHED_INLINE bool same_features(const interner& names, std::span<const symbol> of,
+                                    const std::vector<std::string>& said) {
+  if (of.empty() || said.empty()) return of.empty() == said.empty();
+  std::bitset<512> seen;
+  if (of.size() > seen.size()) return false;
+  std::size_t next = 0;
+  for (const std::string& name : said) {
+    const std::size_t at = place_of(names, of, next, name, [](symbol one) { return one; });
+    if (at == of.size()) return false;
+    seen[at] = true;
+    next = at + 1 == of.size() ? 0 : at + 1;
+  }
+  return seen.count() == of.size();
+}
+
 GANGSCHED_INLINE known_node known_of(const model::cluster_state& state, const model::node_record& of,
                                      const node_spec& spec) {
   known_node made;
@@ -213,6 +243,7 @@ GANGSCHED_INLINE known_node known_of(const model::cluster_state& state, const mo
       same_amounts(state.kinds, of, spec.allocatable) && same_limits(state.names, of.volume_limits, spec.volume_limits),
       reads::allocatable);
   note(same_images(state.names, of.images, spec.images), reads::images);
+  note(same_features(state.names, of.features, spec.declared_features), reads::features);
   note(of.devices == nullptr && has_none(spec.devices), reads::devices);
   made.right.parts = made.same;
   return made;
@@ -251,6 +282,7 @@ GANGSCHED_INLINE std::unique_ptr<const model::node_record> changed_node_record(
   if (changes(reads::labels)) made->labels = labels_of(state.names, spec.labels, known);
   if (changes(reads::taints)) made->taints = taints_of(state.names, spec.taints);
   if (changes(reads::images)) made->images = images_of(state.names, spec.images, before.images);
+  if (changes(reads::features)) made->features = features_of(state.names, spec.declared_features, before.features);
   if (changes(reads::allocatable)) {
     made->allocatable = to_amounts(state, allocatable);
     made->beside_spec = {};
@@ -289,6 +321,7 @@ GANGSCHED_INLINE reads difference(const model::node_record& before, const model:
   note(reads::allocatable,
        [&] { return before.allocatable != after.allocatable || before.volume_limits != after.volume_limits; });
   note(reads::images, [&] { return before.images != after.images; });
+  note(reads::features, [&] { return before.features != after.features; });
   note(reads::devices, [&] { return !same_devices(before.devices, after.devices); });
   return changed;
 }

@@ -41,6 +41,7 @@ GANGSCHED_INLINE void node_record::digest_into(digest& out) const {
   std::vector<amount> beside;
   for (const resource_kind kind : beside_spec) beside.push_back({kind, 0});
   canonical::append(text, beside);
+  if (!features.empty()) canonical::append(text, std::vector(features.begin(), features.end()));
   out.add(text.bytes);
 }
 

@@ -111,7 +111,7 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
   const auto& [name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead, guaranteed,
                bind_cpus, devices, constraints, claims, held_devices, node_selector, affinity, affinity_to_pods,
                anti_affinity_to_pods, tolerations, spread, priority, priority_class, preemption, scheduler_name, gates,
-               required_node, group, role, rank, node, nominated_node, queue, held_room, reservation,
+               features, required_node, group, role, rank, node, nominated_node, queue, held_room, reservation,
                reservation_affinity, exact, ignores, draws_from, terminating, preempted, start_time, expected_run_time,
                deadline, max_wait, load, controller, cookie] = a;
   return ns == b.ns && labels == b.labels && all_alike(containers, b.containers) && all_alike(devices, b.devices) &&
@@ -121,8 +121,9 @@ GANGSCHED_INLINE bool alike(const pod_spec& a, const pod_spec& b) noexcept {
          alike(affinity_to_pods, b.affinity_to_pods) && alike(anti_affinity_to_pods, b.anti_affinity_to_pods) &&
          all_alike(spread, b.topology_spread_constraints) && all_alike(tolerations, b.tolerations) &&
          priority == b.priority && priority_class == b.priority_class && preemption == b.preemption &&
-         scheduler_name == b.scheduler_name && required_node == b.required_node && held_room == b.held_room &&
-         load == b.load && controller.kind == b.controller.kind && controller.name == b.controller.name;
+         scheduler_name == b.scheduler_name && features == b.required_features && required_node == b.required_node &&
+         held_room == b.held_room && load == b.load && controller.kind == b.controller.kind &&
+         controller.name == b.controller.name;
 }
 
 /// Of the fields in which pods of a cluster differ most: specs with the same hash are compared.

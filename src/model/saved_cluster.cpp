@@ -56,6 +56,7 @@ GANGSCHED_INLINE node_spec cluster_saver::spec_of(const node_record& record) con
     made.taints.push_back({text(taint.key), text(taint.value), taint.effect});
   }
   for (const image_symbols& image : record.images) made.images.push_back({{text(image.name)}, image.size_bytes});
+  for (const symbol feature : record.features) made.declared_features.push_back(text(feature));
   for (const amount& has : record.allocatable) {
     made.allocatable.emplace(std::string{state_->kinds.name(has.kind)},
                              has.kind == kinds::cpu ? quantity::from_milli(has.value) : quantity{has.value});

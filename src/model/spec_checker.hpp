@@ -37,7 +37,7 @@ class spec_checker {
            taints(spec.taints, top("taints")) &&
            resources(spec.allocatable, resource_owner::node, top("allocatable")) &&
            resources(spec.capacity, resource_owner::node, top("capacity")) && images(spec.images, top("images")) &&
-           volume_limits(spec, top("volume_limits"));
+           filled(spec.declared_features, top("declared_features")) && volume_limits(spec, top("volume_limits"));
   }
   /// The same in the same order, without what is @p right.
   [[nodiscard]] bool node_again(const node_spec& spec, const right_before& right) {
@@ -47,6 +47,7 @@ class spec_checker {
            resources(spec.allocatable, resource_owner::node, top("allocatable"), known(reads::allocatable)) &&
            resources(spec.capacity, resource_owner::node, top("capacity")) &&
            (known(reads::images) || images(spec.images, top("images"))) &&
+           (known(reads::features) || filled(spec.declared_features, top("declared_features"))) &&
            (known(reads::allocatable) || volume_limits(spec, top("volume_limits")));
   }
 
@@ -54,7 +55,7 @@ class spec_checker {
     return pod_own(spec) && dns_label(spec.ns, top("ns")) && labels(spec.labels, top("labels")) &&
            containers(spec.containers, false, top("containers")) &&
            containers(spec.init_containers, true, top("init_containers")) &&
-           image_names(spec.image_volumes, top("image_volumes")) && volumes(spec.volumes, top("volumes")) &&
+           filled(spec.image_volumes, top("image_volumes")) && volumes(spec.volumes, top("volumes")) &&
            (!spec.resources || amounts(*spec.resources, top("resources"))) &&
            resources(spec.overhead, resource_owner::pod, top("overhead")) &&
            labels(spec.node_selector, top("node_selector")) && node_terms(spec.affinity, top("affinity")) &&
@@ -77,7 +78,7 @@ class spec_checker {
            exact_reservation(spec, top("exact_reservation")) &&
            (!spec.ignores_reservations || !spec.reservation ||
             fail(errc::malformed, top("ignores_reservations"), "a reservation looks for room of its own")) &&
-           load(spec.load, top("load"));
+           filled(spec.required_features, top("required_features")) && load(spec.load, top("load"));
   }
   [[nodiscard]] bool load(const load_estimate& said, const spec_path& at) {
     return not_negative(said.cpu_percent.value_or(0), at.field("cpu_percent")) &&
@@ -225,13 +226,13 @@ class spec_checker {
     return true;
   }
 
-  bool image_names(const std::vector<std::string>& names, const spec_path& list) {
+  bool filled(const std::vector<std::string>& names, const spec_path& list) {
     return each(names, list, [&](const std::string& name, const spec_path& at) { return filled(name, at); });
   }
 
   bool images(const std::vector<node_image>& list, const spec_path& path) {
     return each(list, path, [&](const node_image& image, const spec_path& at) {
-      return image_names(image.names, at.field("names")) && not_negative(image.size_bytes, at.field("size_bytes"));
+      return filled(image.names, at.field("names")) && not_negative(image.size_bytes, at.field("size_bytes"));
     });
   }
 

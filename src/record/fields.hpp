@@ -71,8 +71,8 @@ GANGSCHED_FIELDS(resource_claim_spec, name, ns, devices, constraints, most_pods,
 
 // Nodes, pods and what has a name.
 GANGSCHED_FIELDS(node_image, names, size_bytes);
-GANGSCHED_FIELDS(node_spec, name, labels, taints, allocatable, capacity, volume_limits, images, devices, unschedulable,
-                 cookie);
+GANGSCHED_FIELDS(node_spec, name, labels, taints, allocatable, capacity, volume_limits, images, declared_features,
+                 devices, unschedulable, cookie);
 GANGSCHED_FIELDS(container_port, host_port, protocol, host_ip);
 GANGSCHED_FIELDS(container, requests, image, ports, sidecar, limits);
 GANGSCHED_FIELDS(volume_zone, key, values);
@@ -88,10 +88,10 @@ GANGSCHED_FIELDS(load_estimate, cpu_percent, memory_percent, after_scheduled, af
 GANGSCHED_FIELDS(pod_spec, name, ns, labels, containers, init_containers, image_volumes, volumes, resources, overhead,
                  guaranteed, bind_cpus, devices, device_constraints, resource_claims, held_devices, node_selector,
                  affinity, affinity_to_pods, anti_affinity_to_pods, tolerations, topology_spread_constraints, priority,
-                 priority_class, preemption, scheduler_name, scheduling_gates, required_node, group, role, rank, node,
-                 nominated_node, queue, held_room, reservation, reservation_affinity, exact_reservation,
-                 ignores_reservations, draws_from, terminating, preempted, start_time, expected_run_time, deadline,
-                 max_wait, load, controller, cookie);
+                 priority_class, preemption, scheduler_name, scheduling_gates, required_features, required_node, group,
+                 role, rank, node, nominated_node, queue, held_room, reservation, reservation_affinity,
+                 exact_reservation, ignores_reservations, draws_from, terminating, preempted, start_time,
+                 expected_run_time, deadline, max_wait, load, controller, cookie);
 GANGSCHED_FIELDS(held_room_spec::part, node, amounts);
 GANGSCHED_FIELDS(held_room_spec, name, parts);
 GANGSCHED_FIELDS(removed_pod, id, ns, name, cookie);

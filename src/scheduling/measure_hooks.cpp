@@ -43,6 +43,7 @@ GANGSCHED_INLINE std::string_view requeue_event_word(events what) noexcept {
       {events::node_labels, "NodeUpdateNodeLabel"},
       {events::node_taints, "NodeUpdateNodeTaint"},
       {events::node_volume_limits, "storage.k8s.io/CSINodeUpdate"},
+      {events::node_features, "NodeUpdateNodeDeclaredFeature"},
       {events::node_images, "NodeUpdate"},
       {events::pod_added, "AssignedPodAdd"},
       {events::pod_removed, "AssignedPodDelete"},

@@ -279,6 +279,41 @@ TEST_CASE("a pod's affinity, spreading, tolerations and the rest come to the clu
   CHECK(gangsched_cluster_add_pod(world.cluster, &pod, nullptr, world.error) == GANGSCHED_OUT_OF_RANGE);
 }
 
+TEST_CASE("a pod goes where the features are that it requires", "[c]") {
+  c_world world;
+  const char* const some[] = {"Y", "X", "Y"};
+  gangsched_node_spec node{};
+  node.struct_size = sizeof node;
+  const gangsched_amount room{"pods", nullptr, 10, 0};
+  node.allocatable = {&room, 1};
+  node.name = "without";
+  node.declared_features = {some, 1};
+  gangsched_node_id without{};
+  world.must(gangsched_cluster_add_node(world.cluster, &node, &without, world.error));
+  const auto require = [&](gangsched_pod_spec& spec) { spec.required_features = {some + 1, 2}; };
+  const gangsched_pod_id pod = world.pod_with("p", 0, require);
+  world.schedules();
+  CHECK(world.run() == words{"p reject"});
+  CHECK(world.explain(pod) == "0/1 nodes are available: 1 node(s) didn't match Pod's required features.");
+  node.declared_features = {some, 3};
+  world.must(gangsched_cluster_update_node(world.cluster, without, &node, world.error));
+  CHECK(world.run(60'000'000'000) == words{"p bind without"});
+  const char* const empty[] = {"X", ""};
+  node.name = "wrong";
+  node.declared_features = {empty, 2};
+  CHECK(gangsched_cluster_add_node(world.cluster, &node, nullptr, world.error) == GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "node wrong: declared_features[1]: is empty");
+  node.declared_features = {nullptr, 1};
+  CHECK(gangsched_cluster_add_node(world.cluster, &node, nullptr, world.error) == GANGSCHED_MALFORMED);
+  world.pod_with(
+      "q", 1,
+      [&](gangsched_pod_spec& spec) {
+        spec.required_features = {empty, 2};
+      },
+      GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "pod default/q: required_features[1]: is empty");
+}
+
 TEST_CASE("what is wrong is said with its place in the array", "[c]") {
   c_world world;
   const auto sized_pod = [] {

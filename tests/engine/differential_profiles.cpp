@@ -262,11 +262,11 @@ threefold_profile make_profile(unsigned kind, dice& roll) {
     case 0:
       a.add("PrioritySort").add("SchedulingGates").add("GangScheduling").add("NodeUnschedulable").add("NodeName");
       a.add("TaintToleration").add("NodeAffinity").add("NodePorts").add("NodeResourcesFit");
-      a.add("NodeResourcesBalancedAllocation").add("ImageLocality");
+      a.add("NodeResourcesBalancedAllocation").add("ImageLocality").add("NodeDeclaredFeatures");
       return a.with("kube's default",
                     profile{priority_sort{}, scheduling_gates{}, gang_scheduling{}, node_unschedulable{}, node_name{},
                             taint_toleration{}, node_affinity_plugin{}, node_ports{}, node_resources_fit{},
-                            node_resources_balanced_allocation{}, image_locality{}});
+                            node_resources_balanced_allocation{}, image_locality{}, node_declared_features{}});
     case 1: {
       const std::int64_t taints = weight(), fits = weight(), plus_weight = weight();
       a.add("GangScheduling").add("SchedulingGates").add(room.rule, fits, room.args).add("NodePorts");
@@ -311,11 +311,11 @@ threefold_profile make_profile(unsigned kind, dice& roll) {
     }
     default: {
       const std::int64_t share = weight();
-      a.add("PrioritySort").add("SchedulingGates").add("GangScheduling").add("NodeName").add("NodePorts");
-      a.add(room.rule, 1, room.args).add(affine.rule, 3, affine.args).add(zone_share_rule(), share);
-      return a.with("keyed", profile{priority_sort{}, scheduling_gates{}, gang_scheduling{}, node_name{}, node_ports{},
-                                     weighted{fit{room.options}, 1}, weighted{node_affinity_plugin{affine.added}, 3},
-                                     weighted{zone_share{}, share}});
+      a.add("PrioritySort").add("SchedulingGates").add("GangScheduling").add("NodeName").add("NodeDeclaredFeatures");
+      a.add("NodePorts").add(room.rule, 1, room.args).add(affine.rule, 3, affine.args).add(zone_share_rule(), share);
+      return a.with("keyed", profile{priority_sort{}, scheduling_gates{}, gang_scheduling{}, node_name{},
+                                     node_declared_features{}, node_ports{}, weighted{fit{room.options}, 1},
+                                     weighted{node_affinity_plugin{affine.added}, 3}, weighted{zone_share{}, share}});
     }
   }
 }

@@ -335,6 +335,7 @@ std::vector<step> simpler(const step& of) {
     with([](put_pod& p) { p.spec.containers[0].requests.clear(); });
     with([](put_pod& p) { p.spec.scheduling_gates.clear(); });
     with([](put_pod& p) { p.spec.required_node.clear(); });
+    with([](put_pod& p) { p.spec.required_features.clear(); });
     with([](put_pod& p) { p.node.clear(); });
     with([](put_pod& p) { p.group.clear(); });
   } else if (const auto* node = std::get_if<put_node>(&of)) {
@@ -345,6 +346,7 @@ std::vector<step> simpler(const step& of) {
     };
     with([](node_spec& n) { n.labels.clear(); });
     with([](node_spec& n) { n.taints.clear(); });
+    with([](node_spec& n) { n.declared_features.clear(); });
     with([](node_spec& n) { n.unschedulable = false; });
     with([](node_spec& n) { n.allocatable = {{"cpu", quantity{1}}, {"pods", quantity{9}}}; });
   } else if (const auto* group = std::get_if<put_group>(&of)) {

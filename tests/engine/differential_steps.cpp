@@ -37,6 +37,7 @@ class writer {
   }
 
  private:
+  std::string feature() { return "Feature" + std::to_string(roll_.below(3)); }
   std::string node_name() { return "n" + std::to_string(roll_.below(mix_.nodes + 1)); }
   std::string pod_name() { return "p" + std::to_string(roll_.below(std::max<std::size_t>(1, pods_))); }
 
@@ -60,6 +61,7 @@ class writer {
     if (roll_.percent(25)) made.taint("spot", roll_.percent(50) ? "yes" : "", taint_effect::prefer_no_schedule);
     if (roll_.percent(12)) made.taint("old", "", taint_effect::prefer_no_schedule);
     made.unschedulable(roll_.percent(7));
+    for (std::size_t i = roll_.below(4); i-- > 0;) made.declare(feature());
     for (std::int64_t i = 0; i < 4; ++i) {  // a name has one size everywhere
       if (roll_.percent(25)) made.image("app" + std::to_string(i) + ":latest", (i + 1) * 300'000'000);
     }
@@ -143,6 +145,7 @@ class writer {
     if (roll_.percent(40)) made.priority(static_cast<std::int32_t>(roll_.between(-1, 3)) * 10);
     if (roll_.percent(6)) made.gate("wait-for-me");
     if (roll_.percent(5)) made.spec.required_node = node_name();
+    for (std::size_t i = roll_.percent(15) ? 1 + roll_.below(2) : 0; i-- > 0;) made.require(feature());
     return made.spec;
   }
   /// Pod-level requests are at least what the containers need.
@@ -294,12 +297,14 @@ std::string text_of(const put_pod& step) {
   if (!p.labels.empty()) text += " labels" + text_of(p.labels);
   for (const std::string& gate : p.scheduling_gates) text += " gate " + gate;
   if (!p.required_node.empty()) text += " only " + p.required_node;
+  for (const std::string& feature : p.required_features) text += " needs " + feature;
   return text + (p.terminating ? " terminating" : "");
 }
 std::string text_of(const node_spec& n) {
   std::string text = "put node " + n.name + text_of(n.allocatable) + " labels" + text_of(n.labels);
   for (const taint& one : n.taints)
     text += " taint " + one.key + "=" + one.value + ":" + std::to_string(static_cast<int>(one.effect));
+  for (const std::string& feature : n.declared_features) text += " declares " + feature;
   return text + (n.unschedulable ? " unschedulable" : "");
 }
 std::string text_of(const group_spec& g) {

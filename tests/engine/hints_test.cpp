@@ -124,6 +124,23 @@ TEST_CASE("TaintToleration and NodeUnschedulable hear of nodes that open, and of
       w.pod_becomes(cordon, cordon, a_pod{"cordon"}.tolerate("anything").tolerate("node.kubernetes.io/unschedulable")));
 }
 
+TEST_CASE("NodeDeclaredFeatures hears of other features, whichever, and of other requirements", "[engine][hints]") {
+  update w;
+  w.add(a_node{"n"}.declare("Y"));
+  const pod_id p = w.add_rejected(a_pod{"p"}.require("X"), {"NodeDeclaredFeatures"});
+  CHECK(w.comes(p, a_node{"without"}));
+  CHECK(w.node_becomes(p, a_node{"n"}.declare("Z")));
+  CHECK(w.node_becomes(p, a_node{"n"}.declare("X").declare("Z")));
+  CHECK_FALSE(w.node_becomes(p, a_node{"n"}.declare("Z").declare("X")));
+  CHECK_FALSE(w.node_becomes(p, a_node{"n"}.declare("Z").declare("X").cpu(4).label("a", "b")));
+  CHECK(w.node_becomes(p, a_node{"n"}.declare("Z").declare("X").cpu(4).label("a", "b").taint("t")));
+  CHECK_FALSE(w.pod_becomes(p, p, a_pod{"p"}.require("X").label("a", "b")));
+  CHECK_FALSE(w.pod_becomes(p, p, a_pod{"p"}.require("X").require("X").label("a", "b")));
+  CHECK(w.pod_becomes(p, p, a_pod{"p"}.require("Y").label("a", "c")));  // beside something else
+  CHECK(w.pod_becomes(p, p, a_pod{"p"}.label("a", "c")));
+  CHECK_FALSE(w.comes(p, a_pod{"another"}.require("X")));
+}
+
 TEST_CASE("NodePorts and NodeName hear of new nodes, taints, and ports that are left", "[engine][hints]") {
   update w;
   const node_id n = w.add(a_node{"n"});

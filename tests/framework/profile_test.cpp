@@ -60,24 +60,37 @@ TEST_CASE("kube_default has kube-scheduler's plugins, order and weights, and sco
   CHECK(table.scheduler_name == "default-scheduler");
   names all;
   for (const plugin_entry& entry : table.plugins) all.push_back(entry.name);
-  CHECK(all == names{"SchedulingGates",    "PrioritySort",
-                     "NodeUnschedulable",  "NodeName",
-                     "TaintToleration",    "NodeAffinity",
-                     "NodePorts",          "NodeResourcesFit",
-                     "VolumeRestrictions", "NodeVolumeLimits",
-                     "VolumeBinding",      "VolumeZone",
-                     "PodTopologySpread",  "InterPodAffinity",
-                     "DynamicResources",   "MigPacking",
-                     "GpuLinks",           "GangScheduling",
-                     "DefaultPreemption",  "NodeResourcesBalancedAllocation",
-                     "ImageLocality",      "TopologyPlacementGenerator",
-                     "PodGroupPodsCount",  "GroupPreemption"});
+  CHECK(all == names{"SchedulingGates",
+                     "PrioritySort",
+                     "NodeUnschedulable",
+                     "NodeName",
+                     "TaintToleration",
+                     "NodeAffinity",
+                     "NodePorts",
+                     "NodeResourcesFit",
+                     "VolumeRestrictions",
+                     "NodeVolumeLimits",
+                     "VolumeBinding",
+                     "VolumeZone",
+                     "PodTopologySpread",
+                     "InterPodAffinity",
+                     "DynamicResources",
+                     "MigPacking",
+                     "GpuLinks",
+                     "GangScheduling",
+                     "DefaultPreemption",
+                     "NodeResourcesBalancedAllocation",
+                     "ImageLocality",
+                     "NodeDeclaredFeatures",
+                     "TopologyPlacementGenerator",
+                     "PodGroupPodsCount",
+                     "GroupPreemption"});
   CHECK(order_at(table, point::queue_sort) == names{"PrioritySort"});
   CHECK(order_at(table, point::pre_enqueue) == names{"SchedulingGates", "GangScheduling"});
   CHECK(order_at(table, point::filter) == names{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity",
                                                 "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
                                                 "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
-                                                "InterPodAffinity", "DynamicResources"});
+                                                "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures"});
   CHECK(order_at(table, point::permit) == names{"GangScheduling"});
   CHECK(order_at(table, point::placement_feasible) == names{"GangScheduling"});
   CHECK(order_at(table, point::post_filter) == names{"DefaultPreemption"});

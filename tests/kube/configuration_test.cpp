@@ -2,6 +2,8 @@
 
 #include "gangsched/framework/plugin_entry.hpp"
 #include "gangsched/framework/registry.hpp"
+#include "gangsched/plugins/node_declared_features.hpp"
+#include "gangsched/plugins/priority_sort.hpp"
 #include "gangsched/profiles.hpp"
 #include "gangsched/scheduler.hpp"
 #include "support/catch.hpp"
@@ -249,16 +251,28 @@ TEST_CASE("only a single profile may go without a name", "[kube][configuration]"
   CHECK(refusal("profiles:\n- schedulerName: ''\n").ends_with("profiles[0].schedulerName: is empty"));
 }
 
-TEST_CASE("in-tree plugins that the library lacks are warnings", "[kube][configuration]") {
+TEST_CASE("what of a configuration has no effect is a warning", "[kube][configuration]") {
   const auto made = fine("extenders: [{urlPrefix: 'http://x'}]\nunknownField: 1\n");
   std::string all;
   for (const warning& one : made.warnings) all += one.message() + "\n";
-  CHECK(all.find("the plugin NodeDeclaredFeatures is not modelled; it does nothing") != std::string::npos);
-  CHECK(all.find("DynamicResources") == std::string::npos);
+  CHECK(all.find("the plugin") == std::string::npos);
   CHECK(all.find("extenders are the host's") != std::string::npos);
   CHECK(all.find("unknownField: there is no such field") != std::string::npos);
   CHECK(all.find("DefaultBinder") == std::string::npos);
   CHECK(in_tree_plugins().size() == 23);
+}
+
+TEST_CASE("in-tree plugins that a registry lacks are warnings", "[kube][configuration]") {
+  plugin_registry few;
+  REQUIRE(few.add<priority_sort>());
+  REQUIRE(few.add<node_declared_features>());
+  const auto made = read_configuration({"s.yaml", "{}"}, few, {});
+  REQUIRE(made);
+  std::string all;
+  for (const warning& one : made->warnings) all += one.message() + "\n";
+  CHECK(all.find("the plugin NodeName is not in the registry; it does nothing") != std::string::npos);
+  for (const char* name : {"PrioritySort", "NodeDeclaredFeatures", "DefaultBinder"})
+    CHECK(all.find(name) == std::string::npos);
 }
 
 TEST_CASE("all profiles of a configuration make one scheduler", "[kube][configuration]") {

@@ -90,6 +90,9 @@ TEST_CASE("everything that a plugin can read makes a class", "[model][class]") {
   variant("preemption").spec.preemption = preemption_policy::never;
   variant("scheduler").spec.scheduler_name = "mine";
   variant("required node").spec.required_node = "n1";
+  variant("required feature").require("X");
+  variant("another one").require("Y");
+  variant("both").require("X").require("Y");
   variant("toleration").tolerate("k", "v");
   variant("toleration of an effect").tolerate("k", "v", taint_effect::no_execute);
   variant("node selector").select("disk", "ssd");
@@ -126,6 +129,8 @@ TEST_CASE("spellings of the same thing are one class", "[model][class]") {
                                .cpu_milli(1000)
                                .image("app:latest")
                                .port(80, gangsched::protocol::tcp, "0.0.0.0"))));
+  CHECK(class_of(c, add(c, a_pod("x").require("X").require("Y"))) ==
+        class_of(c, add(c, a_pod("y").require("Y").require("X").require("Y"))));
 }
 
 TEST_CASE("a spread constraint's label keys count with the pod's own values", "[model][class]") {

@@ -158,6 +158,18 @@ TEST_CASE("an update of a node says which facets it touched", "[model][cluster][
         reads::schedulable);
   CHECK(facets(a_node(before.name)) == (reads::labels | reads::taints | reads::allocatable | reads::images));
   CHECK(facets(before) == reads::nothing);  // a heartbeat
+  const a_node same = a_node(before.name).cpu(4).label("a", "1").taint("k").image("app", 1);
+  CHECK(facets(a_node{same}.declare("X")) == reads::features);
+  REQUIRE(c.update_node(n, a_node{same}.declare("Y").declare("X")));
+  const auto declares = [&](const node_spec& after) {
+    const std::uint64_t position = inside(c).log.end();
+    REQUIRE(c.update_node(n, after));
+    return !changes_since(c, position).empty();
+  };
+  CHECK_FALSE(declares(a_node{same}.declare("X").declare("Y").declare("X")));  // a set
+  CHECK(declares(a_node{same}.declare("X").declare("X")));
+  CHECK(declares(a_node{same}.declare("Z")));
+  CHECK(declares(same));
   CHECK(facets(a_node(before.name).cpu(4).label("a", "1").taint("k").image("app", 1).cookie(1)) == reads::nothing);
 }
 

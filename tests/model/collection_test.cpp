@@ -27,8 +27,9 @@ struct collecting {
 TEST_CASE("names of pods, nodes and groups go with the last who has them", "[model][collection]") {
   collecting world;
   cluster& c = world.c;
-  const node_id node = *c.add_node(a_node("n").cpu(4).label("rack", "r1").taint("only", "ml").image("app", 5).spec);
-  pod_spec spec = a_pod("p").spec;
+  const node_id node =
+      *c.add_node(a_node("n").cpu(4).label("rack", "r1").taint("only", "ml").image("app", 5).declare("Has").spec);
+  pod_spec spec = a_pod("p").require("Wants").spec;
   spec.ns = "team";
   spec.node_selector = {{"disk", "ssd"}};
   spec.tolerations = {{.key = "only", .value = "ml"}};
@@ -38,18 +39,18 @@ TEST_CASE("names of pods, nodes and groups go with the last who has them", "[mod
     return spec;
   }());
   world.settle();
-  for (const char* name : {"n", "rack", "r1", "only", "ml", "app", "team", "disk", "ssd", "team/claim"})
+  for (const char* name : {"n", "rack", "r1", "only", "ml", "app", "Has", "team", "disk", "ssd", "Wants", "team/claim"})
     CHECK(world.knows(name));
   REQUIRE(c.remove_pod(pod).has_value());
   world.settle();
-  for (const char* name : {"team", "disk", "ssd", "team/claim"}) CHECK(world.knows(name));
+  for (const char* name : {"team", "disk", "ssd", "Wants", "team/claim"}) CHECK(world.knows(name));
   REQUIRE(c.remove_pod(other).has_value());
   world.settle();
-  for (const char* name : {"team", "disk", "ssd", "team/claim"}) CHECK_FALSE(world.knows(name));
-  for (const char* name : {"n", "rack", "r1", "only", "ml", "app"}) CHECK(world.knows(name));
+  for (const char* name : {"team", "disk", "ssd", "Wants", "team/claim"}) CHECK_FALSE(world.knows(name));
+  for (const char* name : {"n", "rack", "r1", "only", "ml", "app", "Has"}) CHECK(world.knows(name));
   REQUIRE(c.remove_node(node).has_value());
   world.settle();
-  for (const char* name : {"n", "rack", "r1", "only", "ml", "app"}) CHECK_FALSE(world.knows(name));
+  for (const char* name : {"n", "rack", "r1", "only", "ml", "app", "Has"}) CHECK_FALSE(world.knows(name));
   const group_id group = *c.add_group({.name = "g", .ns = "batch"});
   world.settle();
   CHECK(world.knows("batch"));
@@ -155,6 +156,7 @@ TEST_CASE("a digest says the same of states whose names were seen in different o
       pod_spec gone = a_pod("gone").resource("example.com/r" + std::to_string(i), quantity{1}).spec;
       gone.ns = "n" + std::to_string(i);
       gone.node_selector = {{"k" + std::to_string(i), "v"}};
+      gone.required_features = {"X"};
       REQUIRE(c.remove_pod(*c.add_pod(gone)).has_value());
     }
     const node_id node = *c.add_node(a_node("n")
@@ -164,11 +166,15 @@ TEST_CASE("a digest says the same of states whose names were seen in different o
                                          .resource("example.com/z", quantity{2})
                                          .resource("example.com/a", quantity{3})
                                          .image("app", 7)
+                                         .declare("Y")
+                                         .declare("X")
                                          .spec);
     pod_spec spec = a_pod("p")
                         .label("job", "j")
                         .resource("example.com/z", quantity{1})
                         .resource("example.com/a", quantity{1})
+                        .require("X")
+                        .require("Y")
                         .on(node)
                         .spec;
     spec.containers[0].ports = {{.host_port = 80, .host_ip = "10.0.0.1"}};

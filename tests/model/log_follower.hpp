@@ -56,9 +56,9 @@ class log_follower {
   [[nodiscard]] std::size_t taken_back() const noexcept { return taken_back_; }
 
  private:
-  static constexpr std::array facets_{reads::labels, reads::taints, reads::schedulable, reads::allocatable,
-                                      reads::images, reads::usage,  reads::ports,       reads::pods,
-                                      own_facet(0),  own_facet(1)};
+  static constexpr std::array facets_{reads::labels, reads::taints,   reads::schedulable, reads::allocatable,
+                                      reads::images, reads::features, reads::usage,       reads::ports,
+                                      reads::pods,   own_facet(0),    own_facet(1)};
   struct read_record {
     std::uint64_t position;
     row_t row;
@@ -80,6 +80,9 @@ class log_follower {
       case reads::allocatable: amounts(out, state, state.nodes.allocatable, row); break;
       case reads::images:
         for (const image_symbols& one : record.images) out.add(one.name.value);
+        break;
+      case reads::features:
+        for (const symbol one : record.features) out.add(one.value);
         break;
       case reads::usage: amounts(out, state, state.nodes.used, row); break;
       case reads::ports:

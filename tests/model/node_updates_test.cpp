@@ -117,6 +117,18 @@ void change_images(dice& random, std::vector<node_image>& images) {
   for (int i = 0; what == 11 && random.percent(5) && i < 600; ++i) images.push_back({{"many:" + std::to_string(i)}, 1});
 }
 
+void change_features(dice& random, std::vector<std::string>& features) {
+  const std::size_t what = random.below(12);
+  if (what < 5) features.push_back("Feature" + std::to_string(random.below(5)));
+  if (what >= 5 && what < 8 && !features.empty())
+    features.erase(features.begin() + static_cast<std::ptrdiff_t>(random.below(features.size())));
+  if (what == 8) std::reverse(features.begin(), features.end());
+  if (what == 9 && !features.empty()) features.push_back(features.front());
+  if (what == 10 && random.percent(30)) features.emplace_back();
+  if (what == 11 && features.size() > 1) random.of(features) = features.front();
+  for (int i = 0; what == 11 && random.percent(5) && i < 600; ++i) features.push_back("Many" + std::to_string(i));
+}
+
 void change_devices(dice& random, node_devices& devices) {
   switch (random.below(6)) {
     case 0: devices = {}; break;
@@ -135,7 +147,7 @@ void change_devices(dice& random, node_devices& devices) {
 /// Of @p spec in a field or two, or in none.
 void change_something(dice& random, node_spec& spec) {
   for (std::size_t i = random.below(3); i > 0; --i) {
-    switch (random.below(12)) {
+    switch (random.below(13)) {
       case 0:
       case 1:
       case 2: change_labels(random, spec.labels); break;
@@ -151,6 +163,7 @@ void change_something(dice& random, node_spec& spec) {
         break;
       case 9: spec.unschedulable = random.percent(50); break;
       case 10: spec.cookie = random.below(3); break;
+      case 11: change_features(random, spec.declared_features); break;
       default:
         if (random.percent(60)) change_devices(random, spec.devices);
         if (random.percent(10)) spec.name = one_of(random, {"other", "Not a name"});

@@ -39,6 +39,7 @@ pod_spec any_pod(dice& random, int number) {
                                                      .selector = label_selector{{{"app", "a"}}, {}}});
   if (random.percent(10)) made.spec.controller = {controller_kind::replica_set, "set"};
   if (random.percent(10)) made.spec.load.cpu_percent = random.percent(50) ? 50 : 60;
+  if (random.percent(10)) made.require(random.percent(50) ? "X" : "Y");
   if (random.percent(5)) made.gate("wait/here");
   return made;
 }

@@ -28,6 +28,7 @@ node_spec good_node() {
   made.allocatable = {{"cpu", 8}, {"memory", 1 << 30}, {"pods", 110}, {"nvidia.com/gpu", 4}};
   made.capacity = made.allocatable;
   made.images = {{.names = {"registry/app:1", "registry/app@sha256:00"}, .size_bytes = 1}};
+  made.declared_features = {"Some", "Other", "Some"};
   return made;
 }
 
@@ -82,6 +83,7 @@ pod_spec good_pod() {
   made.priority = 1000;
   made.priority_class = "high";
   made.scheduling_gates = {"example.com/quota"};
+  made.required_features = {"Some", "Some"};
   made.required_node = "n1";
   return made;
 }
@@ -162,6 +164,7 @@ TEST_CASE("nodes", "[model][validate]") {
           {[](s& n) { n.capacity["gpu"] = 1; }, "capacity[\"gpu\"]"},
           {[](s& n) { n.images[0].names[1] = ""; }, "images[0].names[1]"},
           {[](s& n) { n.images[0].size_bytes = -1; }, "images[0].size_bytes", errc::out_of_range},
+          {[](s& n) { n.declared_features[1] = ""; }, "declared_features[1]"},
       });
 
   node_spec limits = good_node();

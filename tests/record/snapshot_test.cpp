@@ -236,6 +236,19 @@ TEST_CASE("queues keep what is used in them, and columns their words", "[record]
   check_alike(w);
 }
 
+TEST_CASE("features that nodes declare and pods require come back, as sets", "[record]") {
+  world w;
+  w.add(a_node("n1").declare("Y").declare("X").declare("Y"));
+  w.add(a_node("n2").declare("Z"));
+  w.add(a_pod("a").require("Y").require("X"));
+  w.add(a_pod("b").require("Z").require("X"));
+  w.run(true);
+  check_alike(w, {.then = [](cluster& on, scheduler&) {
+                on.update_node(on.find_node("n2").value(), a_node("n2").declare("X").declare("Z")).value();
+              }});
+  CHECK(w.cluster.node_of(w.pod("b")) == w.node("n2"));
+}
+
 TEST_CASE("rooms of all that fits into 64 bits come back, whatever is held of something else", "[record]") {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   world w;
@@ -395,7 +408,7 @@ bytes repaired(bytes made) {
 bytes some_snapshot() {
   world w;
   fill(w);
-  node_spec gpus = a_node("gpus").cpu(8);
+  node_spec gpus = a_node("gpus").cpu(8).declare("X");
   gpus.devices.gpu = {.model = "NVIDIA-A100-SXM4-40GB", .memory_mib = 40960};
   gpus.devices.gpus = {{.id = "g0"}, {.id = "g1", .mig = mig_mode::dynamic}};
   w.add(gpus);
@@ -406,7 +419,7 @@ bytes some_snapshot() {
   for (const char* name : {"m1", "m2"}) w.add(a_pod(name).cpu(1).in(train));
   const group_id big = w.add(group_spec{.name = "big", .policy = gang{.min_count = 2}});
   for (const char* name : {"b1", "b2"}) w.add(a_pod(name).cpu(64).in(big));
-  pod_spec shares = a_pod("share").cpu(1);
+  pod_spec shares = a_pod("share").cpu(1).require("X");
   shares.devices = {{.count = 1, .milli = 500}};
   shares.affinity_to_pods.preferred = {{.weight = 5, .term = {.topology_key = "zone", .selector = label_selector{}}}};
   w.add(shares);

@@ -206,7 +206,8 @@ void host::take_one(const decision& one, from whom) {
 void host::check_place(const known_pod& pod, const decision& one) const {
   const known_node& node = known_.nodes.at(pod.node);
   const std::string where = pod.spec.name + " on " + node.spec.name;
-  if (!admits(node.spec, pod.spec)) wrong("a pod is put where taints, labels or the switch forbid it", where);
+  if (!admits(node.spec, pod.spec, on_.cluster.semantics.release()))
+    wrong("a pod is put where taints, labels, features or the switch forbid it", where);
   if (!pod.spec.required_node.empty() && pod.spec.required_node != node.spec.name)
     wrong("a pod is not put on the node it names", where);
   if (const pod_id drawn = cluster_.reservation_of(pod.id)) {

@@ -7,24 +7,11 @@ namespace gangsched::soak {
 namespace {
 
 constexpr std::array<chance, static_cast<std::size_t>(node_trait::count)> all_node_chances{{
-    {"no rack", 10},
-    {"ssd", 20},
-    {"licences", 15},
-    {"a taint", 10},
-    {"unschedulable", 4},
-    {"img1", 20},
-    {"volume limit", 10},
-    {"GPUs", 45},
-    {"GPU ids", 50},
-    {"a sick GPU", 5},
-    {"GPU replicas", 8},
-    {"dynamic MIG", 15},
-    {"fixed MIG", 15},
-    {"NICs", 30},
-    {"shared NICs", 8},
-    {"NIC counters", 6},
-    {"NUMA cells", 25},
-    {"NUMA memory", 8},
+    {"no rack", 10},      {"ssd", 20},        {"licences", 15},          {"a taint", 10},
+    {"unschedulable", 4}, {"img1", 20},       {"volume limit", 10},      {"GPUs", 45},
+    {"GPU ids", 50},      {"a sick GPU", 5},  {"GPU replicas", 8},       {"dynamic MIG", 15},
+    {"fixed MIG", 15},    {"NICs", 30},       {"shared NICs", 8},        {"NIC counters", 6},
+    {"NUMA cells", 25},   {"NUMA memory", 8}, {"declared features", 60},
 }};
 
 void add_gpus(node_spec& made, const step& from) {
@@ -127,6 +114,10 @@ node_spec make_node(const step& from) {
     made.images.push_back({{"img1", "img1:latest"}, std::int64_t{of->between(1, 3)} * (100 << 20)});
   if (auto of = from.trait(node_trait::volume_limit))
     made.volume_limits["csi"] = static_cast<std::int32_t>(of->below(3));
+  if (auto of = from.trait(node_trait::features)) {
+    for (std::size_t i = 1 + of->below(4); i-- > 0;)
+      made.declared_features.push_back("Feature" + std::to_string(of->below(3)));
+  }
   add_gpus(made, from);
   add_nics(made, from);
   add_numa(made, from);

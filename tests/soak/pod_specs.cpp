@@ -61,6 +61,7 @@ constexpr std::array<chance, static_cast<std::size_t>(pod_trait::count)> all_pod
     {"claims for nodes", 3},
     {"a claim that is missing", 1},
     {"a load of its own", 4},
+    {"required features", 6},
 }};
 
 label_selector of_app(dice& any) { return {.match_labels = {{"app", "a" + std::to_string(any.below(4))}}}; }
@@ -299,6 +300,10 @@ pod_spec make_pod(const step& from, const references& to) {
     if (of->percent(50)) made.load.after_initialized = std::chrono::seconds{of->between(0, 100)};
   }
   if (auto of = from.trait(pod_trait::required_node)) made.required_node = node_name(static_cast<number>(of->below(8)));
+  if (auto of = from.trait(pod_trait::features)) {
+    for (std::size_t i = 1 + of->below(2); i-- > 0;)
+      made.required_features.push_back("Feature" + std::to_string(of->below(3)));
+  }
   made.group = to.group;
   if (to.group) {
     if (auto of = from.trait(pod_trait::rank)) made.rank = static_cast<std::int32_t>(of->below(6));

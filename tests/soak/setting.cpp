@@ -17,17 +17,18 @@ using namespace std::chrono_literals;
 using testing::dice;
 
 /// Without these the model's rules about places would not hold.
-constexpr std::array<std::string_view, 22> always{"SchedulingGates",    "PrioritySort",
-                                                  "NodeUnschedulable",  "NodeName",
-                                                  "TaintToleration",    "NodeAffinity",
-                                                  "NodePorts",          "NodeResourcesFit",
-                                                  "VolumeRestrictions", "NodeVolumeLimits",
-                                                  "VolumeBinding",      "VolumeZone",
-                                                  "PodTopologySpread",  "InterPodAffinity",
-                                                  "DynamicResources",   "GangScheduling",
-                                                  "DefaultPreemption",  "NodeResourcesBalancedAllocation",
-                                                  "ImageLocality",      "TopologyPlacementGenerator",
-                                                  "PodGroupPodsCount",  "GroupPreemption"};
+constexpr std::array<std::string_view, 23> always{"SchedulingGates",     "PrioritySort",
+                                                  "NodeUnschedulable",   "NodeName",
+                                                  "TaintToleration",     "NodeAffinity",
+                                                  "NodePorts",           "NodeResourcesFit",
+                                                  "VolumeRestrictions",  "NodeVolumeLimits",
+                                                  "VolumeBinding",       "VolumeZone",
+                                                  "PodTopologySpread",   "InterPodAffinity",
+                                                  "DynamicResources",    "GangScheduling",
+                                                  "DefaultPreemption",   "NodeResourcesBalancedAllocation",
+                                                  "ImageLocality",       "TopologyPlacementGenerator",
+                                                  "PodGroupPodsCount",   "GroupPreemption",
+                                                  "NodeDeclaredFeatures"};
 
 /// Expressions on devices, in a language of the host's: "speed N" or anything else, which cannot be evaluated.
 device_verdict matches_speed(void*, std::string_view expression, const other_device& device) {

@@ -27,6 +27,7 @@ enum class node_trait : std::uint8_t {
   counters,
   numa,
   numa_memory,
+  features,
   count
 };
 enum class pod_trait : std::uint8_t {
@@ -84,6 +85,7 @@ enum class pod_trait : std::uint8_t {
   bindable_nodes,
   claim_problem,
   load,
+  features,
   count
 };
 enum class group_trait : std::uint8_t {

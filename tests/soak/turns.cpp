@@ -147,7 +147,7 @@ std::optional<number> host::simple_place(const known_pod& pod) const {
   if (!is_simple(pod.spec)) return std::nullopt;
   if (pod.spec.deadline && now_ > *pod.spec.deadline - pod.spec.expected_run_time) return std::nullopt;  // Deadline
   for (const auto& [at, node] : known_.nodes) {
-    if (node.spec.devices.numa || !admits(node.spec, pod.spec)) continue;
+    if (node.spec.devices.numa || !admits(node.spec, pod.spec, on_.cluster.semantics.release())) continue;
     bool fits = true;
     for (std::size_t i = 0; i < resources.size(); ++i) {
       fits = fits &&

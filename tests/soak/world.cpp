@@ -133,7 +133,7 @@ bool tolerates(const pod_spec& pod, const taint& one) {
   });
 }
 
-bool admits(const node_spec& node, const pod_spec& pod) {
+bool admits(const node_spec& node, const pod_spec& pod, kube_release release) {
   if (node.unschedulable && !tolerates(pod, {"node.kubernetes.io/unschedulable"})) return false;
   for (const taint& one : node.taints) {
     if (one.effect != taint_effect::prefer_no_schedule && !tolerates(pod, one)) return false;
@@ -144,6 +144,12 @@ bool admits(const node_spec& node, const pod_spec& pod) {
   };
   for (const auto& [key, value] : pod.node_selector) {
     if (value_of(key) != value) return false;
+  }
+  for (const std::string& feature : pod.required_features) {
+    if (release < kube_release::v1_36) break;
+    if (std::find(node.declared_features.begin(), node.declared_features.end(), feature) ==
+        node.declared_features.end())
+      return false;
   }
   if (!pod.affinity.required) return true;
   return std::any_of(pod.affinity.required->begin(), pod.affinity.required->end(), [&](const node_selector_term& term) {

@@ -113,8 +113,8 @@ struct world {
 [[nodiscard]] amounts needs_of(const pod_spec& spec);
 [[nodiscard]] amounts amounts_of(const resource_list& list);
 [[nodiscard]] bool tolerates(const pod_spec& pod, const taint& one);
-/// Whether hard rules that concern the node alone let the pod on it: taints, labels, the switch.
-[[nodiscard]] bool admits(const node_spec& node, const pod_spec& pod);
+/// Whether hard rules that concern the node alone let the pod on it: taints, labels, features, the switch.
+[[nodiscard]] bool admits(const node_spec& node, const pod_spec& pod, kube_release release);
 [[nodiscard]] bool selects(const label_selector& selector, const label_map& labels);
 /// Whether a required anti-affinity of @p mine is against @p other, where both are.
 [[nodiscard]] bool is_against(const pod_spec& mine, const node_spec& my_node, const pod_spec& other,

@@ -60,6 +60,10 @@ struct a_node {
     spec.images.push_back({{std::move(name)}, size_bytes});
     return *this;
   }
+  a_node& declare(std::string feature) {
+    spec.declared_features.push_back(std::move(feature));
+    return *this;
+  }
   a_node& unschedulable(bool is = true) { return spec.unschedulable = is, *this; }
   a_node& cookie(std::uint64_t word) { return spec.cookie = word, *this; }
 };
@@ -118,6 +122,11 @@ struct a_pod {
   }
   a_pod& select(const std::string& key, std::string value) {
     spec.node_selector[key] = std::move(value);
+    return *this;
+  }
+  /// A feature that its node has to declare.
+  a_pod& require(std::string feature) {
+    spec.required_features.push_back(std::move(feature));
     return *this;
   }
   a_pod& prefer(std::int32_t weight, std::string key, std::vector<std::string> values) {

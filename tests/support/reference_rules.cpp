@@ -393,6 +393,12 @@ std::optional<rejection> filtered(const plugin& rule, const world& in, const pod
     if (!what.spec.required_node.empty() && what.spec.required_node != node.name) {
       return unresolvable("node(s) didn't match the requested node name");
     }
+  } else if (rule.name == "NodeDeclaredFeatures") {
+    for (const std::string& feature : what.spec.required_features) {
+      if (std::find(node.declared_features.begin(), node.declared_features.end(), feature) ==
+          node.declared_features.end())
+        return unresolvable("node(s) didn't match Pod's required features");
+    }
   } else if (rule.name == "TaintToleration") {
     for (const auto& taint : node.taints) {
       if (taint.effect != taint_effect::prefer_no_schedule && !tolerated(what.spec, taint)) {

@@ -79,6 +79,7 @@ typedef struct gangsched_node_spec {
   bool unschedulable;
   uint64_t cookie;                        ///< the host's own number, returned with every decision
   const gangsched_node_devices* devices;  ///< null: unknown; then only counted resources are checked
+  gangsched_texts declared_features;      ///< status.declaredFeatures; a set
 } gangsched_node_spec;
 
 enum { GANGSCHED_TCP = 0, GANGSCHED_UDP = 1, GANGSCHED_SCTP = 2 };
@@ -234,8 +235,9 @@ typedef struct gangsched_pod_spec {
   // The pod's own estimate of its load for LoadAwareScheduling, if its argument allowCustomizeEstimation allows it
   int64_t load_cpu_percent, load_memory_percent;  ///< of the larger of request and limit; 0: the general factor
   bool has_load_after_scheduled, has_load_after_initialized;
-  int64_t load_after_scheduled;    ///< nanoseconds from scheduling that the estimate counts, whatever was measured
-  int64_t load_after_initialized;  ///< the same, after its init containers had ended
+  int64_t load_after_scheduled;       ///< nanoseconds from scheduling that the estimate counts, whatever was measured
+  int64_t load_after_initialized;     ///< the same, after its init containers had ended
+  gangsched_texts required_features;  ///< that its node has to declare; a set
 } gangsched_pod_spec;
 
 /// How members start together: tried as a whole in one transaction, or placed one by one while earlier ones wait in permit.

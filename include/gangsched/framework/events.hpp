@@ -28,7 +28,8 @@ enum class events : std::uint32_t {
   /// A queue was added, removed or changed; or flavors changed; or a queue uses less because a pod left its node or the queue. Only plugins
   /// that read queues (`reads_queues`), or name the event in `wakes_on`, get it.
   queue_changed = 1u << 16,
-  anything = (1u << 17) - 1,
+  node_features = 1u << 17,  ///< it declares others
+  anything = (1u << 18) - 1,
 };
 [[nodiscard]] constexpr events operator|(events a, events b) noexcept {
   return static_cast<events>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));

@@ -43,6 +43,11 @@ class pod_part {
     needs<pod_reads::images>();
     return whole_.spec().images;
   }
+  /// Of its node, ascending, each once.
+  [[nodiscard]] std::span<const symbol> required_features() const noexcept {
+    needs<pod_reads::features>();
+    return whole_.spec().required_features;
+  }
 
   // As of `pod_view`.
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return whole_.semantics(); }

@@ -11,6 +11,7 @@ enum class pod_reads : std::uint8_t {
   tolerations = 1u << 0,
   node_affinity = 1u << 1,  ///< nodeSelector and node affinity
   images = 1u << 2,
+  features = 1u << 3,  ///< that it requires of its node
   everything = 0xff,
 };
 [[nodiscard]] constexpr pod_reads operator|(pod_reads a, pod_reads b) noexcept {

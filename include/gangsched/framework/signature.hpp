@@ -123,8 +123,8 @@ struct node_hook<P, Hook, R> {
 };
 
 /// Of a node what pods do not change.
-inline constexpr reads steady_reads =
-    reads::name | reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images;
+inline constexpr reads steady_reads = reads::name | reads::labels | reads::taints | reads::schedulable |
+                                      reads::allocatable | reads::images | reads::features;
 
 /// Whether @p Tell is a hook that says what a key of the class is computed from, and @p Key a key of which that can be said.
 template <class P, class Key, class Tell>

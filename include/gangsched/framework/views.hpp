@@ -101,6 +101,11 @@ class node_view {
     needs<reads::images>();
     return record().images;
   }
+  /// Ascending, each once.
+  [[nodiscard]] std::span<const symbol> declared_features() const {
+    needs<reads::features>();
+    return record().features;
+  }
 
   /// cpu in milli, everything else in whole units; 0 for what the node does not have.
   [[nodiscard]] std::int64_t allocatable(resource_kind kind) const {

@@ -47,6 +47,7 @@ void put(Out& out, const pod_class& v) {
   if (!v.requests_none.empty()) put_fields(out, std::uint8_t{'0'}, v.requests_none);
   if (v.ignores_reservations) put(out, std::uint8_t{'n'});
   if (v.load != nullptr) put_fields(out, std::uint8_t{'l'}, *v.load);
+  if (!v.required_features.empty()) put_fields(out, std::uint8_t{'f'}, v.required_features);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::canonical

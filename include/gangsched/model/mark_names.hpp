@@ -48,7 +48,8 @@ inline void mark(interner& names, const pod_class& v) noexcept {
   names.mark(v.ns), names.mark(v.scheduler_name), names.mark(v.required_node), names.mark(v.held_room);
   for (const device_demand& one : v.devices) mark(names, one);
   for (const device_match& one : v.device_matches) mark(names, one);
-  mark(names, v.tolerations), mark(names, v.node_selector), mark(names, v.ports), mark(names, v.images);
+  mark(names, v.tolerations), mark(names, v.node_selector), mark(names, v.ports), mark(names, v.images),
+      mark(names, v.required_features);
   if (v.required_nodes) {
     for (const node_term& one : *v.required_nodes) mark(names, one);
   }

@@ -15,8 +15,8 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
 [[nodiscard]] GANGSCHED_API result<std::optional<device_inventory>> read_devices(model::cluster_state& state,
                                                                                  const node_spec& spec,
                                                                                  const std::string& object);
-constexpr reads parts_of_a_node =
-    reads::labels | reads::taints | reads::schedulable | reads::allocatable | reads::images | reads::devices;
+constexpr reads parts_of_a_node = reads::labels | reads::taints | reads::schedulable | reads::allocatable |
+                                  reads::images | reads::features | reads::devices;
 /// The parts of a node's new spec that its record already has.
 struct known_node {
   /// Of the parts above those that come to what the record has. (Some that do may be missing.)

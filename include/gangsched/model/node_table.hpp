@@ -39,6 +39,7 @@ struct node_record {
   tight_list<label_symbols> labels;       ///< by key symbol
   tight_list<taint_symbols> taints;       ///< in the host's order
   tight_list<image_symbols> images;       ///< by name symbol, each name once
+  tight_list<symbol> features;            ///< that it declares, ascending, each once
   tight_list<amount> allocatable;         ///< as `to_amounts` has them
   tight_list<resource_kind> beside_spec;  ///< those of `cluster::set_allocatable`, which the spec does not name
   tight_list<volume_limit> volume_limits;

@@ -192,8 +192,9 @@ struct pod_class {
   std::optional<std::vector<node_term>> required_nodes;
   std::vector<weighted_node_term> preferred_nodes;
   std::vector<host_port> ports;
-  std::vector<symbol> images;          ///< of init containers, containers and image volumes, normalised
-  std::uint32_t image_containers = 0;  ///< init containers and containers
+  std::vector<symbol> required_features;  ///< of its node, ascending, each once
+  std::vector<symbol> images;             ///< of init containers, containers and image volumes, normalised
+  std::uint32_t image_containers = 0;     ///< init containers and containers
   volume_needs volumes;
 
   pod_affinity affinity_to_pods;

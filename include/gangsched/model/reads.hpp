@@ -19,9 +19,10 @@ enum class reads : std::uint32_t {
   pods = 1u << 8,   ///< the pods on it, with all of theirs
   /// In signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet).
   own = 1u << 9,
-  devices = 1u << 10,  ///< its devices, and what of them is in use
-  claims = 1u << 11,   ///< where shared claims are allocated, and their users: changed by pods on other nodes, too
-  queues = 1u << 12,   ///< of changes: the use of queues, and their specs; not of a node
+  devices = 1u << 10,   ///< its devices, and what of them is in use
+  claims = 1u << 11,    ///< where shared claims are allocated, and their users: changed by pods on other nodes, too
+  queues = 1u << 12,    ///< of changes: the use of queues, and their specs; not of a node
+  features = 1u << 31,  ///< those that it declares
   everything = 0xffffffffu,  ///< all of these and the facets of columns
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {
@@ -34,10 +35,10 @@ constexpr reads& operator|=(reads& a, reads b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(reads set) noexcept { return set != reads::nothing; }
 [[nodiscard]] constexpr bool covers(reads set, reads wanted) noexcept { return (set & wanted) == wanted; }
 
-/// The facet of the @p nth maker of columns, a plugin or the host. There are nineteen: later makers share one, and are called more often
+/// The facet of the @p nth maker of columns, a plugin or the host. There are eighteen: later makers share one, and are called more often
 /// than needed.
 [[nodiscard]] constexpr reads own_facet(std::uint32_t nth) noexcept {
-  return static_cast<reads>(1u << (13 + nth % 19));
+  return static_cast<reads>(1u << (13 + nth % 18));
 }
 /// What a hook that declares @p set really reads, if its plugin asked for columns with the facets @p columns.
 [[nodiscard]] constexpr reads with_columns(reads set, reads columns) noexcept {

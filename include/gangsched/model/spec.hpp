@@ -113,6 +113,7 @@ struct pod_spec {
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
   std::string scheduler_name = "default-scheduler";  ///< of the profile that is for the pod
   std::vector<std::string> scheduling_gates = {};
+  std::vector<std::string> required_features = {};  ///< that its node has to declare; a set
   std::string required_node = {};         ///< spec.nodeName of a pod that is still to be scheduled: what NodeName reads
   group_id group = {};                    ///< its gang or basic group; it may be only expected
   std::string role = {};                  ///< its role in the group ("head", "worker"), for minimums by role
@@ -174,7 +175,8 @@ struct node_spec {
   resource_list capacity = {};                  ///< for information; scheduling reads allocatable
   sorted_map<std::int32_t> volume_limits = {};  ///< volumes it can attach, by driver
   std::vector<node_image> images = {};
-  node_devices devices = {};  ///< empty: unknown; then only counted resources are checked
+  std::vector<std::string> declared_features = {};  ///< status.declaredFeatures; a set
+  node_devices devices = {};                        ///< empty: unknown; then only counted resources are checked
   bool unschedulable = false;
   std::uint64_t cookie = 0;
 };

@@ -14,8 +14,9 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// The parts of a node's spec that an earlier check accepted, beside its name.
 struct right_before {
-  reads parts = reads::nothing;  ///< of labels, taints, allocatable (amounts that are not 0, volume limits) and images
-  std::uint64_t labels = 0;      ///< of the first 64 labels, a bit each
+  reads parts =
+      reads::nothing;  ///< of labels, taints, allocatable (amounts that are not 0, volume limits), images and features
+  std::uint64_t labels = 0;  ///< of the first 64 labels, a bit each
 };
 
 /// The first error, naming object ("pod default/web-1"), field ("tolerations[2].effect") and reason. O(size).

@@ -244,7 +244,7 @@ bool read_profile(reader& read, const place& of, const known_plugins& known, con
     }
   }
   for (const std::string_view name : missing)
-    static_cast<void>(read.warn(of, fmt::format("the plugin {} is not modelled; it does nothing", name)));
+    static_cast<void>(read.warn(of, fmt::format("the plugin {} is not in the registry; it does nothing", name)));
   if (out.at(point::queue_sort).size() != 1)
     return read.fail(errc::malformed, of, "needs exactly one plugin that sorts the queue");
   read.set_object(before);

@@ -104,6 +104,7 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
       return read.fields(v, [&](std::string_view field, const place& w) {
         if (field == "allocatable") return has_allocatable = true, read_node_amounts(read, w, spec.allocatable);
         if (field == "capacity") return read_node_amounts(read, w, spec.capacity);
+        if (field == "declaredFeatures") return read.texts(w, spec.declared_features);
         if (field == "images") {
           return read.list(w, spec.images, [&](const place& item, node_image& one) {
             return read.fields(item, [&](std::string_view name, const place& x) {
@@ -114,8 +115,8 @@ bool read_node(reader& read, const place& of, node_manifest& out, const read_opt
           });
         }
         return read.ignore(field, w,
-                           {"addresses", "conditions", "config", "daemonEndpoints", "declaredFeatures", "features",
-                            "nodeInfo", "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
+                           {"addresses", "conditions", "config", "daemonEndpoints", "features", "nodeInfo", "phase",
+                            "runtimeHandlers", "volumesAttached", "volumesInUse"});
       });
     }
     return read.ignore(key, v, {"apiVersion", "kind"});

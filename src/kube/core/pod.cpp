@@ -52,9 +52,25 @@ bool read_port(reader& read, const place& of, container_port& out, bool host_net
   return fine;
 }
 
-/// @p guaranteed is cleared if the container keeps its pod from being it.
+/// What containers say of their pod.
+struct told_by_containers {
+  bool guaranteed = true;     ///< none keeps it from being that
+  bool restarts_all = false;  ///< the exit of one may restart all of them
+};
+
+bool read_restart_rules(reader& read, const place& of, bool& restarts_all) {
+  return read.items(of, [&](const place& item) {
+    std::string action;
+    const bool fine = read.fields(item, [&](std::string_view key, const place& v) {
+      return key == "action" ? read.text(v, action) : read.ignore(key, v, {"exitCodes"});
+    });
+    restarts_all = restarts_all || action == "RestartAllContainers";
+    return fine;
+  });
+}
+
 bool read_container(reader& read, const place& of, container& out, resource_list& limits, bool init, bool host_network,
-                    const read_options& how, bool& guaranteed) {
+                    const read_options& how, told_by_containers& told) {
   resources own;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     if (key == "image") return read.text(v, out.image);
@@ -70,6 +86,7 @@ bool read_container(reader& read, const place& of, container& out, resource_list
       out.sidecar = init && policy == "Always";
       return true;
     }
+    if (key == "restartPolicyRules") return read_restart_rules(read, v, told.restarts_all);
     return read.ignore(key, v,
                        {"name",
                         "args",
@@ -81,7 +98,6 @@ bool read_container(reader& read, const place& of, container& out, resource_list
                         "livenessProbe",
                         "readinessProbe",
                         "resizePolicy",
-                        "restartPolicyRules",
                         "securityContext",
                         "startupProbe",
                         "stdin",
@@ -95,7 +111,7 @@ bool read_container(reader& read, const place& of, container& out, resource_list
   });
   out.requests = std::move(own.requests);
   if (how.defaulting) out.requests.insert(own.limits.begin(), own.limits.end());
-  guaranteed = guaranteed && is_guaranteed(out.requests, own.limits);
+  told.guaranteed = told.guaranteed && is_guaranteed(out.requests, own.limits);
   limits = std::move(own.limits);
   return fine;
 }
@@ -278,11 +294,12 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
   pod_spec& spec = out.spec;
   resources own;
   std::vector<resource_list> limits, init_limits;
-  bool has_own = false, host_network = has_host_network(*of.at), guaranteed = true;
+  told_by_containers told;
+  bool has_own = false, host_network = has_host_network(*of.at), host_users = true;
   const bool fine = read.fields(of, [&](std::string_view key, const place& v) {
     const auto containers = [&](std::vector<container>& into, std::vector<resource_list>& all_limits, bool init) {
       return read.list(v, into, [&](const place& item, container& one) {
-        return read_container(read, item, one, all_limits.emplace_back(), init, host_network, how, guaranteed);
+        return read_container(read, item, one, all_limits.emplace_back(), init, host_network, how, told);
       });
     };
     if (key == "containers") return containers(spec.containers, limits, false);
@@ -319,6 +336,7 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
     if (key == "volumes") return read.items(v, [&](const place& item) { return read_pod_volume(read, item, out); });
     if (key == "schedulingGroup" || key == "workloadRef") return read_group(read, key, v, out.group);
     if (key == "hostNetwork") return read.boolean(v, host_network);
+    if (key == "hostUsers") return read.boolean(v, host_users);
     if (key == "runtimeClassName") return read.text(v, words.runtime_class);
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     if (key == "terminationGracePeriodSeconds") return read.integer(v, out.grace_seconds, 0, longest);
@@ -337,7 +355,6 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
                         "hostAliases",
                         "hostIPC",
                         "hostPID",
-                        "hostUsers",
                         "hostname",
                         "hostnameOverride",
                         "imagePullSecrets",
@@ -355,8 +372,11 @@ static bool read_pod_spec(reader& read, const place& of, pod_manifest& out, cons
   if (fine && how.defaulting) default_pod_requests(spec, own.limits);
   if (fine && how.api_server_rules && has_own && spec.resources && !covers_containers(read, of, spec)) return false;
   // What the pod has of its own counts instead of what its containers have (ComputePodQOS of 1.36).
-  if (has_own) guaranteed = spec.resources && is_guaranteed(*spec.resources, own.limits);
-  spec.guaranteed = guaranteed && !spec.containers.empty();
+  if (has_own) told.guaranteed = spec.resources && is_guaranteed(*spec.resources, own.limits);
+  spec.guaranteed = told.guaranteed && !spec.containers.empty();
+  // What a pod requires of its node (component-helpers/nodedeclaredfeatures of 1.36).
+  if (told.restarts_all) spec.required_features.emplace_back("RestartAllContainersOnContainerExits");
+  if (host_network && !host_users) spec.required_features.emplace_back("UserNamespacesHostNetworkSupport");
   limits.insert(limits.end(), init_limits.begin(), init_limits.end());
   const auto empty = [](const resource_list& one) { return one.empty(); };
   if (!std::ranges::all_of(limits, empty)) out.limits = std::move(limits);

@@ -37,9 +37,13 @@ constexpr renamed pod_fields[] = {
      "requiredDuringSchedulingIgnoredDuringExecution.reservationSelectorTerms"},
     {"reservation_affinity", "metadata.annotations[\"scheduling.koordinator.sh/reservation-affinity\"]"},
     {"group", "spec.schedulingGroup.podGroupName"}};
-constexpr renamed node_fields[] = {{"name", "metadata.name"},       {"devices", "devices"},
-                                   {"labels", "metadata.labels"},   {"allocatable", "status.allocatable"},
-                                   {"capacity", "status.capacity"}, {"images", "status.images"}};
+constexpr renamed node_fields[] = {{"name", "metadata.name"},
+                                   {"devices", "devices"},
+                                   {"labels", "metadata.labels"},
+                                   {"allocatable", "status.allocatable"},
+                                   {"capacity", "status.capacity"},
+                                   {"images", "status.images"},
+                                   {"declared_features", "status.declaredFeatures"}};
 constexpr renamed other_fields[] = {{"name", "metadata.name"},
                                     {"ns", "metadata.namespace"},
                                     {"labels", "metadata.labels"},
