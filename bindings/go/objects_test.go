@@ -3,6 +3,7 @@ package gangsched_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gangsched"
 )
@@ -62,4 +63,20 @@ spec: {weight: 3}
 	err := w.cluster.SetQueues("queues.yaml", []byte("kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: c}\nspec: {weight: [1]}\n"))
 	want(t, errors.Is(err, gangsched.ErrMalformed), true)
 	want(t, w.cluster.Digest(), before)
+}
+
+// A pod goes only where all features are declared that it requires, in whatever order.
+func TestAPodGoesWhereTheFeaturesAreThatItRequires(t *testing.T) {
+	w := newWorld(t, gangsched.Options{}, 1)
+	pod := podOf("p", 1)
+	pod.RequiredFeatures = []string{"X", "Y"}
+	if _, err := w.cluster.AddPod(pod); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.run(0), "p reject")
+	node := &gangsched.NodeSpec{Name: "n0", Allocatable: cpu(8), DeclaredFeatures: []string{"Y", "X", "Y"}}
+	if err := w.cluster.UpdateNode(w.cluster.FindNode("n0"), node); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.run(int64(time.Minute)), "p bind n0")
 }

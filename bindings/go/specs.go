@@ -52,15 +52,16 @@ type Image struct {
 
 // NodeSpec is a node as the host describes it.
 type NodeSpec struct {
-	Name          string
-	Labels        map[string]string
-	Taints        []Taint
-	Allocatable   []Amount
-	Images        []Image
-	Unschedulable bool
-	VolumeLimits  []Amount     // volumes it can attach, by driver
-	Devices       *NodeDevices // nil: not known; then counted resources are all that is looked at
-	Cookie        uint64       // the host's own word, handed back with every decision
+	Name             string
+	Labels           map[string]string
+	Taints           []Taint
+	Allocatable      []Amount
+	Images           []Image
+	DeclaredFeatures []string // status.declaredFeatures; a set
+	Unschedulable    bool
+	VolumeLimits     []Amount     // volumes it can attach, by driver
+	Devices          *NodeDevices // nil: not known; then counted resources are all that is looked at
+	Cookie           uint64       // the host's own word, handed back with every decision
 }
 
 type Protocol int32
@@ -167,6 +168,7 @@ type PodSpec struct {
 	NeverPreempts              bool
 	SchedulerName              string // empty: "default-scheduler"
 	SchedulingGates            []string
+	RequiredFeatures           []string // that its node has to declare; a set
 	Group                      GroupID
 	Role                       string
 	Rank                       *int32
@@ -279,6 +281,7 @@ func (a *arena) node(from *NodeSpec) *C.gangsched_node_spec {
 		images[i] = C.gangsched_image{names: a.texts(from.Images[i].Names), size_bytes: C.int64_t(from.Images[i].SizeBytes)}
 	}
 	to.images, to.image_count = (*C.gangsched_image)(first(images)), C.size_t(len(images))
+	to.declared_features = a.texts(from.DeclaredFeatures)
 	to.unschedulable = C.bool(from.Unschedulable)
 	to.devices = a.devices(from.Devices)
 	to.cookie = C.uint64_t(from.Cookie)
@@ -392,6 +395,7 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	}
 	to.scheduler_name = a.text(from.SchedulerName)
 	to.scheduling_gates = a.texts(from.SchedulingGates)
+	to.required_features = a.texts(from.RequiredFeatures)
 	to.group.value = C.uint64_t(from.Group)
 	to.role = a.text(from.Role)
 	if from.Rank != nil {

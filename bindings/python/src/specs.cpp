@@ -188,6 +188,7 @@ gangsched::node_spec to_node_spec(nb::handle from) {
   const std::string object = "node " + made.name;
   made.allocatable = to_amounts(from.attr("amounts")(), object, "allocatable");
   made.labels = to_labels(from.attr("labels"), object, "labels");
+  made.declared_features = field<std::vector<std::string>>(from, "declared_features");
   made.unschedulable = field<bool>(from, "unschedulable");
   made.taints = to_taints(from.attr("taints"), made.name);
   if (const auto gpus = field<std::uint32_t>(from, "gpu_devices"); gpus > 0) {
@@ -239,6 +240,7 @@ made_in<gangsched::pod_spec> to_pod_spec(nb::handle from) {
   made.priority_class = field<std::string>(from, "priority_class");
   made.scheduler_name = field<std::string>(from, "scheduler_name");
   made.scheduling_gates = field<std::vector<std::string>>(from, "scheduling_gates");
+  made.required_features = field<std::vector<std::string>>(from, "required_features");
   made.queue = field<std::string>(from, "queue");
   made.role = field<std::string>(from, "role");
   made.rank = field<std::optional<std::int32_t>>(from, "rank");

@@ -109,6 +109,23 @@ def test_tolerations_affinity_and_spread_are_read_as_kubernetes_has_them(cluster
     assert "tolerations[0].operator" in refused.value.field
 
 
+def test_a_pod_goes_where_the_features_are_that_it_requires():
+    cluster = gs.Cluster()
+    cluster.add_node(gs.Node("without", declared_features=["Y"]))
+    cluster.add_node(gs.Node("with", declared_features=["Y", "X", "Y"]))
+    cluster.add_pod(gs.Pod("picky", required_features=["X", "Y"]))
+    cluster.add_pod({"metadata": {"name": "restarts"}, "spec": {"containers": [
+        {"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]}})  # fmt: skip
+    scheduler = gs.Scheduler(cluster)
+    assert {d.pod_name: d.node_name for d in scheduler.run(0) if d.kind == "bind"} == {"picky": "with"}
+    cluster.add_node({"metadata": {"name": "restarter"}, "status": {
+        "allocatable": {"pods": "10"}, "declaredFeatures": ["RestartAllContainersOnContainerExits"]}})  # fmt: skip
+    assert [d.node_name for d in scheduler.run(60)] == ["restarter"]
+    with pytest.raises(gs.Error) as refused:
+        cluster.add_node(gs.Node("bad", declared_features=["X", ""]))
+    assert refused.value.field == "declared_features[1]"
+
+
 def test_a_dict_of_kubernetes_shape_is_a_node_or_a_pod(cluster):
     cluster.add_node({"metadata": {"name": "from-dict", "labels": {"zone": "z"}}, "status": {"allocatable": {"cpu": "3", "pods": "10"}}})
     assert cluster.allocatable("from-dict", "cpu") == 3000

@@ -40,6 +40,8 @@ class Node:
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: In Kubernetes' shape: ``{"key": …, "value": …, "effect": "NoSchedule"}``.
     taints: Sequence[Kubernetes] = ()
+    #: ``status.declaredFeatures``; a set.
+    declared_features: Sequence[str] = ()
     unschedulable: bool = False
     gpu_devices: int = 0
     gpu_model: str = ""
@@ -125,6 +127,8 @@ class Pod:
     affinity: Optional[Kubernetes] = None
     topology_spread_constraints: Sequence[Kubernetes] = ()
     scheduling_gates: Sequence[str] = ()
+    #: Features that its node has to declare; a set.
+    required_features: Sequence[str] = ()
     scheduler_name: str = "default-scheduler"
     gpu_devices: int = 0
     gpu_milli: int = 1000

@@ -46,7 +46,7 @@ func sameNode(a, b *corev1.Node) bool {
 
 func (m *Mirror) tellNode(n *node) {
 	spec := kube.Node(n.object)
-	spec.Labels = withFeatures(spec.Labels, n.object)
+	spec.DeclaredFeatures = n.object.Status.DeclaredFeatures
 	var err error
 	if spec.Devices, err = m.devices.of(n.object.Name); err != nil {
 		klog.ErrorS(err, "devices of a node are not as the library takes them", "node", n.object.Name)

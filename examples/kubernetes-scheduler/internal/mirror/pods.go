@@ -300,8 +300,8 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 	}
 	if spec.Node == 0 {
 		spec.NominatedNode = m.cluster.FindNode(p.Nominated)
-		spec.NodeSelector = requiringFeatures(spec.NodeSelector, object)
 	}
+	spec.RequiredFeatures = requiredFeatures(object)
 	return spec, nil
 }
 
