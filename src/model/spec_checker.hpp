@@ -75,7 +75,8 @@ class spec_checker {
            (spec.held_room.empty() || dns_subdomain(spec.held_room, top("held_room"))) &&
            (!spec.reservation || reservation(spec, top("reservation"))) &&
            (!spec.reservation_affinity || reservation_affinity_(spec, top("reservation_affinity"))) &&
-           exact_reservation(spec, top("exact_reservation")) &&
+           (spec.exact_reservation.empty() || (may_draw(spec, top("exact_reservation")) &&
+                                               all_qualified(spec.exact_reservation, top("exact_reservation")))) &&
            (!spec.ignores_reservations || !spec.reservation ||
             fail(errc::malformed, top("ignores_reservations"), "a reservation looks for room of its own")) &&
            filled(spec.required_features, top("required_features")) && load(spec.load, top("load"));
@@ -487,23 +488,18 @@ class spec_checker {
            enumerator(one.pre_allocation, pre_allocation::required, "mode", at.field("pre_allocation")) &&
            (one.restricted.empty() || one.policy == allocate_policy::restricted ||
             fail(errc::malformed, at.field("restricted"), "is of policy restricted only")) &&
-           each(one.restricted, at.field("restricted"),
-                [&](const std::string& name, const spec_path& where) { return qualified(name, where); }) &&
-           taints(one.taints, at.field("taints")) &&
+           all_qualified(one.restricted, at.field("restricted")) && taints(one.taints, at.field("taints")) &&
            (pod.resource_claims.empty() || fail(errc::malformed, at, "shares no claims of devices"));
+  }
+
+  bool all_qualified(const std::vector<std::string>& names, const spec_path& list) {
+    return each(names, list, [&](const std::string& name, const spec_path& at) { return qualified(name, at); });
   }
 
   /// A word on which reservations a pod may use.
   bool may_draw(const pod_spec& pod, const spec_path& at) {
     if (pod.reservation) return fail(errc::malformed, at, "a reservation looks for room of its own");
     return !pod.ignores_reservations || fail(errc::malformed, at, "contradicts ignores_reservations");
-  }
-
-  bool exact_reservation(const pod_spec& pod, const spec_path& at) {
-    return pod.exact_reservation.empty() ||
-           (may_draw(pod, at) && each(pod.exact_reservation, at, [&](const std::string& name, const spec_path& where) {
-              return qualified(name, where);
-            }));
   }
 
   bool reservation_affinity_(const pod_spec& pod, const spec_path& at) {
