@@ -492,7 +492,7 @@ GANGSCHED_INLINE void backfill::offer() {
   } else if (!overtaken.empty()) {
     if (one_at_a_time() && last) std::erase_if(overtaken, [&](entity e) { return !stands_before(e, *last); });
     if (offers_.next.empty()) try_in_turn(std::move(overtaken));
-  } else if (stale && !last) {
+  } else if (stale && !last && options_->backfill != backfill_rule::none) {
     try_first_waiting();
   }
   while (!offers_.next.empty()) {

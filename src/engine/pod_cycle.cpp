@@ -95,7 +95,7 @@ GANGSCHED_INLINE void pod_cycle::wait_for(row_t pod, instant then) {
 GANGSCHED_INLINE void pod_cycle::expire(row_t pod) {
   const status over = status::unresolvable(time_is_over);
   with_.backfilling.end_reservation({pod, false});
-  with_.decisions.rejections().keep(pod, over, 0, nullptr);
+  with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), nullptr, over);
   static_cast<void>(tell(pod, over));
   with_.queue.wait_until({pod, false}, instant::max());
   with_.queue.unschedulable().pass_on(pod);

@@ -182,8 +182,10 @@ class plain_unschedulable_pods {
         if (waits(one) && state_.pods.alive(one.pod)) pods.push_back({one, cls});
       }
     }
-    std::stable_sort(pods.begin(), pods.end(),
-                     [](const auto& a, const auto& b) { return a.first.since < b.first.since; });
+    std::sort(pods.begin(), pods.end(), [&](const auto& a, const auto& b) {
+      return std::pair{a.first.since, state_.pods.arrival[a.first.pod]} <
+             std::pair{b.first.since, state_.pods.arrival[b.first.pod]};
+    });
     for (const auto& [one, was] : pods) {
       const class_line& its = before.at(was);
       class_line& line = its.filtered ? line_up(one.pod, its.rejectors, one.since) : line_up(one.pod, one.since);

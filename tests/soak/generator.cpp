@@ -209,7 +209,7 @@ void generator::object_steps() {
     about(dice_.of(named), some_name(3));
   } else if (roll < 89) {
     if (!on_.devices) return;
-    if (known.claims.size() < 4) {
+    if (known.claims.empty() || (known.claims.size() < 4 && dice_.percent(50))) {
       if (dice_.percent(20)) one.node = some(known.nodes);
       about(act::add_claim, made_++);
     } else {
