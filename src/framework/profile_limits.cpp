@@ -18,17 +18,15 @@ GANGSCHED_INLINE std::optional<error> beyond_limits(const kernel_table& profile)
   };
   if (profile.at(point::filter).size() > most_filters) return refuse_count("filter", most_filters);
   if (profile.at(point::permit).size() > most_permits) return refuse_count("permit", most_permits);
-  const auto fits = [&](point at) {
+  for (const auto& [at, name] :
+       {std::pair{point::score, "score"}, std::pair{point::score_placement, "score_placement"}}) {
     std::int64_t left = most_weight;
     for (const plugin_entry& plugin : profile.hooks(at)) {
-      if (plugin.weight > left || plugin.weight < -left) return false;
-      left -= plugin.weight < 0 ? -plugin.weight : plugin.weight;
+      if (plugin.weight < 0) return refuse((plugin.name + ".weight").c_str(), "is negative");
+      if (plugin.weight > left) return refuse(name, "total score of its plugins, weight x 100, could exceed 2^53");
+      left -= plugin.weight;
     }
-    return true;
-  };
-  constexpr const char* why = "total score of its plugins, weight x 100, could exceed 2^53";
-  if (!fits(point::score)) return refuse("score", why);
-  if (!fits(point::score_placement)) return refuse("score_placement", why);
+  }
   return std::nullopt;
 }
 
