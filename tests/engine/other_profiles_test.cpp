@@ -89,6 +89,25 @@ TEST_CASE("a scheduler with another profile goes on where the one before stood",
   }
 }
 
+TEST_CASE("a gang's backoff after a change of profiles is as long as before", "[engine][restart][profiles]") {
+  scheduler_options options = with_kube_queue(world::lowest_first());
+  options.max_backoff = 2s;
+  world w{profiles::kube_default(), options};
+  const group_id gang = w.add(a_gang{"gang", 4});
+  for (const char* name : {"a", "b", "c", "d"}) w.add(a_pod{name}.cpu(1).in(gang));
+  w.add(a_pod{"bound"}.cpu(1).in(gang).on(w.add(a_node{"n"}.cpu(1))));
+  w.run();
+  for (int i = 0; i < 3; ++i) w.run_at(w.scheduler.next_deadline().value());
+  const queue_standing stood = world::must(w.scheduler.standing(w.pod("a")));
+  REQUIRE(stood.failures == 4);
+  REQUIRE(stood.backoff_until.value() == stood.since + 4s);  // 2 s · √4, of members that wait
+  std::vector<kernel_table> all;
+  all.push_back(profiles::kube_default());
+  scheduler made = world::must(with_other_profiles(w.cluster, w.scheduler, std::move(all), options));
+  CHECK(world::must(made.standing(w.pod("a"))).backoff_until == stood.backoff_until);
+  CHECK(made.next_deadline() == w.scheduler.next_deadline());
+}
+
 TEST_CASE("whom a permit plugin holds that is not there any more goes", "[engine][restart][profiles]") {
   half_done w;
   w.go_over_to(profile{priority_sort{}, node_resources_fit{}});
