@@ -46,7 +46,11 @@ class waiting_for_plugin final : public permit_room {
 GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_table& profile, const plugin_entry& plugin,
                                                                std::size_t index, row_t pod) {
   detail::waiting_for_plugin waiting{*state_, waiting_, *entities_, profile, index};
-  return plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], *now_}, waiting);
+  permit_verdict said =
+      plugin.permit(plugin.self.get(), reservation{*state_, pod, state_->pods.node[pod], *now_}, waiting);
+  if (said.verdict.code == code::skip)
+    said.verdict = status::error("a permit hook neither approves, waits nor rejects");
+  return said;
 }
 
 /// Permit hooks in order (kube-scheduler: RunPermitPlugins): a rejection ends it, waits are collected and the others still asked.
@@ -69,7 +73,7 @@ GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, const kernel_table& profil
       decisions_->rejections().keep(pod, profile, &plugin, said.verdict);
       const entity e = entities_->entity_of(pod);
       if (said.verdict.code == code::error)
-        error_->set({pod, false}, said.verdict.reason), queue_->requeue(pod, true);
+        error_->set({pod, false}, said.verdict.reason, plugin.name), queue_->requeue(pod, true);
       else if (e.group)
         queue_->park_group(e.row, unknown_rejectors);
       else if (said.verdict.code == code::pending)
@@ -102,7 +106,7 @@ GANGSCHED_INLINE void binding_cycle::bind(row_t pod, const kernel_table& profile
   decisions_->shrink(at);
   decisions_->rejections().keep(pod, profile, last, said);
   const std::uint64_t from = state_->log.end();
-  if (said.code == code::error) error_->set({pod, false}, said.reason);
+  if (said.code == code::error) error_->set({pod, false}, said.reason, last->name);
   send_back(pod, said.reason != nullptr ? said.reason : "a bind hook refused it", said.code == code::error);
   if (waited) return;
   state_->log.mark_undone(from);
@@ -209,7 +213,7 @@ GANGSCHED_INLINE void binding_cycle::ask_permit_again() {
         } else if (said.code == code::wait) {
           waiting_pods::hold(one, i, *now_, timeout);
         } else {
-          if (said.code == code::error) error_->set({pod, false}, said.reason);
+          if (said.code == code::error) error_->set({pod, false}, said.reason, hooks[i].name);
           send_back(pod, said.reason != nullptr ? said.reason : "a permit hook refused it", said.code == code::error);
           break;
         }

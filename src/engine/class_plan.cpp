@@ -52,10 +52,10 @@ GANGSCHED_INLINE pre_filter_outcome run_pre_filters(class_plan& plan, const kern
       continue;
     }
     node_names names;
-    const status said = plugin.pre_filter(plugin.self.get(), plan.context(state, hook, no_row), names);
+    status said = plugin.pre_filter(plugin.self.get(), plan.context(state, hook, no_row), names);
     if (said.code == code::skip) {
       out.skipped[index] = true;
-    } else if (!said.ok()) {
+    } else if (said = hook_errors::accepts_or_rejects(said, neither_filters); !said.ok()) {
       if (plan.rejected.ok()) reject_by(plan, plugin, said);
       if (said.code != code::unschedulable) {
         reject_by(plan, plugin, said);
@@ -173,7 +173,8 @@ GANGSCHED_INLINE std::unique_ptr<class_plan> make_plan(const kernel_table& table
     if (said.code == code::skip)
       skips_score[index] = true;
     else if (!said.ok() && plan->rejected.ok())
-      detail::reject_by(*plan, plugin, said);
+      detail::reject_by(*plan, plugin,
+                        hook_errors::accepts_or_rejects(said, "a pre_score hook neither accepts nor rejects"));
   }
   for (const std::uint16_t index : table.at(point::score)) {
     if (!skips_score[index]) detail::plan_score(*plan, table.plugins[index], plan->data[index].get(), elsewhere);

@@ -21,7 +21,7 @@ struct complete_search::leaf {
 };
 
 GANGSCHED_INLINE status complete_search::feasible(row_t group, const group_progress& progress) const {
-  return engine::feasible(with_.state, with_.entities.profile_of_group(group), group, progress);
+  return engine::feasible(with_.state, with_.entities.profile_of_group(group), group, progress, with_.picks.errors);
 }
 
 GANGSCHED_INLINE bool complete_search::solve(const group_part& what, const std::vector<row_t>* within,

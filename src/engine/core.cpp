@@ -170,6 +170,7 @@ GANGSCHED_INLINE void core::begin_deciding(instant now) {
   begin_call(now);
   decisions_.clear();
   error_.clear();
+  picker_.errors.clear();
   read_log();
   notes_.begin(step_kind::waits, schedule_attempt_failure);
   binding_.reported().report_ended(decisions_);

@@ -54,7 +54,8 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   if (!outcome.verdict.ok()) {
     const bool error = outcome.verdict.code == code::error;
     note_attempt(members, outcome, outcome.verdict);
-    if (error && !outcome.of_group) with_.error.set({group, true}, outcome.verdict.reason);
+    if (error && !outcome.of_group)
+      with_.error.set({group, true}, outcome.verdict.reason, search_->errors().whose(outcome.verdict));
     reject(group, whole, outcome);
     // (Alike groups differ in age, by which they may take the room of waiting pods, and in run time, which decides about reserved nodes.)
     if (error || !with_.binding.waiting().empty() || with_.backfilling.on())
@@ -103,7 +104,7 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
   if (with_.binding.awaits_victims({group, true})) return false;
   const preemption_result found = with_.makes_room.for_group(group);
   if (found.broken.code == code::error) {
-    with_.error.set({group, true}, found.broken.reason);
+    with_.error.set({group, true}, found.broken.reason, search_->errors().whose(found.broken));
     broken = found.broken;
   }
   found.add_to(with_.decisions);
@@ -154,7 +155,8 @@ GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const st
 
 /// An admission hook's word.
 GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const refusal& why) {
-  if (why.said.code == code::error) with_.error.set(with_.entities.entity_of(members.front()), why.said.reason);
+  if (why.said.code == code::error)
+    with_.error.set(with_.entities.entity_of(members.front()), why.said.reason, why.by->name);
   for (const row_t pod : members)
     with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), why.by, why.said);
   tell(members, why.said);

@@ -9,12 +9,15 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE status group_search::feasible(row_t group, const group_progress& progress) const {
-  return engine::feasible(*state_, entities_->profile_of_group(group), group, progress);
+  return engine::feasible(*state_, entities_->profile_of_group(group), group, progress, picks_->errors);
 }
 
 GANGSCHED_INLINE status group_search::ask_pre_filters(row_t group) const {
   for (const plugin_entry& plugin : entities_->profile_of_group(group).hooks(point::group_pre_filter)) {
-    if (status said = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group}); !said.ok()) return said;
+    const status said = plugin.group_pre_filter(plugin.self.get(), group_view{*state_, group});
+    if (said.ok()) continue;
+    return picks_->errors.note(
+        plugin.name, hook_errors::accepts_or_rejects(said, "a group_pre_filter hook neither accepts nor rejects"));
   }
   return {};
 }
@@ -104,7 +107,7 @@ GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, cons
   }
   const std::vector<placement> where = candidates_.placements(what, outcome.verdict);
   if (!outcome.verdict.ok()) {
-    outcome.of_group = true;
+    outcome.of_group = picks_->errors.whose(outcome.verdict).empty();
     return outcome;
   }
   candidate_list list = candidates_.of(what, where, within);
@@ -266,7 +269,7 @@ GANGSCHED_INLINE group_outcome group_search::try_members(const group_part& what,
     limit.emplace(*state_, candidates_.domains().of(spec.topology.spread_key), what.group, spec.topology.spread_most);
   const kernel_table& profile = entities_->profile_of_group(what.group);
   const auto verdict = [&] {
-    if (!what.is_slice()) return engine::feasible(*state_, profile, what.group, progress.now());
+    if (!what.is_slice()) return engine::feasible(*state_, profile, what.group, progress.now(), picks_->errors);
     return progress.failed() ? status::unschedulable("a slice does not fit") : status::success();
   };
   out.verdict = verdict();

@@ -88,9 +88,10 @@ GANGSCHED_INLINE status picker::begin_cycle(const class_plan& plan, row_t pod) {
     hook.plugin->reset_data(hook.data);
     node_names unused;
     ++statistics_->opaque_evaluations;
-    const status said = hook.plugin->pre_filter(hook.plugin->self.get(), plan.context(*state_, hook, pod), unused);
+    status said = hook.plugin->pre_filter(hook.plugin->self.get(), plan.context(*state_, hook, pod), unused);
     if (said.code == code::skip) skipped_.push_back(hook.plugin);
     if (said.ok() || said.code == code::skip) continue;
+    said = hook_errors::accepts_or_rejects(said, neither_filters);
     rejected_by_ = hook.plugin;
     return said.code == code::error ? broken(*hook.plugin, said.reason) : said;
   }
@@ -169,7 +170,7 @@ GANGSCHED_INLINE picked picker::pick_among(row_t pod, class_id cls, const std::v
   }
   if (!plan.rejected.ok()) {
     ++statistics_->decisions;
-    result.said = plan.rejected;
+    result.said = errors.note(plan.rejected_by, plan.rejected);
     return result;
   }
   if (const status said = begin_cycle(plan, pod); !said.ok()) {

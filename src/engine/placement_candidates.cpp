@@ -54,6 +54,9 @@ GANGSCHED_INLINE std::vector<placement> placement_candidates::placements(const g
       said = {};
       continue;
     }
+    // (What the hook says of the group is the group's error, and this is the hook's.)
+    if (said.code == code::wait)
+      said = picks_->errors.note(plugin.name, status::error("a generate_placements hook neither accepts nor rejects"));
     if (!said.ok()) return {};
     if (all.size() == 1 && all[0].all) {
       all = std::move(mine);

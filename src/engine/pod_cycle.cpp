@@ -73,7 +73,7 @@ GANGSCHED_INLINE void pod_cycle::refuse_place(row_t pod, const picked& why, cons
 /// Says that it was rejected; returns whether that is an error.
 GANGSCHED_INLINE bool pod_cycle::tell(row_t pod, const status& why) {
   const bool error = why.code == code::error;
-  if (error) with_.error.set({pod, false}, why.reason);
+  if (error) with_.error.set({pod, false}, why.reason, picks_->errors.whose(why));
   decision& said = with_.decisions.add(decision_kind::reject, pod);
   said.code = why.ok() ? code::unschedulable : why.code;
   // (What a plan or a picker keeps may go before the decision does.)
@@ -104,7 +104,7 @@ GANGSCHED_INLINE void pod_cycle::expire(row_t pod) {
 /// Its attempt ends before it began.
 GANGSCHED_INLINE void pod_cycle::refuse(row_t pod, const refusal& why) {
   with_.decisions.rejections().keep(pod, with_.entities.profile_of(pod), why.by, why.said);
-  const bool error = tell(pod, why.said);
+  const bool error = tell(pod, why.by != nullptr ? picks_->errors.note(why.by->name, why.said) : why.said);
   with_.backfilling.refused({pod, false}, why);
   with_.queue.refuse({pod, false}, why);
   if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);

@@ -63,6 +63,8 @@ victim_plan preemption::ask_hooks(const kernel_table& table, point at, row_t gro
     }
     if (const char* const wrong = plan.verdict.ok() ? wrong_plan(plan, group) : nullptr; wrong != nullptr)
       plan = {.verdict = picks_->broken(table.plugins[index], wrong)};
+    else
+      picks_->errors.note(table.plugins[index].name, plan.verdict);
     keep = keep && plan.keep_nomination;
     if (!plan.words.empty()) (words += words.empty() ? "" : ", ") += plan.words;
     if (plan.verdict.code != code::unschedulable) break;

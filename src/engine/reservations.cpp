@@ -117,7 +117,9 @@ GANGSCHED_INLINE bool reservations::reserve(row_t pod, row_t node, status& said)
   if (const tried_pod* const one = tried_.empty() ? nullptr : find_tried(pod)) return note_there(*one, node), true;
   for (const plugin_entry& plugin : entities_->profile_of(pod).hooks(point::reserve)) {
     try {
-      said = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
+      const status its = plugin.reserve(plugin.self.get(), new_reservation{*state_, pod, node, *now_});
+      said = picks_->errors.note(plugin.name,
+                                 hook_errors::accepts_or_rejects(its, "a reserve hook neither accepts nor rejects"));
     } catch (...) {  // no memory, or a hook_error: it goes on to the caller, and the hooks forget the pod
       unreserve(pod, node);
       throw;

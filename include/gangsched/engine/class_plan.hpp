@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "gangsched/engine/amount_memory.hpp"
+#include "gangsched/engine/hook_errors.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// The error of one that waits.
+inline constexpr const char* neither_filters = "a pre_filter hook neither accepts nor rejects";
 
 /// A plugin's hook as far as one class needs it: the plugin, the class's data, and its mark (1 + index among the active filters).
 struct planned {

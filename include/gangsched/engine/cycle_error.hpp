@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "gangsched/engine/queue.hpp"
 
@@ -11,8 +12,8 @@ class GANGSCHED_API cycle_error {
   explicit cycle_error(const model::cluster_state& state) noexcept : state_(&state) {}
 
   void clear() noexcept { reason_ = nullptr; }
-  /// @p reason: valid until the next cycle begins; null for a hook that gave none.
-  void set(entity whose, const char* reason);
+  /// @p reason: valid until the next cycle begins; null for a hook that gave none. @p plugin: whose hook returned it, if one did.
+  void set(entity whose, const char* reason, std::string_view plugin = {});
   /// What a hook threw, as an error that is valid until the next one.
   status thrown(const char* what);
   /// Null if there is none.
@@ -24,7 +25,7 @@ class GANGSCHED_API cycle_error {
   const model::cluster_state* state_;
   const char* reason_ = nullptr;
   std::string object_;
-  std::string thrown_;
+  std::string thrown_, named_;
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

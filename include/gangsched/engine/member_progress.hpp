@@ -4,18 +4,21 @@
 #include <vector>
 
 #include "gangsched/engine/domain_index.hpp"
+#include "gangsched/engine/hook_errors.hpp"
 #include "gangsched/framework/plugin_entry.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 /// The combined result of placement_feasible hooks for a group so far: success, wait for more members, or neither.
 [[nodiscard]] inline status feasible(const model::cluster_state& state, const kernel_table& profile, row_t group,
-                                     const group_progress& progress) {
+                                     const group_progress& progress, hook_errors& errors) {
   // Without a plugin for this point one member is enough.
   status said = progress.scheduled > 0 ? status::success() : status::wait();
   for (const plugin_entry& plugin : profile.hooks(point::placement_feasible)) {
     said = plugin.placement_feasible(plugin.self.get(), group_view{state, group}, progress);
-    if (!said.ok()) return said;
+    if (said.code == code::skip || said.code == code::pending)
+      said = status::error("a placement_feasible hook neither accepts, waits nor rejects");
+    if (!said.ok()) return errors.note(plugin.name, said);
   }
   return said;
 }

@@ -7,6 +7,7 @@
 
 #include "gangsched/core/peer.hpp"
 #include "gangsched/core/tie_break.hpp"
+#include "gangsched/engine/hook_errors.hpp"
 #include "gangsched/engine/index_cache.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/engine/profile_set.hpp"
@@ -65,6 +66,8 @@ class mixed_rows {
 /// offer their best, ties are broken by a pure function.
 class GANGSCHED_API picker {
  public:
+  hook_errors errors;  ///< of hooks that returned one, here and in what is done with the picks
+
   /// @p now: the time that the host passed; read at each call.
   picker(model::cluster_state& state, const profile_set& profiles, const scheduler_options& options,
          engine_statistics& statistics, const instant& now);
