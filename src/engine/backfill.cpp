@@ -103,7 +103,7 @@ GANGSCHED_INLINE void backfill::read_log() {
   if (from < log.first()) offers_.stale = true;
   for (std::uint64_t at = std::max(from, log.first()); at < log.end(); ++at) {
     const change& one = log[at];
-    if (one.node() == no_row || one.about_numbers()) continue;
+    if (one.node() == no_row || one.about_numbers() || one.facets == reads::name) continue;
     if (one.kind == change_kind::pod_bound) continue;
     if (!one.about_pod()) {
       offers_.stale = true;

@@ -43,7 +43,10 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
   const class_plan& plan = picks_->plan_of(cls);
   if (!plan.rejected.ok()) return false;  // nothing but a change of the pod itself helps
   // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
-  reads touched = record.facets;
+  // (A node's name stays, and its cookie means something to plugins of the host only: local filters that read it.)
+  constexpr reads but_name{static_cast<std::uint32_t>(reads::everything) & ~static_cast<std::uint32_t>(reads::name)};
+  reads facets = record.facets & but_name;
+  reads touched = facets;
   if (record.kind == change_kind::pod_bound) touched = reads::usage | reads::ports | reads::pods;
   if (record.kind == change_kind::namespace_changed)
     touched = reads::pods;  // affinity between pods may depend on their labels
@@ -69,6 +72,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
       continue;
     }
     (is_local ? local : beyond) = true;
+    if (is_local && hook.plugin->requeue_pod == nullptr) facets |= record.facets & hook.plugin->filter.facets;
   }
   if (record.about_numbers()) {
     // Reserve and permit hooks that refused are not among the rejectors, which are filters.
@@ -81,13 +85,13 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
         });
   }
   if (beyond) return any(touched);
-  return local && what.node && any(record.facets & plan.cached.filters) &&
-         picks_->passes_locally(cls, what.node->id().row);
+  return local && what.node && any(facets & plan.cached.filters) && picks_->passes_locally(cls, what.node->id().row);
 } catch (const hook_error&) {
   return true;  // the attempt will say what it is
 }
 
 GANGSCHED_INLINE bool requeue_judge::concerns(class_id cls, std::uint64_t refusers, const event& what) const {
+  if (!any(what.what)) return false;
   const pod_class& of = state_->classes[cls];
   const kernel_table& profile = profile_of(cls);
   for (const plugin_entry& plugin : profile.hooks(point::admission)) {
@@ -200,6 +204,7 @@ GANGSCHED_INLINE events requeue_judge::kind_of(const change& record) noexcept {
     case change_kind::node_added: return events::node_added;
     case change_kind::node_removed: return events::node_removed;
     case change_kind::node_updated:
+      if (record.facets == reads::name) return what;  // the cookie: Kubernetes has no such event
       touched(reads::labels, events::node_labels);
       touched(reads::taints | reads::schedulable, events::node_taints);
       touched(reads::allocatable, events::node_allocatable | events::node_volume_limits);
@@ -254,6 +259,8 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
   if (!gangsched::detail::names_group(*state_, one.group)) return false;  // it went with its last member
   if (!concerns(entities_->profile_of_group(one.group.row), record)) return false;
+  const auto helps_class = [&](class_id cls) { return helps(cls, one.rejectors, record, what); };
+  if (!any(what.what)) return one.rejectors != 0 && any_class(one, helps_class);
   const bool has_classes = any_class(one, [](class_id) { return true; });
   if (one.rejectors == 0 ? has_classes : reads_neighbours(one.group.row)) return true;
   // No filter of a member reads the labels that its group's domains are made of.
@@ -261,7 +268,7 @@ GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const chan
   std::uint64_t gone = one.rejectors;  // by all of them
   const bool none_gone = any_class(one, [&](class_id cls) { return (gone &= outdated(cls, one.rejectors)) == 0; });
   if (has_classes && !none_gone) return true;
-  return any_class(one, [&](class_id cls) { return helps(cls, one.rejectors, record, what); });
+  return any_class(one, helps_class);
 }
 
 GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group& one, bool filtered,

@@ -151,10 +151,13 @@ GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_
     if (options_->wake == wake_rule::hints) {
       queueing_event what = judge_->queueing_event_of(happened);
       best = std::max(best, judge_->judge(pod, rejections_[pod], happened, what));
-    } else if (const class_id cls = state_->class_of(pod);  // what it was rejected by may be gone since
-               rejectors == unknown_rejectors || judge_->outdated(cls, rejectors) != 0 ||
-               judge_->helps(cls, rejectors, happened.record, judge_->event_of(happened.record))) {
-      best = queueing_strategy::after_backoff;
+    } else {
+      const class_id cls = state_->class_of(pod);
+      const event what = judge_->event_of(happened.record);
+      // (What it was rejected by may be gone since.)
+      const bool anything = rejectors == unknown_rejectors || judge_->outdated(cls, rejectors) != 0;
+      if ((anything && any(what.what)) || judge_->helps(cls, rejectors, happened.record, what))
+        best = queueing_strategy::after_backoff;
     }
     return best != queueing_strategy::immediately;
   });
@@ -400,7 +403,7 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
       continue;
     }
     class_line& line = found->second;
-    const std::uint64_t gone = line.filtered ? judge_->outdated(cls, line.rejectors) : 0;
+    const std::uint64_t gone = line.filtered && any(what.what) ? judge_->outdated(cls, line.rejectors) : 0;
     if (gone != 0) line.rejectors &= ~gone, unknown_.insert(cls);
     const bool can = gone != 0 || (line.filtered && judge_->helps(cls, line.rejectors, record, what));
     if (can || (line.refusers != 0 && judge_->concerns(cls, line.refusers, what))) helped.push_back(cls);

@@ -323,6 +323,7 @@ GANGSCHED_INLINE reads difference(const model::node_record& before, const model:
   note(reads::images, [&] { return before.images != after.images; });
   note(reads::features, [&] { return before.features != after.features; });
   note(reads::devices, [&] { return !same_devices(before.devices, after.devices); });
+  note(reads::name, [&] { return before.cookie != after.cookie; });
   return changed;
 }
 
