@@ -60,6 +60,7 @@ GANGSCHED_INLINE void event_handlers::read_on(bool only_one) {
     if (own) own_record(record);
     if (only_one) break;
   }
+  for (const row_t root : std::exchange(changed_groups_, {})) queue_->unschedulable().ask_again(root);
   gates_->forget_open();
 }
 
@@ -173,6 +174,7 @@ GANGSCHED_INLINE void event_handlers::pod_removed(const change& record) {
   if (record.before != no_row) binding_->waiting().group_changed(group);
   if (state_->groups.members[group] < state_->groups.min_count(group)) queue_->ask_gate_again(group);
   queue_->requeue_surplus_member(group);
+  group_changed(group);
 }
 
 GANGSCHED_INLINE void event_handlers::pod_terminating(row_t pod) {
@@ -181,7 +183,9 @@ GANGSCHED_INLINE void event_handlers::pod_terminating(row_t pod) {
   if (pending) queue_->leave(pod);
   if (pods.alive(pod) && pods.node[pod] != no_row) binding_->waiting().group_changed(pods.group[pod]);
   queue_->count_out(pod);
-  if (pending) queue_->requeue_surplus_member(pods.group[pod]);
+  if (!pending) return;
+  queue_->requeue_surplus_member(pods.group[pod]);
+  if (pods.group[pod] != no_row) group_changed(pods.group[pod]);
 }
 
 /// The host found a node for it, or says that it runs.
@@ -230,6 +234,7 @@ GANGSCHED_INLINE void event_handlers::group_added(row_t group) {
 GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
   const row_t group = record.row;
   if (!state_->groups.alive(group)) return;
+  group_changed(group);
   if (entities_->cycles_as_group(group)) {
     const entity e{state_->groups.root(group), true};
     queue_->set_order(e, entities_->group_priority(e.row), queue_->places().item(e).arrival);
@@ -251,6 +256,13 @@ GANGSCHED_INLINE void event_handlers::group_updated(const change& record) {
   if (record.after != record.before) binding_->waiting().group_changed(group);
   queue_->note_dependent(group);
   queue_->ask_dependents();
+}
+
+/// It is another one, or a member of it that waited has gone: admission hooks may let it in that refused it, and are asked about that once,
+/// when all that happened is read.
+GANGSCHED_INLINE void event_handlers::group_changed(row_t group) {
+  const row_t root = state_->groups.root(group);
+  if (queue_->unschedulable().has_group(root) && !is_among(root, changed_groups_)) changed_groups_.push_back(root);
 }
 
 /// Siblings wait for a quorum, which one that came may have completed, be it bound already; one that others placed leaves the rest of

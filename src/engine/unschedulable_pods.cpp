@@ -18,6 +18,19 @@ GANGSCHED_INLINE rejection rejection_by(const kernel_table& profile, const refus
 [[nodiscard]] bool is_current(const model::cluster_state& state, const auto& line) noexcept {
   return line.second.generation == state.classes.generation(line.first);
 }
+
+GANGSCHED_INLINE void collect_classes(model::cluster_state& state, const entity_view& entities,
+                                      unschedulable_group& of) {
+  of.classes.clear();
+  if (!gangsched::detail::names_group(state, of.group)) return;
+  entities.each_member(of.group.row, [&](row_t pod) {
+    if (state.pods.state[pod] != pod_state::pending || !entities.has_profile(pod)) return;
+    const class_id cls = state.class_of(pod);
+    const std::pair one{cls, state.classes.generation(cls)};
+    if (!is_among(one, of.classes)) of.classes.push_back(one);
+  });
+}
+
 [[nodiscard]] inline bool room_ends_backoff(const scheduler_options& options, const unschedulable_group& one) noexcept {
   return options.wake != wake_rule::hints && !one.refused.at_admission && one.rejectors != 0;
 }
@@ -186,17 +199,6 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& 
   unknown_.insert(state_->pods.cls[pod]);
 }
 
-GANGSCHED_INLINE void unschedulable_pods::collect_classes(unschedulable_group& of) {
-  of.classes.clear();
-  if (!gangsched::detail::names_group(*state_, of.group)) return;
-  entities_->each_member(of.group.row, [&](row_t pod) {
-    if (state_->pods.state[pod] != pod_state::pending || !entities_->has_profile(pod)) return;
-    const class_id cls = state_->class_of(pod);
-    const std::pair one{cls, state_->classes.generation(cls)};
-    if (!is_among(one, of.classes)) of.classes.push_back(one);
-  });
-}
-
 /// It has been parked.
 GANGSCHED_INLINE unschedulable_groups::slot unschedulable_pods::stand(unschedulable_group one) {
   const queue_item& item = queue_->item({one.group.row, true});
@@ -217,7 +219,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
   unschedulable_group one{{{group, state_->groups.rows.generation(group)}, {}, rejectors},
                           state_->log.end(),
                           reason != nullptr ? reason : ""};
-  collect_classes(one);
+  detail::collect_classes(*state_, *entities_, one);
   if (rejectors == unknown_rejectors && !one.classes.empty()) {
     std::uint64_t possible = 0;
     for (const auto& [cls, generation] : one.classes) possible |= judge_->possible_rejectors(cls);
@@ -231,7 +233,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
 GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const refusal& why) {
   if (why.said.code == code::pending) queue_->item({group, true}).ready = no_backoff;
   unschedulable_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), {}};
-  collect_classes(one);
+  detail::collect_classes(*state_, *entities_, one);
   entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
   one.kind = judge_->kind_of(one);
   one.filtered = false;
@@ -339,7 +341,7 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
   }
   for (auto at = groups_.first(); at != unschedulable_groups::none; at = groups_.after(at)) {
     unschedulable_group& one = groups_[at];
-    collect_classes(one);
+    detail::collect_classes(*state_, *entities_, one);
     if (one.kind != 0)
       groups_.set_kind(at, gangsched::detail::names_group(*state_, one.group) ? judge_->kind_of(one) : 0,
                        queue_->sort());
@@ -446,6 +448,18 @@ void unschedulable_pods::wake_groups(const std::vector<unschedulable_groups::slo
     do before = statistics_->wake_ups, wake_next_group({kind, position});
     while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
   }
+}
+
+/// (It is unlike the groups that it was like.)
+GANGSCHED_INLINE void unschedulable_pods::ask_again(row_t group) {
+  const auto at = groups_.find(group);
+  if (at == unschedulable_groups::none || !groups_[at].refused.at_admission || !waits(groups_[at])) return;
+  detail::collect_classes(*state_, *entities_, groups_[at]);
+  groups_.set_kind(at, 0, queue_->sort());
+  groups_.forget_condition(at);
+  if (groups_[at].classes.empty() || !admits(at)) return;
+  groups_.remove(at);
+  wake_up({group, true});
 }
 
 /// Of those alike that failed before the change, the first in the queue's order; of those that were refused at admission, whose backoff

@@ -174,7 +174,7 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
     if (one.row >= rows.count()) return false;
     if (!kinds.contains(one.kind)) {
       unschedulable_group like{{{one.row, rows.generation(one.row)}, {}, 0}, 0, {}};
-      to_->collect_classes(like);
+      detail::collect_classes(*to_->state_, *to_->entities_, like);
       find_kind(one.kind, like);
     }
     const auto known = kinds.find(one.kind);

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
+#include <variant>
 
 #include "support/dice.hpp"
 
@@ -53,6 +55,20 @@ struct label_quota {
       node.each_pod([&](const pod_info& other) { count += other.label("queue") == pod.label("queue") ? 1 : 0; });
     });
     return count < limit ? status{} : status::unschedulable("queue full");
+  }
+};
+
+/// Of a gang at most one member more may wait than it needs.
+struct few_wait {
+  static constexpr std::string_view name = "FewWait";
+  using points = implements<point::admission>;
+  static constexpr bool ignores_group_identity = true;
+  std::shared_ptr<int> asked = std::make_shared<int>(0);
+
+  [[nodiscard]] status admit(const group_view& group, const cluster_view&) const {
+    ++*asked;
+    const bool few = std::cmp_less_equal(group.pending(), std::get<gang>(group.spec().policy).min_count + 1);
+    return few ? status{} : status::unschedulable("too many wait");
   }
 };
 
@@ -308,6 +324,50 @@ TEST_CASE("a pod that is updated is asked again, and one that is let in by no fi
 }
 
 /// Pods and gangs of three namespaces come and go, nodes and limits change; whoever could be placed when nothing happens any more is.
+TEST_CASE("a refused gang is asked again when a member that waits goes, or the gang changes", "[engine][admission]") {
+  const few_wait hook;
+  const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  const bool two_alike = GENERATE(false, true);
+  quota_world w{with(hook), rule};
+  w.add(a_node{"n"}.cpu(9));
+  const group_id gang = w.add(a_gang{"gang", 1});
+  for (const char* name : {"a", "b", "c", "d"}) w.add(a_pod{name}.cpu(1).in(gang));
+  if (two_alike) {
+    const group_id other = w.add(a_gang{"other", 1});
+    for (const char* name : {"e", "f", "g", "h"}) w.add(a_pod{name}.cpu(1).in(other));
+  }
+  CHECK(w.run(true).size() == (two_alike ? 8 : 4));
+  SECTION("a member is removed") {
+    w.remove(w.pod("d"));
+    CHECK(w.later().empty());  // it is refused again, which costs no attempt
+    w.remove(w.pod("c"));
+    CHECK(w.later() == words{"bind a n", "bind b n"});
+  }
+  SECTION("members are removed together, and it is asked once") {
+    w.remove(w.pod("d"));
+    w.remove(w.pod("c"));
+    *hook.asked = 0;
+    CHECK(w.later() == words{"bind a n", "bind b n"});
+    if (rule != wake_rule::hints && !two_alike) CHECK(*hook.asked == 2);  // when it was woken, and when it was tried
+  }
+  SECTION("members are being deleted") {
+    w.must(w.cluster.set_terminating(w.pod("c"), true));
+    w.must(w.cluster.set_terminating(w.pod("d"), true));
+    CHECK(w.later().empty());  // they count as pending until they are gone
+    w.remove(w.pod("c"));
+    w.remove(w.pod("d"));
+    CHECK(w.later() == words{"bind a n", "bind b n"});
+  }
+  SECTION("the gang is another one") {
+    w.must(w.cluster.update_group(gang, a_gang{"gang", 3}.spec));
+    CHECK(w.later() == words{"bind a n", "bind b n", "bind c n", "bind d n"});
+  }
+  SECTION("all of them go") {
+    for (const char* name : {"a", "b", "c", "d"}) w.remove(w.pod(name));
+    CHECK(w.later().empty());
+  }
+}
+
 TEST_CASE("nobody who is let in and finds room is forgotten", "[engine][admission]") {
   const wake_rule rule = GENERATE(wake_rule::one_per_class, wake_rule::hints, wake_rule::all);
   const bool each_pod = GENERATE(false, true);

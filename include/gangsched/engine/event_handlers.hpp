@@ -58,6 +58,7 @@ class GANGSCHED_API event_handlers {
   void pod_released(row_t pod);
   void group_added(row_t group);
   void group_updated(const change& record);
+  void group_changed(row_t group);
   void own_record(const change& record);
   void member_changed(const change& record, row_t group);
   void judge_waiting(row_t group);
@@ -79,6 +80,7 @@ class GANGSCHED_API event_handlers {
   std::uint64_t known_end_ = 0;               ///< of the log: all before it was read, or is the scheduler's own
   std::optional<object_cache> object_cache_;  ///< under wake_rule::hints
   std::vector<object_event> happened_;        ///< by the record that is being read
+  std::vector<row_t> changed_groups_;         ///< rejected ones to ask about again, by row of the root
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

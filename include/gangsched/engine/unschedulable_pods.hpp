@@ -18,6 +18,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
+namespace detail {
+
+/// Sets its classes: of its members that wait. O(members).
+GANGSCHED_API void collect_classes(model::cluster_state& state, const entity_view& entities, unschedulable_group& of);
+
+}  // namespace detail
+
 /// Rejected pods and groups that wait for an event, with what rejected them, and which of them an event wakes.
 ///
 /// By the exact rule, pods of one class wait in one line, in the order of the queue sort and then of failure, and an event is judged once
@@ -140,6 +147,9 @@ class GANGSCHED_API unschedulable_pods {
     groups_.set_kind(at, 0, queue_->sort());
     groups_.forget_condition(at);
   }
+  /// The group is another one, or a member that waited has gone. If it was refused at admission, and would be let in now, it is woken.
+  /// O(members).
+  void ask_again(row_t group);
   /// Plugins' results for classes may have changed.
   void forget_conditions() noexcept { plan_epoch_ = no_epoch; }
   /// Drops all entities.
@@ -218,7 +228,6 @@ class GANGSCHED_API unschedulable_pods {
   void wake_next_group(const group_wake& why);
   void fail_again(unschedulable_groups::slot at);
   void wake_up(entity e);
-  void collect_classes(unschedulable_group& of);
 
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
