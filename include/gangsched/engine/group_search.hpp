@@ -83,8 +83,9 @@ class GANGSCHED_API group_search {
   /// preempts.
   [[nodiscard]] group_placement place_within(const group_part& whole, const std::vector<row_t>& rows,
                                              const search_effort& how = {});
-  /// Steps that complete searches for one group may take.
+  /// Whose hooks' errors verdicts are.
   [[nodiscard]] const hook_errors& errors() const noexcept { return picks_->errors; }
+  /// Steps that complete searches for one group may take.
   [[nodiscard]] std::uint64_t budget() const noexcept { return budget_; }
   /// Its members one after another on any nodes, also if they are too few.
   [[nodiscard]] group_placement place_members(const group_part& whole);
