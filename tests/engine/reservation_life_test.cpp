@@ -484,8 +484,10 @@ TEST_CASE("a reservation that had no node in its time gets none later, and nobod
   w.now = 200s;
   w.must(w.cluster.update_node(n, a_node{"n"}.cpu(4)));
   CHECK(w.run().empty());
-  CHECK(w.run_at(1000s) == words{"reject maintenance"});
-  CHECK(w.scheduler.why(pod)->text() == "the time of the reservation is over");
+  w.now = 1000s;
+  const cycle told = w.scheduler.schedule_cycle(w.now);
+  REQUIRE(w.said(told.decisions()) == words{"reject maintenance"});
+  CHECK(std::string{told.decisions()[0].reason} == "the time of the reservation is over");
   planned.reservation->expires = 2000s;
   w.must(w.cluster.update_pod(pod, planned));
   CHECK(count(w.run(), "nominate maintenance n") == 1);

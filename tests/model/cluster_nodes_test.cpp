@@ -170,7 +170,7 @@ TEST_CASE("an update of a node says which facets it touched", "[model][cluster][
   CHECK(declares(a_node{same}.declare("X").declare("X")));
   CHECK(declares(a_node{same}.declare("Z")));
   CHECK(declares(same));
-  CHECK(facets(a_node(before.name).cpu(4).label("a", "1").taint("k").image("app", 1).cookie(1)) == reads::nothing);
+  CHECK(facets(a_node(before.name).cpu(4).label("a", "1").taint("k").image("app", 1).cookie(1)) == reads::name);
 }
 
 TEST_CASE("pods stay on a node that has become too small for them", "[model][cluster][node]") {
