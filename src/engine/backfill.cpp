@@ -141,17 +141,12 @@ GANGSCHED_INLINE instant backfill::overtaken_at(entity e) const {
   return later_by(later_by(places_->find(e)->entered, options_->max_overtake), instant{1});
 }
 
-/// Waiting entities that have waited for too long since then. O(waiting) if there may be any.
-GANGSCHED_INLINE std::vector<entity> backfill::overtaken_since(instant before) {
+/// Waiting entities that have waited for too long since then. O(waiting), once at each time.
+GANGSCHED_INLINE std::vector<entity> backfill::overtaken_since(instant before) const {
   std::vector<entity> since;
-  if (options_->max_overtake == instant::max() || offers_.next_overtaken > *now_) return since;
-  offers_.next_overtaken = instant::max();
+  if (options_->max_overtake == instant::max() || before == *now_) return since;
   places_->each_waiting([&](entity e) {
-    const instant when = overtaken_at(e);
-    if (when > *now_)
-      offers_.next_overtaken = std::min(offers_.next_overtaken, when);
-    else if (when > before)
-      since.push_back(e);
+    if (const instant when = overtaken_at(e); when > before && when <= *now_) since.push_back(e);
   });
   return since;
 }
@@ -293,8 +288,6 @@ GANGSCHED_INLINE refusal backfill::reserve(entity e) {
   std::optional<found> what;
   if (options_->backfill != backfill_rule::none) what = when_others_end(e);
   const bool overtaken = options_->max_overtake != instant::max() && overtaken_at(e) <= *now_;
-  if (options_->max_overtake != instant::max() && !overtaken)
-    offers_.next_overtaken = std::min(offers_.next_overtaken, overtaken_at(e));
   if (!what && overtaken) what = where_least_has_to_go(e);
   refusal too_late;
   if (what) too_late = admission_->ask_for(e, what->from);
@@ -532,8 +525,7 @@ GANGSCHED_INLINE std::optional<error> backfill::restore(const saved_backfill& fr
   const auto there = [&](const std::pair<row_t, bool>& one) {
     return one.first < (one.second ? state_->groups.rows : state_->pods.rows).count();
   };
-  offers made{from.held,   from.moved,    from.stale,     from.left, from.seen,
-              from.looked, from.next_end, instant::min(), {},        {}};
+  offers made{from.held, from.moved, from.stale, from.left, from.seen, from.looked, from.next_end, {}, {}};
   for (const auto& [who, when] : from.again) {
     if (!there(who)) return model::damaged("whose reservations are looked for again");
     made.again.emplace_back(entity{who.first, who.second}, when);

@@ -154,7 +154,8 @@ GANGSCHED_INLINE void event_handlers::pod_updated(row_t pod) {
     queue_->count_waiting(pod, pods.group[pod]);
   const entity e = entities_->entity_of(pod);
   const queue_item* item = queue_->places().find(e);
-  const bool waits_for_time = item != nullptr && item->where == place::timed && item->strict;
+  const bool waits_for_time =
+      item != nullptr && item->where == place::timed && item->strict && entities_->has_profile(pod);
   // Its order may have changed, or the time at which it is to start.
   if (item != nullptr && ((!e.group && item->where == place::active) ||
                           (waits_for_time && state_->classes[pods.cls[pod]].reserves != nullptr)))

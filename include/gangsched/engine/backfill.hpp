@@ -103,8 +103,7 @@ class GANGSCHED_API backfill {
     bool left = false;       ///< a pod left its node since the last look
     std::uint64_t seen = 0;  ///< position in the log: what changed before is known
     instant looked = instant::min();
-    instant next_end = instant::max();        ///< the first expected end after `looked`
-    instant next_overtaken = instant::min();  ///< no entity has waited for max_overtake after `looked` and before this
+    instant next_end = instant::max();  ///< the first expected end after `looked`
     /// Entities whose reservations are to be made again, and the times from which these held.
     std::vector<std::pair<entity, instant>> again;
     std::vector<entity> next;  ///< entities to try, the next one last
@@ -132,7 +131,7 @@ class GANGSCHED_API backfill {
   void try_in_turn(std::vector<entity> all);
   [[nodiscard]] bool anybody_late();
   [[nodiscard]] instant overtaken_at(entity e) const;
-  [[nodiscard]] std::vector<entity> overtaken_since(instant before);
+  [[nodiscard]] std::vector<entity> overtaken_since(instant before) const;
   [[nodiscard]] bool covers_minimum(entity e) const;
   [[nodiscard]] std::optional<instant> reserved_from(entity e) const;
   void keep(entity e, const found& what, std::optional<instant> before);
