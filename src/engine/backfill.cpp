@@ -79,6 +79,16 @@ void backfill::each_holder(const Visit& visit) const {
   }
 }
 
+/// The holders of which @p which is true, each once.
+template <class Which>
+std::vector<entity> backfill::holders(const Which& which) const {
+  std::vector<entity> all;
+  each_holder([&](entity e) {
+    if (!is_among(e, all) && which(e)) all.push_back(e);
+  });
+  return all;
+}
+
 /// The holder of a reservation; the last in queue order if there are several.
 GANGSCHED_INLINE std::optional<entity> backfill::holder() const {
   std::optional<entity> last;
@@ -306,32 +316,31 @@ GANGSCHED_INLINE bool backfill::covers_minimum(entity e) const {
   return reserved >= state_->groups.min_count(e.row);
 }
 
-GANGSCHED_INLINE bool backfill::is_over(entity e) const {
-  if (state_->reserved.empty()) return false;
-  bool over = false;
+/// What is said of each of its pods that is a reservation.
+template <class Visit>
+void backfill::each_spec(entity e, const Visit& visit) const {
+  if (state_->reserved.empty()) return;
   const auto look = [&](row_t pod) {
     const reservation_terms* const its = state_->classes[state_->pods.cls[pod]].reserves.get();
-    over = over || (its != nullptr && its->spec.expires && *its->spec.expires <= *now_);
+    if (its != nullptr) visit(its->spec);
   };
   if (e.group)
     entities_->each_member(e.row, look);
   else
     look(e.row);
+}
+
+GANGSCHED_INLINE bool backfill::is_over(entity e) const {
+  bool over = false;
+  each_spec(e, [&](const reservation_spec& one) { over = over || (one.expires && *one.expires <= *now_); });
   return over;
 }
 
 GANGSCHED_INLINE std::optional<instant> backfill::planned_start(entity e) const {
-  if (state_->reserved.empty()) return std::nullopt;
   std::optional<instant> last;
-  const auto count = [&](row_t pod) {
-    const reservation_terms* const its = state_->classes[state_->pods.cls[pod]].reserves.get();
-    if (its != nullptr && its->spec.starts && *its->spec.starts > *now_)
-      last = std::max(last.value_or(*its->spec.starts), *its->spec.starts);
-  };
-  if (e.group)
-    entities_->each_member(e.row, count);
-  else
-    count(e.row);
+  each_spec(e, [&](const reservation_spec& one) {
+    if (one.starts && *one.starts > *now_) last = std::max(last.value_or(*one.starts), *one.starts);
+  });
   return last;
 }
 
@@ -339,7 +348,7 @@ GANGSCHED_INLINE void backfill::plan(entity e, instant then) {
   std::vector<row_t> gone;
   for (row_t pod = 0; pod < state_->pods.rows.count(); ++pod) {
     if (!state_->pods.alive(pod) || state_->pods.node[pod] == no_row) continue;
-    if (state_->pods.terminating[pod] || state_->pods.expected_end(pod) <= then) gone.push_back(pod);
+    if (leaves_by(state_->pods, pod, then)) gone.push_back(pod);
   }
   found what;
   std::vector<row_t> rest = pods_of(e);
@@ -367,7 +376,7 @@ GANGSCHED_INLINE bool backfill::enough_beside(entity e, entity holder, instant t
       __extension__ __int128 free = state_->nodes.allocatable.at(node, one.kind);
       free -= state_->nodes.used.at(node, one.kind);
       for (row_t pod = state_->nodes.first_pod[node]; pod != no_row; pod = pods.next_on_node[pod])
-        if (pods.terminating[pod] || pods.expected_end(pod) <= then) free += asked_by(pod);
+        if (leaves_by(pods, pod, then)) free += asked_by(pod);
       if (free > 0) left += free;  // what one node has too little of others cannot give
     }
     for (const entity who : {e, holder})
@@ -415,12 +424,8 @@ GANGSCHED_INLINE std::optional<instant> backfill::reserved_from(entity e) const 
 
 /// If there are several reservations, all are made anew in queue order, so that no entity is delayed by one after it.
 GANGSCHED_INLINE void backfill::look_again() {
-  std::vector<entity> holders;
-  each_holder([&](entity e) {
-    if (!is_among(e, holders)) holders.push_back(e);
-  });
   offers_.again.clear();
-  for (const entity e : holders) {
+  for (const entity e : holders([](entity) { return true; })) {
     static_cast<void>(places_->end_wait(e));
     offers_.again.emplace_back(e, reserved_from(e).value_or(*now_));
     if (one_at_a_time()) continue;
@@ -433,21 +438,17 @@ GANGSCHED_INLINE void backfill::look_again() {
 
 /// Gates have closed for it, or its group is gone: it will not be tried, and nobody can tell when.
 GANGSCHED_INLINE void backfill::end_hopeless() {
-  std::vector<entity> hopeless;
-  each_holder([&](entity e) {
+  const auto hopeless = [&](entity e) {
     const place where = places_->find(e)->where;
-    if ((where == place::gated || where == place::none) && !is_among(e, hopeless)) hopeless.push_back(e);
-  });
-  for (const entity e : hopeless) end_reservation(e);
+    return where == place::gated || where == place::none;
+  };
+  for (const entity e : holders(hopeless)) end_reservation(e);
 }
 
 /// What has become free is what they wait for, whether or not it wakes them.
 GANGSCHED_INLINE void backfill::try_due_holders() {
-  std::vector<entity> due;
-  each_holder([&](entity e) {
-    if (!is_among(e, due) && reserved_from(e).value_or(instant::max()) <= *now_) due.push_back(e);
-  });
-  for (const entity e : due) static_cast<void>(places_->end_wait(e));
+  const auto due = [&](entity e) { return reserved_from(e).value_or(instant::max()) <= *now_; };
+  for (const entity e : holders(due)) static_cast<void>(places_->end_wait(e));
 }
 
 GANGSCHED_INLINE void backfill::try_in_turn(std::vector<entity> all) {

@@ -60,7 +60,8 @@ GANGSCHED_INLINE void event_handlers::read_on(bool only_one) {
     if (own) own_record(record);
     if (only_one) break;
   }
-  for (const row_t root : std::exchange(changed_groups_, {})) queue_->unschedulable().ask_again(root);
+  for (const row_t root : changed_groups_) queue_->unschedulable().ask_again(root);
+  changed_groups_.clear();
   gates_->forget_open();
 }
 

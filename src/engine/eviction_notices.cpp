@@ -18,10 +18,9 @@ GANGSCHED_INLINE bool eviction_notices::somebody_waits(entity who, bool nominate
            (!nominated || pods.nominated[pod] != no_row);
   };
   if (!who.group) return waits(who.row);
-  if (const auto* policy = std::get_if<gang>(&state_->groups.record[who.row]->spec.policy);
-      policy != nullptr && !state_->groups.record[who.row]->spec.composite &&
-      state_->groups.members[who.row] < state_->groups.min_count(who.row))
-    return false;  // its gate has closed
+  const model::group_table& groups = state_->groups;
+  const bool of_pods = !groups.record[who.row]->spec.composite;
+  if (of_pods && groups.members[who.row] < groups.min_count(who.row)) return false;  // its gate has closed
   return !state_->groups.each_below(who.row, [&](row_t group) {
     for (row_t pod = state_->groups.first[group]; pod != no_row; pod = pods.next_in_group[pod])
       if (waits(pod)) return false;

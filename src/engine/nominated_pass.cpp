@@ -65,7 +65,7 @@ GANGSCHED_INLINE bool nominated_pass::too_full(const model::cluster_state& state
     }
     if (!any) return false;
     for (row_t other = state.nodes.first_pod[node]; other != no_row; other = pods.next_on_node[other])
-      if (pods.terminating[other] || pods.expected_end(other) <= at) ended += amount_of(other, kind);
+      if (leaves_by(pods, other, at)) ended += amount_of(other, kind);
     const std::int64_t used = state.nodes.used.at(node, kind) - ended;
     return saturating_add(saturating_add(used, reserved), amount_of(pod, kind)) >
            state.nodes.allocatable.at(node, kind);

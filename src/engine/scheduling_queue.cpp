@@ -423,12 +423,7 @@ GANGSCHED_INLINE void scheduling_queue::restore(row_t pod, const queue_position&
     return;
   }
   --(error ? item.errors : item.failures);  // retry_later counts this one
-  std::size_t members = 1;
-  if (e.group) {
-    members = 0;
-    entities_->each_member(e.row, [&](row_t one) { members += entities_->wants_node(one) ? 1 : 0; });
-  }
-  queue_.retry_later(e, position.since, members, error, error);
+  queue_.retry_later(e, position.since, e.group ? entities_->waiting_members(e.row) : 1, error, error);
   if (e.group) unschedulable_.item_changed(e.row);
 }
 

@@ -225,7 +225,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_group(row_t group, std::uint64_t r
     for (const auto& [cls, generation] : one.classes) possible |= judge_->possible_rejectors(cls);
     if (possible != 0) one.rejectors = possible;
   }
-  entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
+  one.pending = entities_->waiting_members(group);
   if (rejectors != 0 && options_->wake != wake_rule::hints) one.kind = judge_->kind_of(one);
   stand(std::move(one));
 }
@@ -234,7 +234,7 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused_group(row_t group, const r
   if (why.said.code == code::pending) queue_->item({group, true}).ready = no_backoff;
   unschedulable_group one{{{group, state_->groups.rows.generation(group)}, {}, 0}, state_->log.end(), {}};
   detail::collect_classes(*state_, *entities_, one);
-  entities_->each_member(group, [&](row_t pod) { one.pending += entities_->wants_node(pod) ? 1 : 0; });
+  one.pending = entities_->waiting_members(group);
   one.kind = judge_->kind_of(one);
   one.filtered = false;
   note_refusal(stand(std::move(one)), detail::rejection_by(entities_->profile_of_group(group), why));

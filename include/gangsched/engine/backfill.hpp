@@ -123,6 +123,10 @@ class GANGSCHED_API backfill {
   [[nodiscard]] std::vector<row_t> pods_of(entity e) const;
   template <class Visit>
   void each_holder(const Visit& visit) const;
+  template <class Which>
+  [[nodiscard]] std::vector<entity> holders(const Which& which) const;
+  template <class Visit>
+  void each_spec(entity e, const Visit& visit) const;
   [[nodiscard]] std::optional<entity> holder() const;
   void look_again();
   void end_hopeless();

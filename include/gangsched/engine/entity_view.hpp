@@ -51,6 +51,12 @@ class GANGSCHED_API entity_view {
       return true;
     });
   }
+  /// How many of them wait for a node. O(members).
+  [[nodiscard]] std::size_t waiting_members(row_t group) const {
+    std::size_t waiting = 0;
+    each_member(group, [&](row_t pod) { waiting += wants_node(pod) ? 1 : 0; });
+    return waiting;
+  }
 
  private:
   [[nodiscard]] bool is_scheduled_as_one(row_t group) const noexcept;

@@ -2,8 +2,13 @@
 
 #include "gangsched/model/state.hpp"
 
-/// Within a transaction that is rolled back: the cluster without a running pod, and with it on its node again.
+/// The cluster without running pods: who is expected to leave, and, within a transaction that is rolled back, who has left and is back.
 namespace gangsched::inline GANGSCHED_ABI::engine {
+
+/// Whether the pod, which has a node, is expected to have left it by then.
+[[nodiscard]] inline bool leaves_by(const model::pod_table& pods, row_t pod, instant then) noexcept {
+  return pods.terminating[pod] || pods.expected_end(pod) <= then;
+}
 
 /// The pod leaves its node, with its devices and all that hooks counted for it; readers of the log see it.
 inline void suppose_gone(model::cluster_state& state, row_t pod, model::removal how = model::removal::real) {
