@@ -16,13 +16,13 @@ enum class reads : std::uint32_t {
   images = 1u << 5,
   usage = 1u << 6,  ///< requests and number of its pods
   ports = 1u << 7,  ///< host ports in use
-  pods = 1u << 8,   ///< the pods on it, with all of theirs
+  pods = 1u << 8,   ///< the pods on it, with all of their own (not of their groups and queues)
   /// In signatures: the columns that the plugin asked for. Changes have the facets of columns instead (own_facet).
   own = 1u << 9,
   devices = 1u << 10,   ///< its devices, and what of them is in use
   claims = 1u << 11,    ///< where shared claims are allocated, and their users: changed by pods on other nodes, too
   queues = 1u << 12,    ///< of changes: the use of queues, and their specs; not of a node
-  features = 1u << 31,  ///< those that it declares
+  features = 1u << 31,  ///< those that it declares; the last bit, after the facets of columns
   everything = 0xffffffffu,  ///< all of these and the facets of columns
 };
 [[nodiscard]] constexpr reads operator|(reads a, reads b) noexcept {

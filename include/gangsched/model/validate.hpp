@@ -14,8 +14,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// The parts of a node's spec that an earlier check accepted, beside its name.
 struct right_before {
-  reads parts =
-      reads::nothing;  ///< of labels, taints, allocatable (amounts that are not 0, volume limits), images and features
+  /// Of labels, taints, allocatable (amounts that are not 0, volume limits), images and features.
+  reads parts = reads::nothing;
   std::uint64_t labels = 0;  ///< of the first 64 labels, a bit each
 };
 
