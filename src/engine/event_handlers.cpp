@@ -173,10 +173,20 @@ GANGSCHED_INLINE void event_handlers::pod_removed(const change& record) {
   queue_->count_out(pod);
   if (group != no_row) queue_->ask_dependents();  // a group that was removed before is gone with its last member
   if (group == no_row || !state_->groups.alive(group)) return;
-  if (record.before != no_row) binding_->waiting().group_changed(group);
+  if (record.before != no_row) {
+    binding_->waiting().group_changed(group);
+    placed_member_left(group);
+  }
   if (state_->groups.members[group] < state_->groups.min_count(group)) queue_->ask_gate_again(group);
   queue_->requeue_surplus_member(group);
   group_changed(group);
+}
+
+/// Others of its tree had to be in its domain, or in another one: they may go where it was not as well.
+GANGSCHED_INLINE void event_handlers::placed_member_left(row_t group) {
+  const row_t root = state_->groups.root(group);
+  if (entities_->cycles_as_group(group) && queue_->judge().reads_labels(root))
+    queue_->places().wake({root, true}, *now_);
 }
 
 GANGSCHED_INLINE void event_handlers::pod_terminating(row_t pod) {

@@ -120,6 +120,30 @@ TEST_CASE("at most so many members are in one rack, also those that run and thos
   }
 }
 
+TEST_CASE("the rest of a gang may go to another rack when the member that fixed it has left",
+          "[engine][group][topology]") {
+  const bool in_tree = GENERATE(false, true);
+  scheduler_options options = world::lowest_first();
+  options.wake = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  world w{profiles::kube_default(), options};
+  const node_id small = w.add(in_rack("a1", 2));
+  w.add(in_rack("b1", 4));
+  group_spec spec = a_group("g", 1, {.within = {"rack"}});
+  if (in_tree) {
+    spec.parent = w.add(group_spec{.name = "tree",
+                                   .policy = gang{.min_count = 1},
+                                   .composite = true,
+                                   .topology = std::exchange(spec.topology, {})});
+  }
+  const group_id group = w.add(spec);
+  const pod_id first = w.add(a_pod{"p0"}.cpu(1).in(group).on(small));
+  w.add(a_pod{"p1"}.cpu(3).in(group));
+  w.run();
+  CHECK(nodes_of(w, "p", 2) == words{"a1", "-"});
+  w.remove(first);
+  CHECK(w.run_at(20s) == words{"bind p1 b1"});
+}
+
 TEST_CASE("a group starts after another one runs, or is done, or is gone", "[engine][group][dependency]") {
   const int how = GENERATE(0, 1, 2);
   world w;

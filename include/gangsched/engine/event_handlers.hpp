@@ -53,6 +53,7 @@ class GANGSCHED_API event_handlers {
   void handle(const change& record);
   void pod_updated(row_t pod);
   void pod_removed(const change& record);
+  void placed_member_left(row_t group);
   void pod_terminating(row_t pod);
   void pod_placed(const change& record);
   void pod_released(row_t pod);

@@ -86,6 +86,8 @@ class GANGSCHED_API requeue_judge {
   /// but for name and cookie, equal priorities, and members of the same classes in the same order; no member has a node, is nominated, or
   /// has a hook that depends on the pod itself; no group hook distinguishes them (`ignores_group_identity`). O(members).
   [[nodiscard]] std::uint64_t kind_of(const rejected_group& group);
+  /// Whether some group of the tree reads domains of node labels, so that members that have nodes restrict the others. O(groups).
+  [[nodiscard]] bool reads_labels(row_t root) const;
 
   // Hints.
   [[nodiscard]] queueing_event queueing_event_of(const object_event& happened) const;
@@ -108,8 +110,6 @@ class GANGSCHED_API requeue_judge {
   [[nodiscard]] static bool concerns(const kernel_table& profile, const change& record) noexcept;
   [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what,
                                                             const kernel_table& profile) const noexcept;
-  /// Whether some group of the tree reads domains of node labels. O(groups).
-  [[nodiscard]] bool reads_labels(row_t root) const;
   [[nodiscard]] bool reads_neighbours(row_t root) const;
   template <class Is>
   bool any_class(const rejected_group& of, const Is& is) const;
