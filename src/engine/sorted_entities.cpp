@@ -4,14 +4,13 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-GANGSCHED_INLINE bool sort_order::prefers(const queued& a, const queued& b) const noexcept {
-  if (!has_key()) return plugin_->sort_less(plugin_->self.get(), a, b);
-  const sort_key one = key_of(a), other = key_of(b);
-  return one.band != other.band ? one.band < other.band : one.order < other.order;
-}
-
 GANGSCHED_INLINE bool sort_order::before(const queued& a, const queued& b) const noexcept {
-  if (!has_key()) return prefers(a, b) || (!prefers(b, a) && a.arrival < b.arrival);
+  if (!has_key()) {
+    const auto less = [&](const queued& one, const queued& other) {
+      return plugin_->sort_less(plugin_->self.get(), one, other);
+    };
+    return less(a, b) || (!less(b, a) && a.arrival < b.arrival);
+  }
   const sort_key one = key_of(a), other = key_of(b);
   if (one.band != other.band) return one.band < other.band;
   return one.order != other.order ? one.order < other.order : a.arrival < b.arrival;

@@ -93,7 +93,7 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   if (options_->wake == wake_rule::hints) hear(cls, line, pod);
   const auto description = [&](row_t one) { return queue_->describe({one, false}, *queue_->find({one, false})); };
   line.add({pod, queue_->find({pod, false})->ticket, since}, stands,
-           [&](row_t a, row_t b) { return queue_->sort().prefers(description(a), description(b)); });
+           [&](row_t a, row_t b) { return queue_->sort().before(description(a), description(b)); });
   return line;
 }
 
@@ -313,7 +313,7 @@ GANGSCHED_INLINE void unschedulable_pods::line_up_again() {
       if (waits(one) && state_->pods.alive(one.pod)) pods.push_back({one.pod, cls, one.since, &line});
     }
   }
-  // In order of failure; of those that failed between two changes the oldest first. (Numbers of classes are others after a restart.)
+  // In order of failure, in which most are added at the end.
   std::sort(pods.begin(), pods.end(), [&](const waiting_pod& a, const waiting_pod& b) {
     return std::pair{a.since, state_->pods.arrival[a.pod]} < std::pair{b.since, state_->pods.arrival[b.pod]};
   });

@@ -158,7 +158,7 @@ TEST_CASE("pods that wake one another for ever are tried a bounded number of tim
     CHECK(cycles(w, 1000) == 3);  // nobody had a nomination to lose
     w.must(w.cluster.update_node(w.node("a"), a_node{"a"}.cpu(2)));
     const int tried = cycles(w, 1000);
-    CHECK((tried > 2 * most && tried <= 3 * most));
+    CHECK((tried >= most && tried <= 3 * most));
     CHECK(cycles(w, 1000) == 0);
     // Who is woken once more waits for its backoff, and the host is told; the others wait for a change.
     REQUIRE(w.scheduler.next_deadline());

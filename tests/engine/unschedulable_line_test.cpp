@@ -34,6 +34,23 @@ TEST_CASE("who of those alike is woken first goes by the queue sort", "[engine][
   CHECK(woken(profile{priority_sort{}, node_resources_fit{}}) == words{"b", "a", "c"});
 }
 
+TEST_CASE("of those alike that failed at one time the oldest is woken first, whoever failed first", "[engine][wake]") {
+  world w;
+  w.add(a_pod{"full"}.cpu(1).on(w.add(a_node{"n"}.cpu(1))));
+  w.add(a_pod{"old"}.cpu(1));
+  w.add(a_pod{"new"}.cpu(1));
+  w.run();
+  w.now += 1min;
+  const pod_id old = w.pod("old");
+  w.must(w.scheduler.activate({&old, 1}, w.now));
+  CHECK(w.run() == words{"reject old"});
+  w.now += 10min;  // both have been unschedulable too long, and the one that failed last is tried last
+  CHECK(w.run() == words{"reject new", "reject old"});
+  w.now += 1min;
+  w.remove(w.pod("full"));
+  CHECK(w.run().front() == "bind old n");
+}
+
 TEST_CASE("a waiting line is as the plain rule says", "[engine][wake]") {
   dice die{17};
   for (int round = 0; round < 200; ++round) {

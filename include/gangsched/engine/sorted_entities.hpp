@@ -59,8 +59,6 @@ class GANGSCHED_API sort_order {
     return plugin_->sort_by_key(plugin_->self.get(), what);
   }
   [[nodiscard]] bool before(const queued& a, const queued& b) const noexcept;
-  /// The plugin's comparison alone.
-  [[nodiscard]] bool prefers(const queued& a, const queued& b) const noexcept;
 
  private:
   peer<const plugin_entry> plugin_;

@@ -8,8 +8,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
-/// Equal rejected pods, in the order of the queue sort, and in that of failure. Pods that leave otherwise than from the front stay in it,
-/// and are ignored.
+/// Equal rejected pods, in the order of the queue: in whatever order they are added, so that it is the same when lines are made anew. Pods
+/// that leave otherwise than from the front stay in it, and are ignored.
 struct unschedulable_line {
   struct entry {
     row_t pod;
@@ -21,17 +21,17 @@ struct unschedulable_line {
   std::size_t compact_at = 64;
   bool by_failure = true;  ///< pods further back failed later, which holds where the queue sort goes by that
 
-  /// waits(entry) returns whether it counts; prefers(row_t, row_t) is the queue sort's comparison of two pods. O(1) at both ends, else O(n)
+  /// waits(entry) returns whether it counts; before(row_t, row_t): the first is tried before the second. O(1) at both ends, else O(n)
   /// moves and O(log n) comparisons.
-  template <class Waits, class Prefers>
-  void add(const entry& one, const Waits& waits, const Prefers& prefers) {
+  template <class Waits, class Before>
+  void add(const entry& one, const Waits& waits, const Before& before) {
     if (pods.size() >= compact_at) {
       pods.erase(pods.begin(), pods.begin() + static_cast<std::ptrdiff_t>(front));
       front = 0;
       std::erase_if(pods, [&](const entry& other) { return !waits(other); });
       compact_at = std::max<std::size_t>(64, 2 * pods.size());
     }
-    const std::size_t at = place_of(one, waits, prefers);
+    const std::size_t at = place_of(one, waits, before);
     if (at != pods.size()) by_failure = false;
     if (at == front && at != 0)
       pods[--front] = one;
@@ -53,18 +53,18 @@ struct unschedulable_line {
   }
 
  private:
-  /// Before the first that the queue sort prefers it to.
-  template <class Waits, class Prefers>
-  [[nodiscard]] std::size_t place_of(const entry& one, const Waits& waits, const Prefers& prefers) const {
+  /// Before the first that it is tried before.
+  template <class Waits, class Before>
+  [[nodiscard]] std::size_t place_of(const entry& one, const Waits& waits, const Before& before) const {
     std::size_t low = front, high = pods.size();
     std::size_t last = high;
     while (last > low && !waits(pods[last - 1])) --last;
-    if (last == low || !prefers(one.pod, pods[last - 1].pod)) return high;
+    if (last == low || !before(one.pod, pods[last - 1].pod)) return high;
     for (high = last - 1; low < high;) {
       const std::size_t middle = low + (high - low) / 2;
       std::size_t at = middle;
       while (at < high && !waits(pods[at])) ++at;
-      if (at == high || prefers(one.pod, pods[at].pod))
+      if (at == high || before(one.pod, pods[at].pod))
         high = middle;
       else
         low = at + 1;
