@@ -224,7 +224,8 @@ consteval bool personal() {
 /// A filter that rejects every node with less free (`node_view::free`) than the pod needs can have `std::vector<amount>
 /// least_free(pod_view, [const data&]) const`: rejected pods are then found by the room that a node gets; without it all are checked.
 template <class P>
-concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() != detail::keyed_filter_ok<P>());
+concept filter_plugin = lists<P, point::filter> && (detail::filter_ok<P>() || detail::keyed_filter_ok<P>()) &&
+                        detail::calls_filter<P> != (detail::calls_filter_key<P> || detail::calls_finish_filter<P>);
 
 namespace detail {
 /// A capacity is kept until the filter is asked again, so it may read only what the filter reads.

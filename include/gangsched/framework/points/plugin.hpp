@@ -55,6 +55,9 @@ struct whole_plugin {
                   "gangsched: a plugin has `data` (per class) or `cycle_data`, not both");
     if constexpr (plugin<P>)
       static_assert(P::points::set.bits != 0, "gangsched: a plugin must list at least one point");
+    static_assert(
+        !calls_attach<P> || requires { static_cast<void (P::*)(column_maker&)>(&P::attach); },
+        "gangsched: attach has the wrong type; expected: void attach(column_maker&)");
     if constexpr (!calls_attach<P>) {
       GANGSCHED_SLIP(attach, Attach);
       GANGSCHED_SLIP(attach, atach);

@@ -175,6 +175,9 @@ struct extension_point<point::requeue> {
   template <class P>
   static consteval bool keeps_contract() {
     GANGSCHED_HOOK(requeue, "hint requeue(const event&, const pod_view&) const, or with const pod_info&");
+    static_assert(
+        P::points::set.has(point::requeue) || !requires { P::wakes_on; },
+        "gangsched: the plugin has `wakes_on`, which nobody reads without a hook for point::requeue");
     if constexpr (P::points::set.has(point::requeue) && !requires { P::wakes_on; }) {
       GANGSCHED_ODD(wakes_on, wake_on);
       GANGSCHED_ODD(wakes_on, wakes_ons);

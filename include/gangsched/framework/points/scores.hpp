@@ -142,8 +142,10 @@ consteval bool keyed_score_ok() {
 /// const`. Optional beside it: `double score_bound(pod, [const data&,] const amount_block&) const`, an upper bound of their scores, from
 /// the ranges. `score_label_keys` and `score_key_reads` are as those of filters.
 template <class P>
-concept score_plugin =
-    lists<P, point::score> && ((detail::score_ok<P>() && detail::normalize_ok<P>()) != detail::keyed_score_ok<P>());
+concept score_plugin = lists<P, point::score> &&
+                       (detail::score_ok<P>() ? detail::normalize_ok<P>()
+                                              : !detail::calls_normalize_score<P> && detail::keyed_score_ok<P>()) &&
+                       detail::calls_score<P> != (detail::calls_score_key<P> || detail::calls_finish_score<P>);
 
 namespace detail {
 template <class P>
