@@ -56,9 +56,12 @@ GANGSCHED_INLINE group_placement group_search::place_within(const group_part& wh
     return made;
   }
   outcome = enough(how, made.members, [&] { return fill(whole, inside, made.members); });
-  if (how.budget != nullptr && outcome.verdict.code == code::unschedulable && worth_searching(whole)) {
+  if (how.budget == nullptr || !worth_searching(whole)) return made;
+  if (outcome.verdict.code == code::unschedulable) {
     made.members.undo(0);
-    outcome = search_completely(whole, outcome, 0, made.members, how, inside);
+    outcome = search_completely(whole, outcome, std::nullopt, made.members, how, inside);
+  } else if (outcome.verdict.ok() && made.members.empty() && !whole.parts.empty()) {
+    outcome = enough(how, made.members, [&] { return fill(whole, inside, made.members, how); });
   }
   return made;
 }
@@ -87,7 +90,7 @@ GANGSCHED_INLINE group_placement group_search::place_members(const group_part& w
   return made;
 }
 
-/// In the best placement of the lowest tier that has a feasible one. `placed_` grows by the members placed.
+/// In the best placement of the lowest tier that has a feasible one, in which somebody finds room. `placed_` grows by the members placed.
 GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, const std::vector<row_t>* within,
                                                     placed_members& placed, const search_effort& how) {
   group_outcome outcome;
@@ -119,20 +122,34 @@ GANGSCHED_INLINE group_outcome group_search::choose(const group_part& what, cons
   std::sort(tiers.begin(), tiers.end());
   tiers.erase(std::unique(tiers.begin(), tiers.end()), tiers.end());
   outcome.verdict = status::unschedulable("no placement is left for the group");
+  const bool by_pod = may_preempt_ && evictions_->preempts(what.group);
+  const std::size_t from = placed.size();
+  // With the members that run its minimum holds, but none of those that wait finds room.
+  const auto nobody_new = [&](const group_outcome& made) {
+    return made.verdict.ok() && placed.size() == from && !by_pod && !what.all_members().empty();
+  };
+  bool stands = false;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
-    group_outcome here = enough(how, placed, [&] { return choose_among(what, list, tiers[i], within, placed); });
-    if (how.budget != nullptr && here.verdict.code == code::unschedulable && worth_searching(what))
-      here = search_completely(what, here, tiers[i], placed, how);
+    group_outcome here = enough(how, placed, [&] { return choose_among(what, list, tiers[i], within, placed, {}); });
+    if (how.budget != nullptr && here.verdict.code == code::unschedulable && worth_searching(what)) {
+      here = search_completely(what, here, tiers[i], placed, how, within);
+    } else if (how.budget != nullptr && !what.parts.empty() && nobody_new(here) && worth_searching(what)) {
+      candidate_list again = candidates_.of(what, where, within);
+      here = enough(how, placed, [&] { return choose_among(what, again, tiers[i], within, placed, how); });
+    }
     here.rejectors |= i == 0 ? 0 : outcome.rejectors;
     outcome = here;
-    if (outcome.verdict.code != code::unschedulable) break;
+    const bool in_vain = nobody_new(outcome);
+    stands = stands || in_vain;
+    if (outcome.verdict.code != code::unschedulable && !in_vain) break;
   }
+  if (stands && outcome.verdict.code == code::unschedulable) outcome.verdict = {};
   return outcome;
 }
 
 GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what, candidate_list& list,
                                                           std::uint32_t tier, const std::vector<row_t>* within,
-                                                          placed_members& placed) {
+                                                          placed_members& placed, const search_effort& for_parts) {
   const std::size_t from = placed.size();
   // Those that may have room for enough; where none may, all.
   const std::uint64_t least = parts_->least_members(what);
@@ -154,9 +171,9 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
   const auto attempt = [&](std::size_t which) {
     const placement_candidate& one = list.all[which];
     picks_->go_back(first);
-    if (one.from->all) return fill(what, within, placed);
+    if (one.from->all) return fill(what, within, placed, for_parts);
     rows = placement_candidates::rows_of(one, within);
-    return fill(what, &rows, placed);
+    return fill(what, &rows, placed, for_parts);
   };
   const auto keep = [&](std::size_t which) {
     transaction commitment{*state_};
@@ -248,9 +265,10 @@ GANGSCHED_INLINE group_outcome group_search::choose_among(const group_part& what
 }
 
 GANGSCHED_INLINE group_outcome group_search::fill(const group_part& what, const std::vector<row_t>* within,
-                                                  placed_members& placed) {
+                                                  placed_members& placed, const search_effort& for_parts) {
   const std::size_t from = placed.size();
-  group_outcome out = what.parts.empty() ? try_members(what, within, placed) : try_parts(what, within, placed);
+  group_outcome out =
+      what.parts.empty() ? try_members(what, within, placed) : try_parts(what, within, placed, for_parts);
   if (out.verdict.ok() && !what.is_slice()) {
     if (const status said = order_by_rank(what, placed, from); !said.ok()) out.verdict = said;
   }
@@ -322,7 +340,7 @@ GANGSCHED_INLINE group_lack group_search::lack_of(row_t pod, const picked& found
 
 /// The parts in order: groups below a composite one, or a group's slices, whose members count one by one.
 GANGSCHED_INLINE group_outcome group_search::try_parts(const group_part& what, const std::vector<row_t>* within,
-                                                       placed_members& placed) {
+                                                       placed_members& placed, const search_effort& for_parts) {
   group_outcome out;
   const bool slices = what.parts.front().is_slice();
   std::vector<row_t> members;
@@ -336,7 +354,8 @@ GANGSCHED_INLINE group_outcome group_search::try_parts(const group_part& what, c
   out.verdict = verdict();
   for (std::size_t i = 0; i < what.parts.size() && (out.verdict.ok() || out.verdict.code == code::wait); ++i) {
     const group_part& one = what.parts[i];
-    const group_outcome tried = choose(one, within, placed, {});
+    // (A complete search begins with nobody.)
+    const group_outcome tried = choose(one, within, placed, placed.empty() ? for_parts : search_effort{});
     out.rejectors |= tried.rejectors;
     if (tried.verdict.code == code::error) {
       out.verdict = tried.verdict;

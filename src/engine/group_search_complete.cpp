@@ -29,12 +29,12 @@ GANGSCHED_INLINE group_part group_search::without_plans(group_part of) const {
   return of;
 }
 
-/// What greedy placing refused on a level (or among the nodes @p only), tried there in full. Says why not: proved, or out of budget, which
-/// is left for the next one.
+/// What greedy placing refused on a level (without one: among the nodes @p within, whatever placements there are), tried in full. Says
+/// why not: proved, or out of budget, which is left for the next one.
 GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part& whole, group_outcome refused,
-                                                               std::uint32_t tier, placed_members& placed,
-                                                               const search_effort& how,
-                                                               const std::vector<row_t>* only) {
+                                                               std::optional<std::uint32_t> tier,
+                                                               placed_members& placed, const search_effort& how,
+                                                               const std::vector<row_t>* within) {
   const picker::position first = picks_->where();
   const std::vector<row_t> members = whole.all_members();
   bool symmetric = true, all_orders = true;
@@ -45,10 +45,14 @@ GANGSCHED_INLINE group_outcome group_search::search_completely(const group_part&
   }
   const group_part plain = without_plans(whole);
   all_orders = all_orders && (symmetric || plain.parts.empty());
-  complete_search search{
-      {*state_, *entities_, *parts_, candidates_, *picks_, placed}, plain, tier, *how.budget, symmetric, how.members};
+  complete_search search{{*state_, *entities_, *parts_, candidates_, *picks_, placed},
+                         plain,
+                         tier.value_or(0),
+                         *how.budget,
+                         symmetric,
+                         how.members};
   transaction trial{*state_};
-  const bool found = only != nullptr ? search.run_within(*only) : search.run();
+  const bool found = tier ? search.run(within) : search.run_within(*within);
   statistics_->search_steps += *how.budget - search.left();
   *how.budget = search.left();
   picks_->go_back(first);

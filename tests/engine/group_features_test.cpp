@@ -144,6 +144,46 @@ TEST_CASE("the rest of a gang may go to another rack when the member that fixed 
   CHECK(w.run_at(20s) == words{"bind p1 b1"});
 }
 
+TEST_CASE("who comes to a gang that runs goes to the next level, or anywhere, if its rack is full",
+          "[engine][group][topology]") {
+  const bool of_any_size = GENERATE(false, true), anywhere = GENERATE(false, true), in_tree = GENERATE(false, true);
+  world w;
+  for (const char* name : {"a1", "b1"}) w.add(in_rack(name, 2).label("zone", "z"));
+  group_spec spec = a_group(
+      "g", 1,
+      anywhere ? group_topology{.within = {"rack"}, .or_anywhere = true} : group_topology{.within = {"rack", "zone"}});
+  if (of_any_size) spec.policy = gangsched::basic{};
+  if (in_tree) spec.parent = w.add(group_spec{.name = "tree", .policy = gang{.min_count = 1}, .composite = true});
+  add_members(w, w.add(spec), "p", 2, 2);
+  w.run();
+  CHECK(placed(nodes_of(w, "p", 2)) == 2);
+}
+
+TEST_CASE("above a minimum that holds a part is searched for completely, too", "[engine][group][search]") {
+  const bool slices = GENERATE(false, true);
+  world w;
+  for (const char* name : {"a1", "b2", "c2"}) w.add(in_rack(name, name[1] - '0').label("zone", "z"));
+  group_spec spec = a_group("g", 1);
+  if (slices) spec.topology.slices = {{"zone", 2}};
+  group_id tree;
+  if (!slices)
+    spec.parent = tree = w.add(group_spec{.name = "tree", .policy = gang{.min_count = 1}, .composite = true});
+  const group_id first = w.add(spec);
+  w.add(a_pod{"q0"}.cpu(1).in(first).on(w.node("c2")));
+  if (slices) w.add(a_pod{"q1"}.cpu(1).in(first).on(w.node("c2")));
+  if (!slices) w.add(a_pod{"full"}.cpu(1).on(w.node("c2")));
+  const group_id second = slices ? first : w.add([&] {
+    group_spec other = a_group("h", 2);
+    other.parent = tree;
+    return other;
+  }());
+  // The small one takes the better half of b2 if it is asked first.
+  w.add(a_pod{"p0"}.cpu(1).in(second));
+  w.add(a_pod{"p1"}.cpu(2).in(second));
+  w.run();
+  CHECK(nodes_of(w, "p", 2) == words{"a1", "b2"});
+}
+
 TEST_CASE("a group starts after another one runs, or is done, or is gone", "[engine][group][dependency]") {
   const int how = GENERATE(0, 1, 2);
   world w;

@@ -36,9 +36,9 @@ class GANGSCHED_API complete_search {
                   std::size_t members = 0)
       : with_(with), whole_(&whole), tier_(tier), left_(budget), symmetric_(symmetric), members_(members) {}
 
-  /// Whether all parts found their places, inside the caller's transaction.
-  [[nodiscard]] bool run() {
-    return solve(*whole_, nullptr, [] { return true; });
+  /// Whether all parts found their places among the nodes @p within (null: all), inside the caller's transaction.
+  [[nodiscard]] bool run(const std::vector<row_t>* within) {
+    return solve(*whole_, within, [] { return true; });
   }
   /// Among these nodes, whatever placements there are.
   [[nodiscard]] bool run_within(const std::vector<row_t>& rows) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -101,16 +102,19 @@ class GANGSCHED_API group_search {
   [[nodiscard]] placement_candidates& candidates() noexcept { return candidates_; }
 
  private:
-  /// @p how: of a whole group: complete searches come for each level of `within` after it was tried greedily.
+  /// @p how: of a whole group: complete searches come for each level of `within` after it was tried greedily; if its minimum holds, for its
+  /// parts.
   group_outcome choose(const group_part& what, const std::vector<row_t>* within, placed_members& placed,
                        const search_effort& how);
   template <class Attempt>
   group_outcome enough(const search_effort& how, placed_members& placed, const Attempt& attempt);
   group_outcome choose_among(const group_part& what, candidate_list& list, std::uint32_t tier,
-                             const std::vector<row_t>* within, placed_members& placed);
-  group_outcome fill(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
+                             const std::vector<row_t>* within, placed_members& placed, const search_effort& for_parts);
+  group_outcome fill(const group_part& what, const std::vector<row_t>* within, placed_members& placed,
+                     const search_effort& for_parts = {});
   group_outcome try_members(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
-  group_outcome try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed);
+  group_outcome try_parts(const group_part& what, const std::vector<row_t>* within, placed_members& placed,
+                          const search_effort& for_parts);
   [[nodiscard]] status ask_pre_filters(row_t group) const;
   [[nodiscard]] bool is_basic(row_t group) const {
     return !std::holds_alternative<gang>(state_->groups.record[group]->spec.policy);
@@ -126,9 +130,8 @@ class GANGSCHED_API group_search {
   // group_search_complete.cpp
   [[nodiscard]] bool worth_searching(const group_part& whole);
   [[nodiscard]] group_part without_plans(group_part of) const;
-  group_outcome search_completely(const group_part& whole, group_outcome refused, std::uint32_t tier,
-                                  placed_members& placed, const search_effort& how,
-                                  const std::vector<row_t>* only = nullptr);
+  group_outcome search_completely(const group_part& whole, group_outcome refused, std::optional<std::uint32_t> tier,
+                                  placed_members& placed, const search_effort& how, const std::vector<row_t>* within);
 
   model::cluster_state* state_;
   const entity_view* entities_;
