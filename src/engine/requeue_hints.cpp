@@ -64,6 +64,8 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
     return queueing_strategy::skip;
   if (by.empty() && happened.record.about_numbers()) return queueing_strategy::skip;  // there is no node
   if (by.empty()) return queueing_strategy::after_backoff;
+  if (happened.record.about_victims() && preempts_by_queues(entities_->profile_of(pod)))
+    return queueing_strategy::after_backoff;
   const queueing_event::audience& to = audience_of(what, entities_->profile_of(pod));
   if ((by.pending & to.unasked) != 0) return queueing_strategy::immediately;
   queueing_strategy best =

@@ -11,11 +11,12 @@ GANGSCHED_INLINE void requeue_index::set(std::uint32_t who, help_condition needs
   erase(who);
   if (needs.anything) needs = {.anything = true};
   standing& its = known_[who];
-  its = {needs.anything, needs.labels, needs.what, needs.columns, needs.hears, {}, {}, reads::nothing};
+  its = {needs.anything, needs.labels, needs.victims, needs.what, needs.columns, needs.hears, {}, {}, reads::nothing};
   for (const needed_node& one : needs.nodes) its.facets |= one.facets;
   if (its.labels) its.facets |= reads::labels;
   if (its.anything) anything_.insert(who);
   if (its.labels) labels_.insert(who);
+  if (its.victims) victims_.insert(who);
   if (any(its.what)) by_events_[its.what].insert(who);
   if (any(its.columns)) by_columns_[its.columns].insert(who);
   if (its.hears != 0) by_hearing_[its.hears].insert(who);
@@ -51,6 +52,7 @@ GANGSCHED_INLINE void requeue_index::erase(std::uint32_t who) {
   const standing& its = found->second;
   if (its.anything) anything_.erase(who);
   if (its.labels) labels_.erase(who);
+  if (its.victims) victims_.erase(who);
   const bool last_by_events = leave(by_events_, its.what, who), last_by_columns = leave(by_columns_, its.columns, who);
   if (leave(by_facets_, its.facets, who) || last_by_events || last_by_columns) add_up();
   leave(by_hearing_, its.hears, who);
@@ -65,7 +67,7 @@ GANGSCHED_INLINE void requeue_index::erase(std::uint32_t who) {
 
 GANGSCHED_INLINE void requeue_index::clear() {
   known_.clear();
-  anything_.clear(), labels_.clear();
+  anything_.clear(), labels_.clear(), victims_.clear();
   by_events_.clear(), by_columns_.clear(), by_facets_.clear(), by_name_.clear(), by_hearing_.clear();
   rooms_.clear();
   all_ = {};
@@ -82,7 +84,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> ascending(std::vector<std::uint32_t>
 }  // namespace detail
 
 GANGSCHED_INLINE std::vector<std::uint32_t> requeue_index::candidates(const model::cluster_state& state,
-                                                                      const event& what) const {
+                                                                      const event& what, bool about_victims) const {
   std::vector<std::uint32_t> found{anything_.begin(), anything_.end()};
   const auto take = [&](const members& all) { found.insert(found.end(), all.begin(), all.end()); };
   for (const auto& [mask, all] : by_events_) {
@@ -93,6 +95,7 @@ GANGSCHED_INLINE std::vector<std::uint32_t> requeue_index::candidates(const mode
       if (any(mask & what.facets)) take(all);
     }
   }
+  if (about_victims) take(victims_);
   if (!what.node || !any(what.facets & all_.facets)) return detail::ascending(std::move(found));
   const row_t node = what.node->id().row;
   if (any(what.facets & reads::labels)) take(labels_);

@@ -38,10 +38,17 @@ GANGSCHED_INLINE bool requeue_judge::concerns(const kernel_table& profile, const
                      [&](const plugin_entry& one) { return concerns(one, record); });
 }
 
+GANGSCHED_INLINE bool requeue_judge::preempts_by_queues(const kernel_table& profile) noexcept {
+  return std::any_of(profile.plugins.begin(), profile.plugins.end(), [](const plugin_entry& one) {
+    return one.reads_queues && (one.points.has(point::post_filter) || one.points.has(point::group_preempt));
+  });
+}
+
 GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors, const change& record,
                                            const event& what) try {
   const class_plan& plan = picks_->plan_of(cls);
   if (!plan.rejected.ok()) return false;  // nothing but a change of the pod itself helps
+  if (record.about_victims() && preempts_by_queues(*plan.table)) return true;
   // What the change can mean to hooks that look at more than one node; a bind shows in what its pod's node holds.
   // (A node's name stays, and its cookie means something to plugins of the host only: local filters that read it.)
   constexpr reads but_name{static_cast<std::uint32_t>(reads::everything) & ~static_cast<std::uint32_t>(reads::name)};
@@ -123,6 +130,7 @@ GANGSCHED_INLINE void requeue_judge::add_needs(class_id cls, std::uint64_t rejec
   constexpr std::size_t most_names = 16;  // of more the amounts are the better index
   const class_plan& plan = picks_->plan_of(cls);
   if (!plan.rejected.ok()) return;
+  to.victims = to.victims || preempts_by_queues(*plan.table);
   if (state_->reserved.concerns(state_->classes[cls]))
     to.anything = true;  // any node may have room for it by what is held there
   bool local = rejectors == 0;
@@ -259,6 +267,7 @@ GANGSCHED_INLINE bool requeue_judge::reads_neighbours(row_t root) const {
 GANGSCHED_INLINE bool requeue_judge::helps(const rejected_group& one, const change& record, const event& what) {
   if (!gangsched::detail::names_group(*state_, one.group)) return false;  // it went with its last member
   if (!concerns(entities_->profile_of_group(one.group.row), record)) return false;
+  if (record.about_victims() && preempts_by_queues(entities_->profile_of_group(one.group.row))) return true;
   const auto helps_class = [&](class_id cls) { return helps(cls, one.rejectors, record, what); };
   if (!any(what.what)) return one.rejectors != 0 && any_class(one, helps_class);
   const bool has_classes = any_class(one, [](class_id) { return true; });
@@ -277,6 +286,7 @@ GANGSCHED_INLINE help_condition requeue_judge::condition_of(const rejected_group
   if (!gangsched::detail::names_group(*state_, one.group)) return made;
   if (filtered) {
     made.anything = one.rejectors == 0 || reads_neighbours(one.group.row);
+    made.victims = preempts_by_queues(entities_->profile_of_group(one.group.row));
     made.labels = reads_labels(one.group.row);
   }
   any_class(one, [&](class_id cls) {

@@ -398,7 +398,7 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   learn_conditions();
   const event what = judge_->event_of(record);
   std::vector<class_id> helped;
-  for (const class_id cls : by_class_.candidates(*state_, what)) {
+  for (const class_id cls : by_class_.candidates(*state_, what, record.about_victims())) {
     const auto found = lines_.find(cls);
     if (!detail::is_current(*state_, *found)) {
       disband(found);
@@ -413,7 +413,8 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   for (const class_id cls : helped) wake_line({cls, position});
   sweep_groups();
   const auto condition = [&](const unschedulable_group& one) { return condition_of(one); };
-  wake_groups(groups_.candidates(condition, *state_, what), position, [&](const unschedulable_group& one) {
+  const auto among = groups_.candidates(condition, *state_, what, record.about_victims());
+  wake_groups(among, position, [&](const unschedulable_group& one) {
     return (one.filtered && judge_->helps(one, record, what)) ||
            (one.refused.at_admission && judge_->concerns(one, one.refused.all(), what));
   });
@@ -530,47 +531,13 @@ GANGSCHED_INLINE void unschedulable_pods::pass_on_group(row_t group) {
   wake_next_group(std::exchange(group_woken_for_[group], {}));
 }
 
-GANGSCHED_INLINE bool unschedulable_pods::nobody_by_hints() const noexcept {
-  return lines_.empty() && groups_.helpless();
-}
-
-/// Lines with pods that hear of an event that the plugins @p told are told of.
-GANGSCHED_INLINE std::vector<class_id> unschedulable_pods::hearers(std::uint64_t told) {
-  learn_conditions();
-  std::vector<class_id> found = by_class_.candidates(told);
-  const auto gone = [&](class_id cls) { return !detail::is_current(*state_, *lines_.find(cls)); };
-  if (std::none_of(found.begin(), found.end(), gone)) return found;
-  for (const class_id cls : found) {
-    if (gone(cls)) disband(lines_.find(cls));
-  }
-  return hearers(told);
-}
-
-GANGSCHED_INLINE void unschedulable_pods::judge_line(lines::value_type& one, const object_event& happened,
-                                                     queueing_event& what, std::vector<class_id>& concerned) {
-  auto& [cls, line] = one;
-  while (line.front < line.pods.size() && !waits(line.pods[line.front])) ++line.front;
-  for (std::size_t i = line.front; i < line.pods.size(); ++i) {
-    const row_t pod = line.pods[i].pod;
-    if (!waits(line.pods[i]) || !state_->pods.alive(pod)) continue;  // gone, as the log is about to say
-    if (state_->classes[state_->pods.cls[pod]].priority > happened.highest) continue;
-    const bool refused = rejections_[pod].at_admission;
-    if (refused && !concerned.empty() && concerned.back() == cls) continue;
-    const queueing_strategy how = judge_->judge(pod, rejections_[pod], happened, what);
-    if (!refused)
-      move(pod, how);
-    else if (how != queueing_strategy::skip)
-      concerned.push_back(cls);
-  }
-}
-
 GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened, queueing_event& what,
                                                    std::uint64_t position) {
   sweep_groups();
   std::uint64_t told = 0;
   for (const queueing_event::audience& one : what.by_profile) told |= one.asked | one.unasked;
   std::vector<class_id> concerned;  // of pods that were refused at admission
-  for (const class_id cls : hearers(told)) {
+  for (const class_id cls : hearers(told, happened.record.about_victims())) {
     const auto found = lines_.find(cls);
     judge_line(*found, happened, what, concerned);
     if (found->second.front == found->second.pods.size()) erase_line(found);

@@ -6,6 +6,18 @@
 #include "gangsched/model/validate.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI {
+namespace detail {
+
+/// More members of the group may be evicted now.
+GANGSCHED_INLINE void tell_queue_of_victims(model::cluster_state& state, row_t group) {
+  for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
+    const queue_id queue = state.classes[state.pods.cls[pod]].queue;
+    if (state.pods.node[pod] != no_row && queue) return state.queued.changed(queue.row, true);
+  }
+}
+
+}  // namespace detail
+
 GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std::string_view name, bool composite) {
   GANGSCHED_TELL(expect_group, expect_group(ns, name, composite), ns, name, composite);
   model::cluster_state& state = *state_;
@@ -87,6 +99,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
                  .row = group.row,
                  .before = old_minimum,
                  .after = state.groups.min_count(group.row)});
+  if (state.groups.min_count(group.row) < old_minimum) detail::tell_queue_of_victims(state, group.row);
   whole.keep();
   return {};
 }

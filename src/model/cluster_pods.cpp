@@ -331,6 +331,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const reads before = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[pods.cls[row]]);
   if (held != no_row) state.assigned.take_off_node(row);
   const queue_id left = state.classes[pods.cls[row]].queue;
+  const std::int32_t priority_before = state.classes[pods.cls[row]].priority;
   if (left) state.queued.leave(row);
   pods.record.set(
       row, detail::make_pod_record(pods, spec, pods.record[row]->ns, own, detail::details_for(state, spec, like)));
@@ -360,7 +361,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const reads after = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[cls]);
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (held != no_row) state.assigned.log_reserved(row, held);
-  if (left && held != no_row) state.queued.changed(left.row);  // it moved, or may use less
+  const queue_id queue = state.classes[cls].queue;
+  if (held != no_row && (left || queue))  // it moved, or may use less
+    state.queued.changed((left ? left : queue).row, left != queue || state.classes[cls].priority < priority_before);
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
   if (!spec.node && held == no_row) {
     const row_t hoped = pods.nominated[row];

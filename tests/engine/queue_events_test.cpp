@@ -186,4 +186,36 @@ TEST_CASE("a pod whose queue changes by its namespace or its group is tried agai
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("when others may be evicted, those that nobody could be evicted for are tried again",
+          "[engine][queues][wake]") {
+  scheduler_options options = world::lowest_first();
+  options.wake = GENERATE(wake_rule::one_per_class, wake_rule::all, wake_rule::hints);
+  const int changed = GENERATE(0, 1, 2, 3, 4);
+  const bool as_gang = changed < 3 && options.wake != wake_rule::hints && GENERATE(false, true);
+  CAPTURE(changed, as_gang);
+  core_queues w{profiles::with_queues(), options};
+  const node_id node = w.add(a_node{"n"}.cpu(4));
+  w.queue("lends", changed < 2 ? 0 : 4);
+  w.queue("borrows", changed < 2 ? 4 : changed == 2 ? 4 : 0);
+  w.queue("third", changed == 3 ? 4 : 0);
+  const char* const theirs = changed == 3 ? "third" : changed == 4 ? "lends" : "borrows";
+  for (const char* name : {"v0", "v1", "v2", "v3"}) w.ask(name, theirs, 1, changed == 4 ? 5 : 0, "n");
+  if (as_gang)
+    w.job("due", "lends", 1, 1, 1);
+  else
+    w.ask("due-0", "lends", 1, changed == 4 ? 5 : 0);
+  CHECK(w.run() == words{"reject due-0"});
+  switch (changed) {
+    case 0:  // its guarantee is raised, and with it lent no more
+      w.update(w.spec_of("borrows", 0));
+      w.update(w.spec_of("lends", 4));
+      break;
+    case 1: w.must(w.cluster.queues().remove(w.cluster.queues().find("borrows").value())); break;
+    case 2: w.update(w.spec_of("borrows", 0)); break;
+    case 3: w.must(w.cluster.update_pod(w.pod("v0"), w.of("v0", "borrows", 1).on(node))); break;
+    default: w.must(w.cluster.update_pod(w.pod("v0"), w.of("v0", "lends", 1, 0).on(node)));
+  }
+  CHECK(count(w.run_at(100s), "evict") == 1);
+}
+
 }  // namespace gangsched::testing::queue_events_test

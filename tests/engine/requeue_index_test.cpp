@@ -91,8 +91,8 @@ TEST_CASE("an event that touches nothing that somebody waits for is told apart a
     event what = w.about_node(facets);
     what.what = events::pod_added;
     const found all = w.candidates(what);
-    if (!w.index.may_find(what.what, facets, false)) CHECK(all.empty());
-    return std::pair{w.index.may_find(what.what, facets, false), all};
+    if (!w.index.may_find(what.what, change{.facets = facets})) CHECK(all.empty());
+    return std::pair{w.index.may_find(what.what, change{.facets = facets}), all};
   };
   const auto nobody = std::pair{false, found{}};
   CHECK(found_for(reads::everything) == nobody);
@@ -105,15 +105,24 @@ TEST_CASE("an event that touches nothing that somebody waits for is told apart a
   CHECK(found_for(reads::labels).second == found{1, 2});  // (that one may be there in vain)
   w.index.set(2, {.what = events::pod_added});
   CHECK(found_for(reads::pods) == std::pair{true, found{2}});
-  CHECK(!w.index.may_find(events::node_added, reads::labels, false));
+  CHECK(!w.index.may_find(events::node_added, change{.facets = reads::labels}));
   w.index.set(2, {.columns = own_facet(3)});
   CHECK(found_for(own_facet(3)) == nobody);
-  CHECK(w.index.may_find(events::column_changed, own_facet(3), true));
+  CHECK(w.index.may_find(events::column_changed, change{.kind = change_kind::column_changed, .facets = own_facet(3)}));
+  w.index.set(2, {.victims = true});
+  const change used{.kind = change_kind::queue_changed, .facets = reads::queues};
+  const change given{.kind = change_kind::queue_changed, .more = true, .facets = reads::queues};
+  CHECK(!w.index.may_find(events::queue_changed, used));
+  CHECK(w.index.may_find(events::queue_changed, given));
+  const event changed{change_kind::queue_changed, reads::queues, std::nullopt, std::nullopt};
+  CHECK(w.index.candidates(w.state, changed).empty());
+  CHECK(w.index.candidates(w.state, changed, true) == found{2});
   w.index.set(1, {.anything = true});
   CHECK(found_for(reads::pods) == std::pair{true, found{1}});
   w.index.erase(1), w.index.erase(2);
+  CHECK(!w.index.may_find(events::queue_changed, given));
   CHECK(found_for(reads::usage) == nobody);
-  CHECK(!w.index.may_find(events::column_changed, own_facet(3), true));
+  CHECK(!w.index.may_find(events::column_changed, change{.kind = change_kind::column_changed, .facets = own_facet(3)}));
 }
 
 TEST_CASE("by hints those hear of an event whom a plugin rejected that is told of it", "[engine][wake]") {

@@ -22,13 +22,14 @@ struct help_condition {
   bool anything = false;                ///< every event is to be judged
   events what = events::nothing;        ///< one of these
   bool labels = false;                  ///< one that touches a node's labels
+  bool victims = false;                 ///< one that lets other pods be evicted
   reads columns = reads::nothing;       ///< one of a column with one of these facets
   std::vector<needed_node> nodes = {};  ///< one about such a node
   std::uint64_t hears = 0;              ///< by hints: one that these plugins get; all bits: every event
 
   /// The conditions of both: an event that meets either.
   void add(help_condition other) {
-    anything = anything || other.anything, labels = labels || other.labels;
+    anything = anything || other.anything, labels = labels || other.labels, victims = victims || other.victims;
     what |= other.what, columns |= other.columns, hears |= other.hears;
     for (needed_node& one : other.nodes) nodes.push_back(std::move(one));
   }
@@ -43,20 +44,22 @@ class GANGSCHED_API requeue_index {
   void clear();
   [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
   /// Whether an event of this kind may help any of them, whatever it is about: else there are no candidates. O(1).
-  [[nodiscard]] bool may_find(events what, reads facets, bool numbers) const noexcept {
-    return !anything_.empty() || any(what & all_.what) || any(facets & all_.facets) ||
-           (numbers && any(facets & all_.columns));
+  [[nodiscard]] bool may_find(events what, const change& record) const noexcept {
+    return !anything_.empty() || any(what & all_.what) || any(record.facets & all_.facets) ||
+           (record.about_numbers() && any(record.facets & all_.columns)) ||
+           (record.about_victims() && !victims_.empty());
   }
   /// Ascending, each once. O((log n + 1) · those found), and one look-up for each set of kinds that an entity needs, each waiting owner of
   /// a held room, and each set of events that an entity waits for.
-  [[nodiscard]] std::vector<std::uint32_t> candidates(const model::cluster_state& state, const event& what) const;
+  [[nodiscard]] std::vector<std::uint32_t> candidates(const model::cluster_state& state, const event& what,
+                                                      bool about_victims = false) const;
   /// The same by hints, for an event that the plugins @p told get.
   [[nodiscard]] std::vector<std::uint32_t> candidates(std::uint64_t told) const;
 
  private:
   using members = std::set<std::uint32_t>;
   struct standing {
-    bool anything, labels;
+    bool anything, labels, victims;
     events what;
     reads columns;
     std::uint64_t hears;
@@ -69,7 +72,7 @@ class GANGSCHED_API requeue_index {
   void add_up() noexcept;
 
   std::map<std::uint32_t, standing> known_;
-  members anything_, labels_;
+  members anything_, labels_, victims_;
   std::map<events, members> by_events_;
   std::map<reads, members> by_columns_;
   std::map<symbol, members> by_name_;  // of nodes

@@ -108,6 +108,8 @@ class GANGSCHED_API requeue_judge {
   /// Of a change of a column: whether the plugin, or some plugin of the profile, asked for that column. Other events concern all plugins.
   [[nodiscard]] static bool concerns(const plugin_entry& plugin, const change& record) noexcept;
   [[nodiscard]] static bool concerns(const kernel_table& profile, const change& record) noexcept;
+  /// Whether a plugin preempts by what queues say: a change of these may let it evict for a pod, whatever filter rejected that.
+  [[nodiscard]] static bool preempts_by_queues(const kernel_table& profile) noexcept;
   [[nodiscard]] const queueing_event::audience& audience_of(const queueing_event& what,
                                                             const kernel_table& profile) const noexcept;
   [[nodiscard]] bool reads_neighbours(row_t root) const;

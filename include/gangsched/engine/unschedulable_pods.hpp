@@ -113,7 +113,7 @@ class GANGSCHED_API unschedulable_pods {
   /// By the exact rule: whether it is known that the change helps none of them. O(1).
   [[nodiscard]] bool helps_nobody(const change& record) const noexcept {
     return empty() || (groups_.empty() && unknown_.empty() && plan_epoch_ == state_->topologies.plan_epoch() &&
-                       !by_class_.may_find(requeue_judge::kind_of(record), record.facets, record.about_numbers()));
+                       !by_class_.may_find(requeue_judge::kind_of(record), record));
   }
   /// Calls visit(entity, group, kind) for all, `group` being that of a pod; those with the same kind are equal, unless it is 0. Those that
   /// were rejected at admission, and would be again, are left out.
@@ -222,7 +222,7 @@ class GANGSCHED_API unschedulable_pods {
   void learn_conditions();
   void sweep_groups();
   unschedulable_groups::slot stand(unschedulable_group one);
-  [[nodiscard]] std::vector<class_id> hearers(std::uint64_t told);
+  [[nodiscard]] std::vector<class_id> hearers(std::uint64_t told, bool about_victims);
   void judge_line(lines::value_type& one, const object_event& happened, queueing_event& what,
                   std::vector<class_id>& concerned);
   void wake_next_group(const group_wake& why);
@@ -255,5 +255,6 @@ class GANGSCHED_API unschedulable_pods {
 
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/unschedulable_pods.cpp"
+#include "gangsched/src/engine/unschedulable_pods_hints.cpp"
 #include "gangsched/src/engine/unschedulable_pods_saved.cpp"
 #endif

@@ -35,8 +35,8 @@ enum class change_kind : std::uint8_t {
 struct change {
   change_kind kind;
   bool more : 1 =
-      false;  ///< of group_updated: something else than the minimum changed; of queue_changed: the queue itself, not
-              ///< only what is used
+      false;  ///< of group_updated: something else than the minimum changed; of queue_changed: who may be evicted, by
+              ///< the queue itself, or by a pod or gang that runs in it, and not only what is used
   bool undone : 1 =
       false;  ///< wakes no waiting pod: its author took it back in the same cycle, or less room is left than before
   std::uint32_t author : 22 = 0;  ///< the scheduler that wrote it (`change_log::new_author`), or 0: the host
@@ -55,6 +55,8 @@ struct change {
   [[nodiscard]] constexpr bool about_numbers() const noexcept {
     return kind == change_kind::column_changed || kind == change_kind::queue_changed;
   }
+  /// Whether queues may let other pods be evicted now.
+  [[nodiscard]] constexpr bool about_victims() const noexcept { return kind == change_kind::queue_changed && more; }
   /// The scope of a column_changed record.
   [[nodiscard]] constexpr scope_number scope() const noexcept { return static_cast<scope_number>(before); }
   /// The node whose facets changed, or no_row.

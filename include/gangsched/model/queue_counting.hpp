@@ -83,9 +83,10 @@ class GANGSCHED_API queue_counting {
   void node_leaves(row_t node);
   /// Updates the flavors of all nodes. O(nodes · flavors · labels).
   void flavors_changed();
-  /// For readers of the log: a queue was added, changed or removed (no_row: flavors changed), or less is used in it.
-  void changed(row_t queue, bool itself = false) {
-    log_.write({.kind = change_kind::queue_changed, .more = itself, .facets = reads::queues, .row = queue});
+  /// For readers of the log: a queue was added, changed or removed (no_row: flavors changed), or less is used in it. @p victims: others may
+  /// be evicted from it or for it now.
+  void changed(row_t queue, bool victims = false) {
+    log_.write({.kind = change_kind::queue_changed, .more = victims, .facets = reads::queues, .row = queue});
   }
 
  private:
