@@ -57,6 +57,8 @@ GANGSCHED_INLINE void event_handlers::read_on(bool only_one) {
     binding_->notices().on_change(record);
     if (!own) handle(record);
     requeue_by(record, position);
+    const bool left = record.kind == change_kind::pod_removed || record.kind == change_kind::pod_released;
+    if (left && !own && record.node() != no_row) wake_nominated(record.node());
     if (own) own_record(record);
     if (only_one) break;
   }
@@ -348,6 +350,21 @@ GANGSCHED_INLINE void event_handlers::ask_gates(queueing_event& what) {
     const queue_item* item = queue_->places().find({pod, false});
     if (item == nullptr || item->where != place::gated || !state_->pods.alive(pod)) continue;
     if (queue_->judge().may_open_gate(pod, what)) queue_->gate_or_activate({pod, false});
+  }
+}
+
+/// When the last victim has left a node, who is nominated to it and was not woken will not find room there: an attempt ends the nomination,
+/// which keeps the room from others. (By hints everybody is woken whose node a pod has left.) O(pods there), if somebody is nominated.
+GANGSCHED_INLINE void event_handlers::wake_nominated(row_t node) {
+  const model::pod_table& pods = state_->pods;
+  row_t pod = queue_->by_hints() || !state_->nodes.alive(node) ? no_row : state_->nodes.first_nominated[node];
+  for (; pod != no_row; pod = pods.next_nominated[pod]) {
+    if (pods.times.reserved_from(pod) != model::pod_times::never || !entities_->wants_node(pod)) continue;
+    const std::int32_t priority = state_->classes[pods.cls[pod]].priority;
+    row_t other = state_->nodes.first_pod[node];
+    while (other != no_row && !pods.terminating[other] && state_->classes[pods.cls[other]].priority >= priority)
+      other = pods.next_on_node[other];
+    if (other == no_row) queue_->places().wake(entities_->entity_of(pod), *now_);
   }
 }
 

@@ -67,6 +67,7 @@ class GANGSCHED_API event_handlers {
   void requeue_by(const change& record, std::uint64_t position);
   void requeue_by_hints(const change& record, std::uint64_t position);
   void ask_gates(queueing_event& what);
+  void wake_nominated(row_t node);
 
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
