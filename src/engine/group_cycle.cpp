@@ -164,16 +164,26 @@ GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const re
 
 GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, const group_outcome& why) {
   status verdict = why.verdict;
+  const std::vector<row_t> members = whole.all_members();
+  const auto nominated = [&] {
+    return std::any_of(members.begin(), members.end(), [&](row_t pod) {
+      return with_.state.pods.nominated[pod] != no_row &&
+             with_.state.pods.times.reserved_from(pod) == model::pod_times::never;
+    });
+  };
+  const bool hoped = nominated();
   if (verdict.code != code::error && preempt_for(group, verdict)) return;
   refusal late;
   if (verdict.code != code::error && with_.backfilling.on() && !with_.binding.awaits_victims({group, true}))
     late = with_.backfilling.reserve({group, true});
   if (late)
-    tell(whole.all_members(), late);
+    tell(members, late);
   else
-    tell(whole.all_members(), verdict);
+    tell(members, verdict);
   if (verdict.code == code::error || late.said.code == code::error)
     with_.queue.retry_group(group, true, true);
+  else if (hoped && !nominated() && !with_.queue.by_hints())
+    with_.queue.retry_group(group, false, false);  // without the room that some had kept from the others they may fit
   else
     with_.queue.park_group(group, why.rejectors, why.verdict.reason);
 }

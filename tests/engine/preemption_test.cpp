@@ -344,29 +344,6 @@ TEST_CASE("a pod that goes already is a victim, but is not told again", "[engine
   CHECK(w.asks(2) == words{"nominate p n", "evict low n"});
 }
 
-TEST_CASE("a nomination to a node that has become too small ends with its victims", "[engine][preemption][wake]") {
-  const bool as_gang = GENERATE(false, true), terminating = GENERATE(false, true);
-  world w;
-  const node_id node = w.add(a_node{"n"}.cpu(2));
-  for (const char* name : {"v1", "v2"}) w.add(a_pod{name}.cpu(1).on(node));
-  a_pod big{"big"};
-  big.cpu(2).priority(5);
-  if (as_gang) big.in(w.add(a_gang{"g", 1}.priority(5)));
-  w.add(big);
-  CHECK(w.run() == words{"nominate big n", "evict v1 n", "evict v2 n"});
-  w.must(w.cluster.update_node(node, a_node{"n"}.cpu(1)));
-  CHECK(w.run_at(2s).empty());
-  for (const char* name : {"v1", "v2"}) {
-    if (terminating) w.must(w.cluster.set_terminating(w.pod(name), true));
-  }
-  w.remove(w.pod("v1"));
-  CHECK(w.run_at(4s).empty());
-  w.remove(w.pod("v2"));
-  w.add(a_pod{"small"}.cpu(1));
-  w.run_at(20s);
-  CHECK(w.cluster.node_of(w.pod("small")) == node);
-}
-
 TEST_CASE("Kubernetes' limit ends the search early; its numbers are checked", "[engine][preemption]") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     crowd w{with(default_preemption{{.percentage = 0, .absolute = 2, .seed = seed}})};
