@@ -248,11 +248,8 @@ class device_search {
     for (std::int32_t left = want.count; left != 0; --left) {
       std::uint32_t best = max_node_gpus;
       for (std::uint32_t gpu = 0; gpu < inventory_->gpu_count(); ++gpu) {
-        const gpu_word word = now().gpu(gpu);
-        if ((want.gpus >> gpu & 1u) == 0) continue;
-        if (word.unhealthy() || word.milli() != 0 || word.slices() != 0 || word.replicas() >= inventory_->replicas)
-          continue;
-        if (best == max_node_gpus || word.replicas() > now().gpu(best).replicas()) best = gpu;
+        if ((want.gpus >> gpu & 1u) == 0 || free_replicas(now(), gpu) <= 0) continue;
+        if (best == max_node_gpus || now().gpu(gpu).replicas() > now().gpu(best).replicas()) best = gpu;
       }
       if (best == max_node_gpus) return status::unschedulable("node(s) didn't have enough free replicas of GPUs");
       take({.kind = device_grant::form::replica, .request = want.request, .device = static_cast<std::uint16_t>(best)});

@@ -167,7 +167,7 @@ GANGSCHED_INLINE bool is_free(const device_state& state, const device_grant& gra
       if (inventory.memory_rule == gpu_memory_rule::as_asked && grant.mig_start > 0)
         return grant.mig_start <= 100 - state.used_memory_percent(grant.device);
       return grant.amount <= inventory.gpu_memory_mib - state.used_memory_mib(grant.device);
-    case form::replica: return word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
+    case form::replica: return detail::free_replicas(state, grant.device) > 0;
     case form::mig: {
       const std::optional<mig_profile_index> profile = inventory.find_profile(grant.mig_profile);
       return profile && grant.mig_start >= 0 &&

@@ -189,11 +189,8 @@ class numa_fitting {
     for (std::size_t gpu = 0; gpu < inventory.gpus.size(); ++gpu) {
       unsigned all = 1, free = fit >> gpu & 1u;
       if (demand.kind == form::replica) {
-        const gpu_word word = state_.gpu(gpu);
-        const bool usable =
-            !word.unhealthy() && word.milli() == 0 && word.slices() == 0 && word.replicas() < inventory.replicas;
         all = static_cast<unsigned>(inventory.replicas);
-        free = usable ? static_cast<unsigned>(inventory.replicas - word.replicas()) : 0;
+        free = static_cast<unsigned>(std::max(0, free_replicas(state_, gpu)));
       } else if (demand.kind == form::mig) {
         all = profile ? mig_room(state_, gpu, *profile, true) : 0;
         free = profile ? mig_room(state_, gpu, *profile, false) : 0;

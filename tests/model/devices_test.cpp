@@ -292,6 +292,29 @@ TEST_CASE("GPUs by number that are more than there can be are counted to the end
   CHECK(added.error().reason == "the containers request 9223372036854775807 GPUs by number, the devices are 1");
 }
 
+TEST_CASE("a GPU is shared or has replicas, also if a share is of its memory alone", "[model][devices]") {
+  node_spec node = a_node("n").cpu(8).cards(1, "A100", 1000);
+  node.allocatable["nvidia.com/gpu"] = quantity{3};
+  node.devices.gpu.replicas = 3;
+  const bool aligns = GENERATE(false, true), share_first = GENERATE(false, true);
+  CAPTURE(aligns, share_first);
+  if (aligns) {
+    node.devices.numa = sockets_of_eight(1, 1 << 30, numa_policy::single_numa_node);
+    node.devices.gpus[0].numa = 0;
+  }
+  cluster c;
+  const node_id n = c.add_node(node).value();
+  const auto add = [&](bool share) {
+    a_pod pod{share ? "share" : "replica"};
+    return c.add_pod(share ? pod.device({.milli = 0, .memory_mib = 900}).on(n) : pod.gpus(1).on(n)).value();
+  };
+  const pod_id first = add(share_first), second = add(!share_first);
+  CHECK(cards_of(c, first) == std::vector<std::uint16_t>{0});
+  CHECK(cards_of(c, second).empty());
+  CHECK_FALSE(is_free(c.devices_of(n), {.kind = share_first ? form::replica : form::share, .amount = 1}));
+  check_copies(c);
+}
+
 TEST_CASE("a grant of another cluster has no profile", "[model][devices]") {
   cluster c;
   CHECK(c.profile_of({.kind = device_grant::form::mig, .mig_profile = symbol{1'000'000}}).empty());

@@ -42,6 +42,12 @@ GANGSCHED_API void fill_grant(const device_inventory& inventory, const device_de
   return inventory.gpu_memory_mib != 0 || inventory.memory_rule == gpu_memory_rule::as_asked ||
          demand.kind != device_demand::form::share || demand.memory_percent == 0;
 }
+/// How many replicas of a GPU are free. None if pods have parts of another form of it, be it only some of its memory.
+[[nodiscard]] inline std::int32_t free_replicas(const device_state& state, std::size_t gpu) noexcept {
+  const gpu_word word = state.gpu(gpu);
+  if (word.unhealthy() || word.milli() != 0 || word.slices() != 0 || word.pods() != 0) return 0;
+  return state.inventory->replicas - word.replicas();
+}
 /// Where an instance could begin on a GPU, as bits; on a GPU with fixed instances: the starts of unused ones.
 GANGSCHED_API std::uint8_t fixed_starts(const device_state& state, std::size_t gpu, mig_profile_index profile) noexcept;
 [[nodiscard]] inline std::uint8_t mig_starts(const device_state& state, std::size_t gpu,
