@@ -329,38 +329,45 @@ GANGSCHED_INLINE void device_ledger::mark_devices(row_t node) {
   }
 }
 
-/// What of @p held can be had for @p wants, with what is in use of the node then, whatever its health (@p words). What another pod has is
-/// left out: the pod runs there as the host says, and no other pod may lose devices. What the node does not have is held as absent.
-GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, device_wants wants,
-                                                                   std::span<const held_device> held,
-                                                                   std::vector<std::int64_t>& words) const {
+/// @p wants as they ask for what is @p held
+GANGSCHED_INLINE device_wants device_ledger::held_wants(row_t node, device_wants wants,
+                                                        std::span<const held_device> held) const {
+  if (const device_record* const devices = nodes_.record[node]->devices.get())
+    detail::want_what_is_held(*devices, held, wants);
+  return wants;
+}
+
+/// Adds to @p made what of @p held can be had for @p wants, with what is in use of the node then, whatever its health (@p words). What the
+/// node does not have is held as absent. Returns what it has and cannot give: another pod has it, or there is too little.
+GANGSCHED_INLINE std::vector<held_device> device_ledger::hold(row_t node, device_wants& wants,
+                                                              std::span<const held_device> held,
+                                                              std::vector<std::int64_t>& words,
+                                                              device_claim& made) const {
+  std::vector<held_device> refused;
   if (!nodes_.record[node]->devices) {
-    auto none = std::make_unique<device_claim>();
-    none->absent.assign(held.begin(), held.end());
-    return none;
+    made.absent.insert(made.absent.end(), held.begin(), held.end());
+    return refused;
   }
   const device_record& devices = *nodes_.record[node]->devices;
   const device_state now{devices.inventory.get(), words.data()};
-  auto made = std::make_unique<device_claim>();
   const auto take = [&](const device_grant& grant) {
     if (!is_free(now, grant)) return false;
-    std::size_t next = made->changes.size();
-    for (add_grant(*now.inventory, grant, *made); next < made->changes.size(); ++next) {
-      words[made->changes[next].word] += static_cast<std::int64_t>(made->changes[next].more);
+    std::size_t next = made.changes.size();
+    for (add_grant(*now.inventory, grant, made); next < made.changes.size(); ++next) {
+      words[made.changes[next].word] += static_cast<std::int64_t>(made.changes[next].more);
     }
     return true;
   };
   std::vector<device_grant> own;
-  detail::want_what_is_held(devices, held, wants);
   for (const held_device& one : held) {
     if (!one.places.empty()) {
       if (auto absent = detail::grants_of(kinds_, devices, one, wants.binding, own))
-        made->absent.push_back(std::move(*absent));
+        made.absent.push_back(std::move(*absent));
       continue;
     }
     const std::optional<std::uint32_t> index = devices.find(one.id);
     if (!index) {
-      made->absent.push_back(one);
+      made.absent.push_back(one);
       continue;
     }
     const bool gpu = *index < now.gpu_count();
@@ -392,29 +399,42 @@ GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::hold(row_t node, d
       return is_held;
     };
     // Where it is not said for which request: one for such devices, though those before it lack theirs, and else any.
-    for (const bool such : {true, false})
-      if (std::any_of(wants.begin(), wants.end(), [&](device_want& want) { return hold_for(want, such); })) break;
+    const auto is_held = [&](bool such) {
+      return std::any_of(wants.begin(), wants.end(), [&](device_want& want) { return hold_for(want, such); });
+    };
+    if (!is_held(true) && !is_held(false)) refused.push_back(one);
   }
-  for (const device_grant& one : own) static_cast<void>(take(one));
-  return made;
+  for (const device_grant& one : own)
+    if (!take(one)) refused.push_back(detail::held_of(kinds_, devices, one));
+  return refused;
 }
 
 GANGSCHED_INLINE std::unique_ptr<device_claim> device_ledger::held_alone(row_t pod, row_t node,
                                                                          std::span<const held_device> held) const {
   const device_inventory* const inventory = nodes_.inventory[node];
   std::vector<std::int64_t> words(inventory == nullptr ? 0 : inventory->words());
-  return hold(node, own_wants_of(classes_[pods_.cls[pod]], node), held, words);
+  device_wants wants = held_wants(node, own_wants_of(classes_[pods_.cls[pod]], node), held);
+  auto made = std::make_unique<device_claim>();
+  for (held_device& one : hold(node, wants, held, words, *made)) made->absent.push_back(std::move(one));
+  return made;
 }
 
+/// What another pod has is left out: the pod runs there as the host says, and no other pod may lose devices.
 GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span<const held_device> held) {
   const pod_class& cls = classes_[pods_.cls[pod]];
   if (held.empty() && cls.claims.empty()) return;
   std::vector<std::int64_t> words = words_of_any_health(devices_of(node));
-  if (!held.empty()) pods_.claim.set(pod, hold(node, own_wants_of(cls, node), held, words));
+  const auto said = [&](const device_wants& all, std::span<const held_device> is_held) {
+    device_wants wants = held_wants(node, all, is_held);
+    auto made = std::make_unique<device_claim>();
+    static_cast<void>(hold(node, wants, is_held, words, *made));
+    return made;
+  };
+  if (!held.empty()) pods_.claim.set(pod, said(own_wants_of(cls, node), held));
   for (const resource_claim_id claim : cls.claims) {
     const resource_claim_record& record = *resource_claims.record[claim.row];
     if (resource_claims.held[claim.row] != nullptr || record.spec.held_devices.empty()) continue;
-    auto made = hold(node, record.wants(), record.spec.held_devices, words);
+    auto made = said(record.wants(), record.spec.held_devices);
     if (!made->grants.empty() || !made->absent.empty()) allocate(claim.row, node, std::move(made));
   }
 }
@@ -448,33 +468,70 @@ GANGSCHED_INLINE node_claims device_ledger::take_claims(row_t node) {
     pod_devices& one = all.pods.emplace_back(pod_devices{pod, std::nullopt});
     if (pods_.claim[pod] == nullptr) continue;
     one.held = told(*pods_.claim[pod], node);
+    one.granted = one.held->size() - pods_.claim[pod]->absent.size();
     pods_.claim.set(pod, nullptr);
   }
   std::sort(all.pods.begin(), all.pods.end(), [](const pod_devices& a, const pod_devices& b) { return a.pod < b.pod; });
   for (row_t claim = 0; claim < resource_claims.rows.count(); ++claim) {
     if (resource_claims.node[claim] != node) continue;
-    all.shared.push_back({claim, told(*resource_claims.held[claim], node), resource_claims.kept[claim]});
+    const device_claim& its = *resource_claims.held[claim];
+    std::vector<held_device> held = told(its, node);
+    const std::size_t granted = held.size() - its.absent.size();
+    all.shared.push_back({claim, std::move(held), resource_claims.kept[claim], granted});
     resource_claims.forget(claim);
   }
   clear_devices(node);
   return all;
 }
 
-/// Pods and claims that say what they had come first, so that the others choose among the rest.
+/// Pods and claims that say what they had come first, so that the others choose among the rest; and of these first what they had before,
+/// so that what was absent, and is there again, is taken from nobody who got it in between.
 GANGSCHED_INLINE void device_ledger::give_claims(row_t node, const node_claims& all) {
   mark_devices(node);
   const bool some = nodes_.record[node]->devices != nullptr;
+  struct holding {
+    device_wants wants;
+    std::span<const held_device> held;
+    std::size_t granted;
+    bool counts;  // else nobody uses the claim now: it has no right to what is not free
+    std::unique_ptr<device_claim> made = std::make_unique<device_claim>();
+  };
+  std::vector<holding> pods, shared;
   for (const pod_devices& one : all.pods) {
     if (!one.held || (!some && one.held->empty())) continue;
-    std::vector<std::int64_t> used = words_of_any_health(devices_of(node));
-    pods_.claim.set(one.pod, hold(node, own_wants_of(classes_[pods_.cls[one.pod]], node), *one.held, used));
+    pods.push_back(
+        {held_wants(node, own_wants_of(classes_[pods_.cls[one.pod]], node), *one.held), *one.held, one.granted, true});
+  }
+  for (const node_claims::claim& one : all.shared) {
+    resource_claims.kept.set(one.row, one.kept);
+    shared.push_back({held_wants(node, resource_claims.record[one.row]->wants(), one.held), one.held, one.granted,
+                      resource_claims.counts(one.row)});
+  }
+  std::vector<std::int64_t> used = words_of_any_health(devices_of(node));
+  for (const bool granted : {true, false}) {
+    for (std::vector<holding>* const holders : {&pods, &shared}) {
+      for (holding& one : *holders) {
+        if (!one.counts) continue;
+        const auto part = granted ? one.held.first(one.granted) : one.held.subspan(one.granted);
+        for (held_device& refused : hold(node, one.wants, part, used, *one.made))
+          one.made->absent.push_back(std::move(refused));
+      }
+    }
+  }
+  for (holding& one : shared) {
+    if (one.counts) continue;
+    std::vector<std::int64_t> free = used;
+    static_cast<void>(hold(node, one.wants, one.held, free, *one.made));
+  }
+  std::size_t next = 0;
+  for (const pod_devices& one : all.pods) {
+    if (!one.held || (!some && one.held->empty())) continue;
+    pods_.claim.set(one.pod, std::move(pods[next++].made));
     count_devices(one.pod, node, +1);
   }
-  for (const auto& [claim, held, kept] : all.shared) {
-    std::vector<std::int64_t> used = words_of_any_health(devices_of(node));
-    auto made = hold(node, resource_claims.record[claim]->wants(), held, used);
-    resource_claims.kept.set(claim, kept);
-    if (kept || !made->grants.empty() || !made->absent.empty()) allocate(claim, node, std::move(made));
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    if (all.shared[i].kept || !shared[i].made->grants.empty() || !shared[i].made->absent.empty())
+      allocate(all.shared[i].row, node, std::move(shared[i].made));
   }
 }
 

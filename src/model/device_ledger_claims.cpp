@@ -64,10 +64,11 @@ GANGSCHED_INLINE status device_ledger::claims_allow(const pod_class& cls, row_t 
 GANGSCHED_INLINE void device_ledger::keep_claim(row_t claim, row_t node) {
   const resource_claim_record& record = *resource_claims.record[claim];
   auto made = std::make_unique<device_claim>();
-  const device_wants wants = record.wants();
+  device_wants wants = record.wants();
   if (!record.spec.held_devices.empty()) {
     std::vector<std::int64_t> words = words_of_any_health(devices_of(node));
-    made = hold(node, wants, record.spec.held_devices, words);
+    wants = held_wants(node, std::move(wants), record.spec.held_devices);
+    static_cast<void>(hold(node, wants, record.spec.held_devices, words, *made));  // but what another has
   } else if (const device_state now = devices_of(node)) {
     static_cast<void>(choose_devices(now, wants, {}, *made));
   }

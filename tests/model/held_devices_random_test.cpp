@@ -242,6 +242,20 @@ struct plain_rules {
       change(now.devices.others, all.devices.others);
     REQUIRE(c.update_node(n, now));
   }
+  /// The node has too little for a while; nobody comes in between.
+  void shrink() {
+    if (std::any_of(holders.begin(), holders.end(), [](const has_some& one) { return one.open; })) return;
+    node_spec less = now;
+    for (other_device& one : less.devices.others) {
+      if (random.percent(50)) one.units = 1;
+      for (auto& [name, its] : one.capacities) its.amount = 1 + static_cast<std::int64_t>(random.below(10));
+    }
+    for (gpu_spec& one : less.devices.gpus)
+      if (random.percent(50)) one.mig = mig_mode::off;
+    REQUIRE(c.update_node(n, less));
+    if (c.devices_of(n)) REQUIRE(in_use(c, n) == claimed(c, n));
+    REQUIRE(c.update_node(n, now));
+  }
   void set_health() {
     if (now.devices.gpus.empty()) return;
     gpu_spec& one = random.of(now.devices.gpus);
@@ -253,7 +267,8 @@ struct plain_rules {
     if (what < 35 || holders.empty()) return add();
     if (what < 55) return remove();
     if (what < 65) return use();
-    if (what < 90) return tell();
+    if (what < 83) return tell();
+    if (what < 90) return shrink();
     set_health();
   }
   /// A step that is rolled back, and a call that fails.

@@ -297,6 +297,126 @@ TEST_CASE("what is there is held for its own request while that of another reque
   }
 }
 
+/// A node with enough of something for two pods, the same with too little, and a request for some of it.
+struct shrinking {
+  std::string name;
+  node_devices enough, less;
+  std::vector<device_request> asks;  ///< none: a GPU by number
+};
+
+std::vector<shrinking> shrinking_nodes() {
+  std::vector<shrinking> all;
+  const auto add = [&](const std::string& name, std::vector<device_request> asks, const node_devices& from,
+                       const auto& change) {
+    node_devices less = from;
+    change(less);
+    all.push_back({name, from, less, std::move(asks)});
+  };
+  node_devices one, two, shared, counting, gpu, replicas, dynamic, fixed;
+  one.others = {{.id = "x", .device_class = "nic", .units = 2}};
+  two.others = {{.id = "x", .device_class = "nic"}, {.id = "y", .device_class = "nic"}};
+  shared.others = {{.id = "x", .device_class = "nic"}};
+  shared.others[0].shared = true, shared.others[0].capacities["d/bw"] = {.amount = 10};
+  counting = two;
+  counting.counters = {{"s/c", 2}};
+  for (other_device& its : counting.others) its.consumes = {{"s/c", 1}};
+  gpu.gpus = {{.id = "g0"}};
+  gpu.gpu = {.model = "NVIDIA-A100-SXM4-40GB", .memory_mib = 1000};
+  replicas = dynamic = gpu;
+  replicas.gpu.replicas = 2;
+  dynamic.gpu.memory_mib = 40960, dynamic.gpus[0].mig = mig_mode::dynamic;
+  fixed = dynamic;
+  fixed.gpus[0].mig = mig_mode::fixed, fixed.gpus[0].instances = {{"3g.20gb", 0}, {"3g.20gb", 4}};
+  const std::vector<device_request> nic{{.device_class = "nic"}}, mig{{.mig_profile = "3g.20gb"}};
+  add("units", nic, one, [](node_devices& to) { to.others[0].units = 1; });
+  add("devices", nic, two, [](node_devices& to) { to.others.pop_back(); });
+  add("capacity", {{.device_class = "nic", .capacities = {{"d/bw", 5}}}}, shared,
+      [](node_devices& to) { to.others[0].capacities["d/bw"].amount = 5; });
+  add("counter", nic, counting, [](node_devices& to) { to.counters["s/c"] = 1; });
+  add("replicas", {}, replicas, [](node_devices& to) { to.gpu.replicas = 1; });
+  add("memory", {{.milli = 400, .memory_mib = 450}}, gpu, [](node_devices& to) { to.gpu.memory_mib = 600; });
+  add("one instance", mig, fixed, [](node_devices& to) { to.gpus[0].instances.pop_back(); });
+  add("no instances", mig, fixed,
+      [](node_devices& to) { to.gpus[0].mig = mig_mode::off, to.gpus[0].instances.clear(); });
+  add("not divided", mig, dynamic, [](node_devices& to) { to.gpus[0].mig = mig_mode::off; });
+  return all;
+}
+
+TEST_CASE("who has devices has them again when the node has enough for everybody again", "[model][devices]") {
+  const bool claims = GENERATE(false, true);
+  for (const shrinking& what : shrinking_nodes()) {
+    CAPTURE(what.name, claims);
+    if (claims && what.asks.empty()) continue;
+    node_spec node = a_node("n");
+    node.allocatable["nvidia.com/gpu"] = quantity{2};
+    const auto with = [&](const node_devices& devices) { return node.devices = devices, node; };
+    cluster c;
+    const node_id n = c.add_node(with(what.enough)).value();
+    const auto add = [&](const std::string& name) {
+      a_pod pod{name};
+      resource_claim_id claim;
+      for (const device_request& one : what.asks)
+        if (!claims) pod.device(one);
+      if (claims)
+        pod.spec.resource_claims = {claim = c.add_resource_claim({.name = name, .devices = what.asks}).value()};
+      if (what.asks.empty()) pod.gpus(1);
+      return std::pair{c.add_pod(pod.on(n)).value(), claim};
+    };
+    const auto of = [&](const auto& it) { return claims ? grants_of(c, n, it.second) : grants_of(c, n, it.first); };
+    const auto a = add("a"), b = add("b");
+    const auto had = std::pair{of(a), of(b)};
+    REQUIRE((!had.first.empty() && !had.second.empty()));
+    REQUIRE(c.update_node(n, with(what.less)));
+    CHECK((of(a).empty() || of(b).empty()));
+    CHECK(in_use(c, n) == claimed(c, n));
+    check_copies(c);
+    const auto less = std::pair{of(a), of(b)};
+    node.labels["told"] = "anew";
+    REQUIRE(c.update_node(n, with(what.less)));
+    CHECK(std::pair{of(a), of(b)} == less);
+    const std::uint64_t before = inside(c).digest_with_derived();
+    {
+      transaction trial{c};
+      REQUIRE(c.update_node(n, with(what.enough)));
+      CHECK(std::pair{of(a), of(b)} == had);
+    }
+    CHECK(inside(c).digest_with_derived() == before);
+    REQUIRE(c.update_node(n, with(what.enough)));
+    CHECK(std::pair{of(a), of(b)} == had);
+    CHECK(of(add("late")).empty());
+    CHECK(in_use(c, n) == claimed(c, n));
+    check_copies(c);
+  }
+}
+
+TEST_CASE("what is back is taken from nobody who got it in between", "[model][devices]") {
+  node_spec node = a_node("n");
+  node.devices.others = {{.id = "x", .device_class = "nic", .units = 2}};
+  cluster c;
+  const node_id n = c.add_node(node).value();
+  const auto add = [&](const char* name) {
+    return c.add_pod(a_pod(name).device({.device_class = "nic"}).on(n)).value();
+  };
+  const auto tell = [&](std::int64_t units) {
+    node.devices.others[0].units = units;
+    REQUIRE(c.update_node(n, node));
+  };
+  const pod_id a = add("a"), b = add("b");
+  tell(1);
+  REQUIRE(c.devices_of(b).empty());
+  REQUIRE(c.remove_pod(a));
+  const pod_id late = add("late");
+  REQUIRE(c.devices_of(late).size() == 1);
+  node.labels["told"] = "anew", node.devices.others[0].numa = 0;
+  tell(1);
+  CHECK(c.devices_of(late).size() == 1);
+  CHECK(c.devices_of(b).empty());
+  tell(2);
+  CHECK(c.devices_of(late).size() == 1);
+  CHECK(c.devices_of(b).size() == 1);
+  CHECK(in_use(c, n) == claimed(c, n));
+}
+
 TEST_CASE("a reservation keeps a device that is unhealthy while pods draw others from it", "[model][devices]") {
   cluster c;
   node_spec node = a_node("n");

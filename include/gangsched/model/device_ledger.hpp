@@ -133,7 +133,7 @@ class GANGSCHED_API device_ledger {
   /// Marks the unhealthy ones of a new node's devices.
   void mark_devices(row_t node);
   /// To be called around a change of a node's devices: saves what each pod has, by device id; restores what still exists, be it healthy or
-  /// not, and keeps the rest as absent. Then pods whose devices are unknown choose among what is left.
+  /// not, first to those that had it, and keeps the rest as absent. Then pods whose devices are unknown choose among what is left.
   [[nodiscard]] node_claims take_claims(row_t node);
   void give_claims(row_t node, const node_claims& all);
   void claim_rest(row_t node, const node_claims& all);
@@ -161,8 +161,9 @@ class GANGSCHED_API device_ledger {
  private:
   [[nodiscard]] std::optional<device_want> only_counted_want(const pod_class& cls, row_t node) const;
   bool claim_shared(row_t pod, row_t node, const device_rules& rules);
-  [[nodiscard]] std::unique_ptr<device_claim> hold(row_t node, device_wants wants, std::span<const held_device> held,
-                                                   std::vector<std::int64_t>& words) const;
+  [[nodiscard]] std::vector<held_device> hold(row_t node, device_wants& wants, std::span<const held_device> held,
+                                              std::vector<std::int64_t>& words, device_claim& made) const;
+  [[nodiscard]] device_wants held_wants(row_t node, device_wants wants, std::span<const held_device> held) const;
   void allocate(row_t claim, row_t node, std::unique_ptr<const device_claim> devices);
   void count_devices(row_t pod, row_t node, std::int64_t sign);
   void count_changes(const device_claim& claim, row_t node, std::int64_t sign);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 struct pod_devices {
   row_t pod;
   std::optional<std::vector<held_device>> held;
+  std::size_t granted = 0;  ///< so many, the first, were granted; the rest was absent
 };
 /// What all pods there have, and the claims that they share.
 struct node_claims {
@@ -19,6 +21,7 @@ struct node_claims {
     row_t row;
     std::vector<held_device> held;
     bool kept;
+    std::size_t granted;
   };
   std::vector<claim> shared;
   std::vector<pod_devices> wholes = {};  ///< of reservations that others draw from, which are not among `pods`
