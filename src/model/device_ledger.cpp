@@ -430,7 +430,11 @@ GANGSCHED_INLINE void device_ledger::claim_held(row_t pod, row_t node, std::span
     static_cast<void>(hold(node, wants, is_held, words, *made));
     return made;
   };
-  if (!held.empty()) pods_.claim.set(pod, said(own_wants_of(cls, node), held));
+  if (!held.empty()) {
+    pods_.claim.set(pod, said(own_wants_of(cls, node), held));
+  } else if (const device_claim* const own = pods_.claim[pod]; own != nullptr && !words.empty()) {  // which it keeps
+    for (const device_claim::change& one : own->changes) words[one.word] += static_cast<std::int64_t>(one.more);
+  }
   for (const resource_claim_id claim : cls.claims) {
     const resource_claim_record& record = *resource_claims.record[claim.row];
     if (resource_claims.held[claim.row] != nullptr || record.spec.held_devices.empty()) continue;

@@ -201,6 +201,29 @@ TEST_CASE("a pod that others bound elsewhere uses the claim where it is", "[mode
   }
 }
 
+TEST_CASE("a pod keeps its own device, and no claim gets it, when its labels change", "[model][resource_claims]") {
+  cluster c;
+  node_spec node = a_node("n");
+  node.devices.others = {{.id = "card0", .device_class = "card"}};
+  const node_id n = c.add_node(node).value();
+  const std::vector<held_device> held{{.id = "card0"}};
+  const resource_claim_id claim =
+      c.add_resource_claim({.name = "k", .devices = {{.device_class = "card"}}, .held_devices = held}).value();
+  pod_spec spec = sharing("p", {claim}).device({.device_class = "card"}).on(n);
+  spec.held_devices = held;
+  const pod_id pod = c.add_pod(spec).value();
+  REQUIRE(c.add_pod(sharing("q", {claim}).on(n)));
+  REQUIRE(cards_of(c, pod) == std::vector<std::uint16_t>{0});
+  REQUIRE(cards_of(c, claim).empty());
+  spec.held_devices.clear();
+  spec.labels["a"] = "b";
+  REQUIRE(c.update_pod(pod, spec));
+  CHECK(cards_of(c, pod) == std::vector<std::uint16_t>{0});
+  CHECK(cards_of(c, claim).empty());
+  CHECK(c.devices_of(n).used[0] == 1);
+  check_copies(c);
+}
+
 TEST_CASE("nonsense about claims is refused, and says what", "[model][resource_claims]") {
   cluster c;
   const resource_claim_spec good{.name = "x", .devices = {{.device_class = "nic"}, {.count = 1}}};
