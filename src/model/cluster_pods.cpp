@@ -355,7 +355,10 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
     if (asks_other_devices) state.pods.claim.set(row, nullptr);
     if (spec.node) state.assigned.claim_held(row, held, spec.held_devices);
     state.assigned.put_on_node(row, held);
-    if (now == pod_state::bound) state.reserved.runs(row);
+    if (now == pod_state::bound) {
+      state.reserved.runs(row);
+      state.devices.pod_runs(state.classes[cls]);
+    }
     state.devices.drop_unused(shared);  // claims that it names no more
   }
   const reads after = held == no_row ? reads::nothing : model::assigned_pods::facets_of(state.classes[cls]);

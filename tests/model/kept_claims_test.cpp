@@ -70,6 +70,16 @@ TEST_CASE("a claim that is allocated has its devices without users", "[model][re
     CHECK_FALSE(k.c.node_of(k.claim));
     CHECK_FALSE(k.has(1));
   }
+  SECTION("until one that ran before has used it and left") {
+    a_pod runs = a_pod("runs").on(k.n);
+    const pod_id user = k.c.add_pod(runs).value();
+    runs.spec.resource_claims = {k.claim};
+    CHECK(k.c.update_pod(user, runs));
+    CHECK(cards_of(k.c, k.claim) == cards{1, 3});
+    CHECK(k.c.remove_pod(user));
+    CHECK_FALSE(k.c.node_of(k.claim));
+    CHECK_FALSE(k.has(1));
+  }
   SECTION("until it is deallocated") {
     CHECK(k.c.deallocate(k.claim));
     CHECK_FALSE(k.c.node_of(k.claim));
