@@ -2,9 +2,9 @@
 #include <gangsched/scheduling/queue_listing.hpp>
 
 struct saved_pod {
-  gangsched::pod_spec spec;                 // .node if it runs, .nominated_node if victims are leaving for it
-  gangsched::queue_position position = {};  // standing(pod)->position(), when it was rejected or failed
-  gangsched::node_id binding = {};          // the node of a bind or wait that was decided and not answered
+  gangsched::pod_spec spec;  // .node and .held_devices if it runs, .nominated_node if victims are leaving for it
+  gangsched::queue_position position = {};             // standing(pod)->position(), when it was rejected or failed
+  gangsched::node_id binding = {};                     // the node of a bind or wait that was decided and not answered
   std::optional<gangsched::waiting_pod> waiting = {};  // of a wait: as waiting() listed it
 };
 
