@@ -143,7 +143,8 @@ class preemption_trials::open_trial final : public trial {
     if (!std::equal(placed.begin(), placed.end(), placed_.begin(), placed_.end(), same)) misfits_.forget();
     placed_.assign(placed.begin(), placed.end());
     wanted_ = placed.size();
-    by_node_alone_ = fit_by_node(placed);
+    note_affinities();
+    by_node_alone_ = beside_.empty() && fit_by_node(placed);
     by_node_.clear();
     for (std::size_t i = 0; i < placed.size(); ++i) by_node_.emplace_back(placed[i].node.row, i);
     std::sort(by_node_.begin(), by_node_.end());
@@ -277,6 +278,29 @@ class preemption_trials::open_trial final : public trial {
     return found.verdict.code == code::error && found.of_group ? status::unresolvable(found.verdict.reason)
                                                                : found.verdict;
   }
+  /// Which groups with affinity to others have members among those that are supposed to be somewhere: pods that come back may be of these
+  /// others.
+  void note_affinities() {
+    beside_.clear();
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+      for (row_t up = state_->pods.group[placed_[i].pod.row]; up != no_row; up = state_->groups.parent[up]) {
+        if (state_->groups.record[up]->spec.affinity.empty()) continue;
+        auto known =
+            std::find_if(beside_.begin(), beside_.end(), [&](const beside_others& one) { return one.group == up; });
+        if (known == beside_.end()) known = beside_.insert(known, {up, i});
+        known->nodes.push_back(placed_[i].node.row);
+      }
+    }
+  }
+  /// Whether the affinity of groups whose first member is the one at @p at allows all their nodes. The group's cycle, too, asks before it
+  /// places any of them, but after those that come before.
+  [[nodiscard]] bool affinity_allows(std::size_t at) {
+    return std::all_of(beside_.begin(), beside_.end(), [&](const beside_others& one) {
+      std::vector<row_t> left;
+      return one.first != at ||
+             with_->search_->candidates().beside_others(one.group, &one.nodes, left)->size() == one.nodes.size();
+    });
+  }
   /// Whether all filters of all members look at nothing but the member's own node.
   [[nodiscard]] bool fit_by_node(std::span<const assignment> placed) {
     class_id asked = no_class;  // members are mostly of one class
@@ -293,17 +317,16 @@ class preemption_trials::open_trial final : public trial {
     transaction attempt{*state_};
     placed_members there = with_->search_->nobody();
     bool fits = true;
-    for (const assignment& one : placed) {
-      const row_t pod = one.pod.row, node = one.node.row;
+    for (std::size_t i = 0; i < placed.size() && fits; ++i) {
+      const row_t pod = placed[i].pod.row, node = placed[i].node.row;
       const class_plan& plan = with_->picks_->plan_of(state_->class_of(pod));
-      fits = with_->picks_->begin_cycle(plan, pod).ok();
+      fits = affinity_allows(i) && with_->picks_->begin_cycle(plan, pod).ok();
       if (fits) with_->picks_->skip_idle(plan, pod);
       picked where;
       where.node = node;
       status said;
       fits = fits && with_->picks_->filter_with_nominated(pod, node).ok() && with_->picks_->filter(pod, node).ok() &&
              there.place(pod, where, said);
-      if (!fits) break;
     }
     return fits;
   }
@@ -331,6 +354,12 @@ class preemption_trials::open_trial final : public trial {
   std::vector<assignment> placed_;                      ///< as supposed
   std::vector<std::pair<row_t, std::size_t>> by_node_;  ///< their nodes, and places in `placed_`
   bool by_node_alone_ = false;                          ///< nothing elsewhere matters to them
+  struct beside_others {
+    row_t group;
+    std::size_t first;  ///< of its members in `placed_`
+    std::vector<row_t> nodes = {};
+  };
+  std::vector<beside_others> beside_;  ///< groups with affinity
   known_misfits misfits_;
   found_places found_;
 };

@@ -567,4 +567,28 @@ TEST_CASE("putting any victim back leaves room for fewer members", "[property]")
   CHECK(with_victims > 100);
 }
 
+TEST_CASE("who is put back may not be a member of a group that affinity keeps the gang away from, or beside") {
+  const bool apart = GENERATE(true, false), tree = GENERATE(false, true);
+  const auto rule = GENERATE(group_preemption::rule::least_disruption, group_preemption::rule::kubernetes);
+  fixture w{with(group_preemption{rule})};
+  w.nodes({"a", "b"}, 4);
+  const group_id other = w.add(a_gang{"other", 1});
+  running there{"there", 1};
+  there.in(other);
+  w.run_on("a", there);
+  const char* const where = apart ? "a" : "b";  // the only node with room for the gang, once all that may go is gone
+  w.run_on(apart ? "b" : "a", {"stays", apart ? 4 : 3, 99});
+  group_spec spec{.name = "g", .policy = gang{.min_count = 1}, .priority = 9};
+  spec.affinity = {{.to = other, .key = "rack", .apart = apart}};
+  if (tree) {
+    spec.name = "tree", spec.composite = true;
+    const group_id root = w.add(spec);
+    spec = {.name = "g", .policy = gang{.min_count = 1}, .parent = root, .priority = 9};
+  }
+  w.add(a_pod{"p"}.cpu(2).priority(9).in(w.add(spec)));
+  CHECK(sorted(w.cycle()) == words{"evict there a", "nominate p " + std::string{where}});
+  w.remove(w.pod("there"));
+  CHECK(w.run_at(20s) == words{"bind p " + std::string{where}});
+}
+
 }  // namespace gangsched::testing::group_preemption_test
