@@ -74,48 +74,112 @@ GANGSCHED_INLINE bool are_whole(const model::cluster_state& state, std::span<con
   });
 }
 
-/// Runs for what slices lack of which some members have a node already, in the domains of these: of the members that wait those that are
-/// in the same run by rank, and then the first.
+/// Slices told by rank: each is a run of ranks, from the lowest rank in the group on.
+class ranked_slices {
+ public:
+  ranked_slices(const model::cluster_state& state, row_t group) : state_(&state) {
+    for (row_t pod = state.groups.first[group]; pod != no_row; pod = state.pods.next_in_group[pod]) {
+      const std::optional<std::int32_t>& rank = state.pods.record[pod]->rank;
+      if (rank && (!lowest_ || *rank < *lowest_)) lowest_ = *rank;
+    }
+  }
+  struct slice {
+    std::vector<row_t> there = {};  ///< its members that have a node
+    std::string_view value = {};    ///< of the label there
+    bool torn = false;              ///< in several domains: it is told by rank no more
+    std::size_t part = 0;           ///< 1 + that of its other members
+    /// Whether a member that waits belongs there.
+    [[nodiscard]] bool lacks_members(std::size_t size) const { return !torn && !value.empty() && there.size() < size; }
+  };
+  /// Those of @p size that have members with a node, by number.
+  [[nodiscard]] std::map<std::int64_t, slice> begun(const members_by_value& placed, std::int32_t size) const {
+    std::map<std::int64_t, slice> made;
+    for (const auto& [value, those] : placed) {
+      for (const row_t pod : those) {
+        const std::optional<std::int64_t> number = of(pod, size);
+        if (!number) continue;
+        slice& one = made[*number];
+        one.torn = one.torn || (!one.there.empty() && one.value != value);
+        one.there.push_back(pod), one.value = value;
+      }
+    }
+    return made;
+  }
+  [[nodiscard]] std::optional<std::int64_t> of(row_t pod, std::int32_t size) const {
+    const std::optional<std::int32_t>& rank = state_->pods.record[pod]->rank;
+    return rank ? std::optional{(std::int64_t{*rank} - *lowest_) / size} : std::nullopt;
+  }
+
+ private:
+  const model::cluster_state* state_;
+  std::optional<std::int64_t> lowest_;
+};
+
+/// Whether one of the members that wait is of a slice of which others have a node, by rank.
+GANGSCHED_INLINE bool complete_one_by_rank(const model::cluster_state& state, const group_part& what,
+                                           std::span<const row_t> placed, std::span<const topology_slice> slices) {
+  const ranked_slices ranks{state, what.group};
+  return std::any_of(slices.begin(), slices.end(), [&](const topology_slice& one) {
+    const auto begun = ranks.begun(by_value(state, placed, one.key), one.size);
+    return std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) {
+      const std::optional<std::int64_t> number = ranks.of(pod, one.size);
+      const auto known = number ? begun.find(*number) : begun.end();
+      return known != begun.end() && known->second.lacks_members(static_cast<std::size_t>(one.size));
+    });
+  });
+}
+
+/// Runs for what slices lack of which some members have a node already, in the domains of these. First members that wait go to the slices
+/// that they are in by rank; then, where the number of members that have a node tells that more are missing, the first of the others.
 GANGSCHED_INLINE void complete_runs(const model::cluster_state& state, group_part& whole,
                                     std::span<const topology_slice> slices, const members_by_value& placed,
-                                    std::vector<std::vector<row_t>>& beside) {
+                                    const ranked_slices& ranks, std::vector<std::vector<row_t>>& beside) {
   const auto size = static_cast<std::size_t>(slices.front().size);
-  std::vector<std::size_t> lacks;
-  for (const auto& [value, those] : placed) {
-    if (value.empty() || (those.size() % size == 0 && are_whole(state, those, slices.subspan(1)))) continue;
+  const auto add_run = [&](std::string_view value, std::vector<row_t> those) {
     group_part& run = whole.parts.emplace_back();
     run.group = whole.group;
     run.layer = whole.layer + 1;
     run.only_in = value;
-    lacks.push_back(size - those.size() % size);
-    beside.push_back(those);
-  }
-  const auto run_of = [&](row_t pod) {
-    const std::optional<std::int32_t>& rank = state.pods.record[pod]->rank;
-    return rank ? std::optional{static_cast<std::size_t>(*rank) / size} : std::nullopt;
+    beside.push_back(std::move(those));
   };
-  for (const bool by_rank : {true, false}) {
-    std::erase_if(whole.members, [&](row_t pod) {
-      const std::optional<std::size_t> mine = run_of(pod);
-      if (by_rank && !mine) return false;
-      for (std::size_t i = 0; i < lacks.size(); ++i) {
-        const auto is_theirs = [&](row_t other) { return run_of(other) == mine; };
-        if (lacks[i] == 0 || (by_rank && std::none_of(beside[i].begin(), beside[i].end(), is_theirs))) continue;
-        whole.parts[i].members.push_back(pod);
-        --lacks[i];
-        return true;
-      }
-      return false;
-    });
+  std::map<std::int64_t, ranked_slices::slice> begun = ranks.begun(placed, slices.front().size);
+  std::erase_if(whole.members, [&](row_t pod) {
+    const std::optional<std::int64_t> number = ranks.of(pod, slices.front().size);
+    const auto found = number ? begun.find(*number) : begun.end();
+    if (found == begun.end()) return false;
+    ranked_slices::slice& mine = found->second;
+    if (!mine.lacks_members(size)) return false;
+    if (mine.part == 0) add_run(mine.value, mine.there), mine.part = whole.parts.size();
+    whole.parts[mine.part - 1].members.push_back(pod);
+    mine.there.push_back(pod);
+    return true;
+  });
+  for (const auto& [value, those] : placed) {
+    std::size_t coming = 0;
+    std::vector<row_t> others = those;
+    for (std::size_t i = 0; i < whole.parts.size(); ++i) {
+      if (whole.parts[i].only_in != value) continue;
+      coming += whole.parts[i].members.size();
+      std::erase_if(others,
+                    [&](row_t pod) { return std::find(beside[i].begin(), beside[i].end(), pod) != beside[i].end(); });
+    }
+    const bool enough = (those.size() + coming) % size == 0;
+    if (value.empty() || (enough && (coming != 0 || are_whole(state, those, slices.subspan(1))))) continue;
+    add_run(value, std::move(others));
+    const std::size_t lacks = std::min(size - (those.size() + coming) % size, whole.members.size());
+    const auto end = whole.members.begin() + static_cast<std::ptrdiff_t>(lacks);
+    whole.parts.back().members.assign(whole.members.begin(), end);
+    whole.members.erase(whole.members.begin(), end);
   }
 }
 
 /// Cuts members into runs that share a domain each, and those into smaller runs. @p placed: members in the same domain that have a node.
 GANGSCHED_INLINE void cut_runs(const model::cluster_state& state, group_part& whole,
-                               std::span<const topology_slice> slices, std::span<const row_t> placed) {
+                               std::span<const topology_slice> slices, const ranked_slices& ranks,
+                               std::span<const row_t> placed) {
   if (slices.empty()) return;
   std::vector<std::vector<row_t>> beside;
-  if (!placed.empty()) complete_runs(state, whole, slices, by_value(state, placed, slices.front().key), beside);
+  if (!placed.empty()) complete_runs(state, whole, slices, by_value(state, placed, slices.front().key), ranks, beside);
   const auto size = static_cast<std::size_t>(slices.front().size);
   for (std::size_t at = 0; at < whole.members.size(); at += size) {
     const auto begin = whole.members.begin() + static_cast<std::ptrdiff_t>(at);
@@ -127,7 +191,8 @@ GANGSCHED_INLINE void cut_runs(const model::cluster_state& state, group_part& wh
   }
   whole.members.clear();
   beside.resize(whole.parts.size());
-  for (std::size_t i = 0; i < whole.parts.size(); ++i) cut_runs(state, whole.parts[i], slices.subspan(1), beside[i]);
+  for (std::size_t i = 0; i < whole.parts.size(); ++i)
+    cut_runs(state, whole.parts[i], slices.subspan(1), ranks, beside[i]);
   std::erase_if(whole.parts, [](const group_part& one) { return one.members.empty() && one.parts.empty(); });
 }
 
@@ -258,7 +323,8 @@ GANGSCHED_INLINE void group_parts::cut(group_part& whole) const {
   if (policy != nullptr && !policy->roles.empty())
     needed = detail::split_by_need(*state_, whole.group, *policy, whole.members).needed;
   std::sort(needed.begin(), needed.end());
-  detail::cut_runs(*state_, whole, slices, detail::staying_members(*state_, whole.group));
+  detail::cut_runs(*state_, whole, slices, detail::ranked_slices{*state_, whole.group},
+                   detail::staying_members(*state_, whole.group));
   const auto order_runs = [&](auto&& self,
                               group_part& of) -> std::pair<bool, std::int64_t> {  // not needed, −priority of the run
     std::vector<std::pair<std::pair<bool, std::int64_t>, std::size_t>> keys;
@@ -286,10 +352,13 @@ GANGSCHED_INLINE bool group_parts::can_plan(const group_part& what) {
   if (std::any_of(what.members.begin(), what.members.end(), [&](row_t pod) { return state_->class_of(pod) != cls; }))
     return false;
   // A last slice that is shorter is cut, not planned, and so is what completes one.
-  if (!topology.slices.empty() &&
-      (what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0 ||
-       !detail::are_whole(*state_, detail::staying_members(*state_, what.group), topology.slices)))
-    return false;
+  if (!topology.slices.empty()) {
+    const std::vector<row_t> staying = detail::staying_members(*state_, what.group);
+    if (what.members.size() % static_cast<std::size_t>(topology.slices.front().size) != 0 ||
+        !detail::are_whole(*state_, staying, topology.slices) ||
+        detail::complete_one_by_rank(*state_, what, staying, topology.slices))
+      return false;
+  }
   // Which of the slices minimums by role need is to be searched, unless all of them are.
   const gang* policy = std::get_if<gang>(&state_->groups.record[what.group]->spec.policy);
   const std::size_t placed = std::size_t{state_->groups.assumed[what.group]} + state_->groups.bound[what.group];

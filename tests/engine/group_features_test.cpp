@@ -414,6 +414,35 @@ TEST_CASE("members that complete slices stay beside their neighbours in rank", "
   CHECK(nodes_of(w, "p", 4) == words{"b1", "b1", "a1", "a1"});
 }
 
+TEST_CASE("of two slices in one domain each is completed by the members that are in it by rank",
+          "[engine][group][slices][rank]") {
+  const domain_choice choice = GENERATE(domain_choice::scored, domain_choice::best_fit);
+  const int first_rank = GENERATE(0, 1);
+  const bool both_at_once = GENERATE(true, false);
+  world w;
+  w.add(in_rack("a1", 4));
+  const group_id gang = w.add(a_group("g", 2, {.slices = {{"rack", 2}}, .choice = choice}));
+  const auto member = [&](int which) {
+    a_pod made{"p" + std::to_string(which)};
+    made.spec.rank = which + first_rank;
+    w.add(made.cpu(1).in(gang));
+  };
+  for (int i = 0; i < 4; ++i) member(i);
+  w.run(true);
+  REQUIRE(placed(nodes_of(w, "p", 4)) == 4);
+  w.add(in_rack("b1", 2));  // the least room that suffices for a slice
+  w.remove(w.pod("p0")), w.remove(w.pod("p3"));
+  w.add(a_pod{"other"}.cpu(1).on(w.node("a1")));
+  member(0);
+  if (!both_at_once) w.run(true);
+  member(3);
+  w.run(true);
+  CHECK(nodes_of(w, "p", 4) == words{"a1", "a1", "a1", "-"});
+  w.remove(w.pod("other"));
+  w.run_at(20s);
+  CHECK(nodes_of(w, "p", 4) == words(4, "a1"));
+}
+
 TEST_CASE("a slice within a slice is completed, too", "[engine][group][slices]") {
   world w;
   for (const char* name : {"a1", "a2", "b1", "b2"}) w.add(in_rack(name, 3).label("host", name));
