@@ -238,18 +238,27 @@ GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bo
   else
     sort_by(order);
   const gang* policy = std::get_if<gang>(&state_->groups.record[group]->spec.policy);
-  if (policy != nullptr && !policy->roles.empty()) detail::needed_roles_first(*state_, group, *policy, members);
+  const bool by_role = policy != nullptr && !policy->roles.empty();
   std::optional<std::uint64_t> limit = limits_->by_ratios(group);
   if (policy != nullptr) {
     const std::optional<std::int32_t>& own =
         desired && policy->desired_count ? policy->desired_count : policy->max_count;
     if (own) limit = std::min(limit.value_or(~std::uint64_t{0}), static_cast<std::uint64_t>(*own));
   }
-  if (limit) {
-    const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
-    if (placed + members.size() > *limit)
-      members.resize(placed < *limit ? static_cast<std::size_t>(*limit - placed) : 0);
+  const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
+  if (limit && placed + members.size() > *limit) {
+    // Pods were evicted for those that are nominated: others that were let through instead would find no room beside them.
+    std::vector<row_t> chosen = members;
+    std::stable_sort(chosen.begin(), chosen.end(), [&](row_t a, row_t b) {
+      return std::pair{priority(a), state_->pods.nominated[a] == no_row} <
+             std::pair{priority(b), state_->pods.nominated[b] == no_row};
+    });
+    if (by_role) detail::needed_roles_first(*state_, group, *policy, chosen);
+    chosen.resize(placed < *limit ? static_cast<std::size_t>(*limit - placed) : 0);
+    std::sort(chosen.begin(), chosen.end());
+    std::erase_if(members, [&](row_t pod) { return !std::binary_search(chosen.begin(), chosen.end(), pod); });
   }
+  if (by_role) detail::needed_roles_first(*state_, group, *policy, members);
   return members;
 }
 

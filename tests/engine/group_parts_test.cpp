@@ -59,6 +59,20 @@ TEST_CASE("an elastic gang tries members up to its maximum, or to what it desire
   CHECK(s.limits.reached(gang.row));
 }
 
+TEST_CASE("of the members that its maximum lets through nominated ones come first, if others are not more important",
+          "[engine][group][parts]") {
+  setting s;
+  const node_id node = s.add(a_node{"n"}.cpu(8));
+  group_spec spec{.name = "g"};
+  spec.policy = gang{.min_count = 1, .max_count = 2};
+  const group_id gang = s.add(spec);
+  s.member("a", gang), s.member("b", gang);
+  world::must(s.cluster.nominate(s.member("c", gang), node));
+  CHECK(s.pending(gang) == words{"a", "c"});
+  s.member("first", gang, 9, 5), s.member("second", gang, 9, 5);
+  CHECK(s.pending(gang) == words{"first", "second"});
+}
+
 TEST_CASE("a ratio lets a group have one member more than is in step with the other", "[engine][group][parts][ratio]") {
   setting s;
   const node_id node = s.add(a_node{"n"}.cpu(8));
