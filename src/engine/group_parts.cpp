@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "gangsched/framework/hook_error.hpp"
@@ -247,12 +248,20 @@ GANGSCHED_INLINE std::vector<row_t> group_parts::pending_members(row_t group, bo
   }
   const std::uint64_t placed = std::uint64_t{state_->groups.assumed[group]} + state_->groups.bound[group];
   if (limit && placed + members.size() > *limit) {
-    // Pods were evicted for those that are nominated: others that were let through instead would find no room beside them.
+    // Pods were evicted for those that are nominated: others that were let through instead would find no room beside them. Who has no room
+    // on any node, were it alone, must not keep out who has.
     std::vector<row_t> chosen = members;
-    std::stable_sort(chosen.begin(), chosen.end(), [&](row_t a, row_t b) {
-      return std::pair{priority(a), state_->pods.nominated[a] == no_row} <
-             std::pair{priority(b), state_->pods.nominated[b] == no_row};
-    });
+    std::vector<class_id> misfits;
+    for (const auto& [cls, unused] : count_classes(members)) {
+      class_index* const index = picks_->capacity_index(cls);
+      if (index != nullptr && index->capacity() == 0) misfits.push_back(cls);
+    }
+    const auto turn = [&](row_t pod) {
+      const bool nominated = state_->pods.nominated[pod] != no_row;
+      const bool fits = std::find(misfits.begin(), misfits.end(), state_->pods.cls[pod]) == misfits.end();
+      return std::tuple{!nominated && !fits, priority(pod), !nominated};
+    };
+    std::stable_sort(chosen.begin(), chosen.end(), [&](row_t a, row_t b) { return turn(a) < turn(b); });
     if (by_role) detail::needed_roles_first(*state_, group, *policy, chosen);
     chosen.resize(placed < *limit ? static_cast<std::size_t>(*limit - placed) : 0);
     std::sort(chosen.begin(), chosen.end());

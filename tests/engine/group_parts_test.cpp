@@ -73,6 +73,30 @@ TEST_CASE("of the members that its maximum lets through nominated ones come firs
   CHECK(s.pending(gang) == words{"first", "second"});
 }
 
+TEST_CASE("a member that fits on no node keeps no other from what a maximum or a ratio lets through",
+          "[engine][group][parts]") {
+  const bool by_ratio = GENERATE(false, true);
+  setting s;
+  const group_id other = s.add(a_gang{"other", 1});
+  group_spec spec{.name = "g", .policy = gang{.min_count = 2}};
+  if (by_ratio)
+    spec.ratios = {{other, 1, 1}};
+  else
+    spec.policy = gang{.min_count = 2, .max_count = 2};
+  const group_id gang = s.add(spec);
+  const auto big = [&](const char* name) { return s.add(a_pod{name}.cpu(9).in(gang).priority(5)); };
+  const pod_id first = big("big");
+  s.member("a", gang), s.member("b", gang);
+  CHECK(s.pending(gang) == words{"big", "a"});  // nobody fits anywhere
+  const node_id small = s.add(a_node{"small"}.cpu(8));
+  CHECK(s.pending(gang) == words{"a", "b"});
+  world::must(s.cluster.nominate(first, small));  // it may fit when its victims have left
+  CHECK(s.pending(gang) == words{"big", "a"});
+  world::must(s.cluster.nominate(first, {}));
+  s.add(a_node{"large"}.cpu(9));
+  CHECK(s.pending(gang) == words{"big", "a"});
+}
+
 TEST_CASE("a ratio lets a group have one member more than is in step with the other", "[engine][group][parts][ratio]") {
   setting s;
   const node_id node = s.add(a_node{"n"}.cpu(8));
