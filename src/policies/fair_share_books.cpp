@@ -8,19 +8,75 @@
 namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE void fair_share_books::read(const cluster_view& cluster) {
-  bool divided = false;  // what queues are due may be another, of all of them
+  if (list.size() != 0 && others_.size() < cluster.pod_rows() * resources.size())  // before anything counts as read
+    others_.resize(cluster.pod_rows() * resources.size());
+  bool made = false, divided = false;  // what queues are due may be another, of all of them
   const auto count = [&] {
     read_requests(cluster);
     parts.forget(list.size());  // here, so that all is done again if there is no memory for it
     divided = true;
   };
   if (!news.read(
-          cluster, [&] { make(cluster); }, count))
+          cluster, [&] { make(cluster), made = true; }, count))
     return;
   last_asked = nullptr;
   groups_known_ = false;
+  if (!made) follow_others(cluster);
   if (!divided) forget_parts(cluster);
   parts_read_to_ = cluster.changes();
+}
+
+/// Counts, or no longer, what the pod in this row has, if it is in no queue.
+GANGSCHED_INLINE void fair_share_books::set_others(const cluster_view& cluster, row_t row, bool has_node) {
+  if (others_.size() < (row + std::size_t{1}) * resources.size()) return;  // of an open transaction
+  const auto pod = has_node ? cluster.pod_at(row) : std::nullopt;
+  const auto node = pod && !pod->queue() ? pod->node() : std::nullopt;
+  const bool there = node && !pod->nominated_node();  // a nominated pod is on its node only in a filter's trial
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    const resource& one = resources[i];
+    const bool has = there && (!one.flavor || one.flavor == node->flavor());
+    std::int64_t& its = others_[row * resources.size() + i];
+    others_in_all_[i] -= its;
+    others_in_all_[i] += its = has ? pod->request(one.kind) : 0;
+  }
+}
+
+GANGSCHED_INLINE void fair_share_books::count_others(const cluster_view& cluster) {
+  others_in_all_.assign(resources.size(), 0);
+  others_.assign(list.size() == 0 ? 0 : cluster.pod_rows() * resources.size(), 0);
+  if (list.size() == 0) return;
+  cluster.each_pod([&](const pod_info& pod) { set_others(cluster, pod.id().row, true); });
+  cluster.each_uncommitted([&](const change& one) {
+    if (one.kind == change_kind::pod_assumed) set_others(cluster, one.row, false);
+  });
+}
+
+/// The same for pods that changed. O(changes · resources).
+GANGSCHED_INLINE void fair_share_books::follow_others(const cluster_view& cluster) {
+  if (list.size() == 0) return;
+  const auto look = [&](const change& one) {
+    if (one.kind == change_kind::pod_added || one.kind == change_kind::pod_removed ||
+        one.kind == change_kind::pod_assumed)
+      set_others(cluster, one.row, true);
+  };
+  (void)cluster.each_change(parts_read_to_, look);  // they are kept: all would have been made anew
+  cluster.each_uncommitted([&](const change& one) {
+    if (one.kind == change_kind::pod_assumed) set_others(cluster, one.row, false);
+  });
+  if (!set_capacities()) return;
+  shares.divide();
+  parts.forget(list.size());
+}
+
+/// Queues share what pods without a queue leave. Whether that is another amount.
+GANGSCHED_INLINE bool fair_share_books::set_capacities() {
+  bool any = false;
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    const auto left = static_cast<std::int64_t>(std::max<wide>(total_[i] - others_in_all_[i], 0));
+    any = any || left != shares.capacity(i);
+    shares.set_capacity(i, left).value();
+  }
+  return any;
 }
 
 /// Where pods only got nodes, or lost them, their queues and those above use something else.
@@ -106,7 +162,7 @@ GANGSCHED_INLINE void fair_share_books::name_resources(const std::vector<queue_v
   }
 }
 
-GANGSCHED_INLINE std::vector<std::int64_t> fair_share_books::capacities(const cluster_view& cluster) const {
+GANGSCHED_INLINE std::vector<std::int64_t> fair_share_books::totals(const cluster_view& cluster) const {
   std::vector<std::int64_t> made(resources.size());
   cluster.each_node([&](const node_info& node) {
     for (std::size_t i = 0; i < resources.size(); ++i) {
@@ -118,7 +174,6 @@ GANGSCHED_INLINE std::vector<std::int64_t> fair_share_books::capacities(const cl
 }
 
 GANGSCHED_INLINE queues::fair_share::queue_terms fair_share_books::terms_of(const queue_view& queue,
-                                                                            const std::vector<std::int64_t>& capacity,
                                                                             std::int64_t most) const {
   queues::fair_share::queue_terms made;
   const queue_spec& spec = queue.spec();
@@ -137,7 +192,7 @@ GANGSCHED_INLINE queues::fair_share::queue_terms fair_share_books::terms_of(cons
     const auto [kind, flavor] = resources[i];
     const std::int64_t guaranteed = queue.guaranteed(kind, flavor);
     // More than there is is all there is.
-    made.guaranteed.push_back(std::min({guaranteed, std::max<std::int64_t>(capacity[i], 0), most}));
+    made.guaranteed.push_back(std::min({guaranteed, std::max<std::int64_t>(total_[i], 0), most}));
     made.limit.push_back(bounded(queue.limit(kind, flavor)));
     made.borrowing_limit.push_back(bounded(queue.borrowing_limit(kind, flavor)));
     made.lending_limit.push_back(bounded(queue.lending_limit(kind, flavor)));
@@ -149,15 +204,16 @@ GANGSCHED_INLINE queues::fair_share::queue_terms fair_share_books::terms_of(cons
 GANGSCHED_INLINE void fair_share_books::make(const cluster_view& cluster) {
   const std::vector<queue_view> all = list.read(cluster);
   name_resources(all, cluster);
-  const std::vector<std::int64_t> capacity = capacities(cluster);
+  total_ = totals(cluster);
   const std::int64_t most = queues::largest_amount / static_cast<std::int64_t>(std::max<std::size_t>(all.size(), 1));
   std::vector<queues::fair_share::queue_terms> terms;
-  for (const queue_view& queue : all) terms.push_back(terms_of(queue, capacity, most));
+  for (const queue_view& queue : all) terms.push_back(terms_of(queue, most));
   // Amounts are bounded above.
   shares = queues::fair_share::fair_shares::make(queue_list::tree_of(all), resources.size(), terms).value();
+  count_others(cluster);
+  set_capacities();
   keeps = false;
-  for (std::size_t i = 0; i < capacity.size(); ++i) {
-    shares.set_capacity(i, capacity[i]).value();
+  for (std::size_t i = 0; i < resources.size(); ++i) {
     for (const queues::queue_index root : shares.tree().roots()) keeps = keeps || shares.kept(root, i) > 0;
   }
 }

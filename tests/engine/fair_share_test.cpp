@@ -45,6 +45,25 @@ TEST_CASE("teams that both ask for everything take turns by what they are due", 
   CHECK(count(said, "bind train") == 6);
 }
 
+TEST_CASE("what pods without a queue have is not there for teams: what one is due of the rest comes back",
+          "[engine][queues]") {
+  shared w;
+  w.gpus("n", 4);
+  w.queue(shared::team("infer", 2));
+  w.queue(shared::team("train", 0));
+  w.ask(a_pod{"system-0"}.gpus(1), "");
+  w.ask(a_pod{"system-1"}.gpus(1), "");
+  w.act(0s);
+  w.ask("train", 3);
+  CHECK(count(w.act(1s), "bind train") == 2);
+  w.ask("infer", 2);
+  const words said = w.act(2s);
+  CHECK(count(said, "evict train") == 2);
+  CHECK(count(said, "bind infer") == 2);
+  w.remove(w.pod("system-0"));
+  CHECK(count(w.act(60s), "bind train") == 1);
+}
+
 TEST_CASE("a gang that its team is due takes as few as it has to, whole gangs of borrowers or their surplus first",
           "[engine][queues]") {
   two_teams w;

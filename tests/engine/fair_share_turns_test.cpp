@@ -48,7 +48,8 @@ TEST_CASE("heads are compared as by a policy that remembers nothing, whatever ch
       CAPTURE(seed, step);
       if (roll.percent(60)) {
         pods.push_back("p" + std::to_string(step));
-        w.ask(a_pod{pods.back()}.gpus(roll.between(1, 3)), roll.of(names), static_cast<std::int32_t>(roll.below(3)));
+        const std::string queue = roll.percent(15) ? "" : roll.of(names);  // without one it takes of what is shared
+        w.ask(a_pod{pods.back()}.gpus(roll.between(1, 3)), queue, static_cast<std::int32_t>(roll.below(3)));
       }
       if (roll.percent(20) && !pods.empty()) {
         const auto pod = w.cluster.find_pod("default", roll.of(pods));

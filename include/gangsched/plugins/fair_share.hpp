@@ -25,12 +25,12 @@ struct fair_share_demand;
 /// It reads a queue's quotas, weight, priority, state, preemption and reclaim rules, lends_running, minimum run times and max_running.
 /// Shared are the resources that some quota names, of all nodes or of a flavor's; if none names any, all. Pods stand in queues without
 /// children. Pods without a queue are not subject to the policy: they go first, are no victims here, and other plugins may make room for
-/// them (DefaultPreemption, GroupPreemption, later in the profile).
+/// them (DefaultPreemption, GroupPreemption, later in the profile). Queues share what these leave.
 ///
 /// Admission rejects pods over a limit that no victim could help with. The filter applies limits in the present state, by flavor of the
 /// node, in trials too. Victims are found like GroupPreemption's, and for a pod on the node where they cost least (broken budgets,
 /// priority, lost work, pods); `queues::fair_share::reclaim_plan` decides which may go, and in which order. What a queue is due is
-/// recomputed after changes of requests, queues or nodes: O(queues · resources), plus O(nodes) if more than pods were added.
+/// recomputed after changes of requests, queues or nodes: O(queues · resources), plus O(nodes + pods) if more than pods were added.
 class fair_share_policy {
  public:
   static constexpr std::string_view name = "FairShare";

@@ -95,24 +95,31 @@ struct GANGSCHED_API fair_share_books {
   /// The lowest priority that a group states; none if none does. O(groups) once after a change.
   [[nodiscard]] std::optional<std::int32_t> lowest_group_priority(const cluster_view& cluster);
 
-  /// Updates them to the last committed change. O(1) if none matters, O(queues · resources) if only pods changed, else O(nodes), too.
+  /// Updates them to the last committed change. O(1) if none matters, O(queues · resources) if only pods changed, else O(nodes + pods),
+  /// too.
   void read(const cluster_view& cluster);
 
  private:
   bool groups_known_ = false;
   std::optional<std::int32_t> lowest_of_groups_ = {};
-  std::uint64_t parts_read_to_ = 0;  ///< changes
+  std::uint64_t parts_read_to_ = 0;        ///< changes
+  __extension__ using wide = __int128;     // sums over pods
+  std::vector<std::int64_t> total_ = {};   ///< by resource: what nodes have
+  std::vector<std::int64_t> others_ = {};  ///< by row of a pod, then resource: what one without a queue has on its node
+  std::vector<wide> others_in_all_ = {};   ///< by resource: their sum, which is not there for queues
 
   void forget_parts(const cluster_view& cluster);
+  void set_others(const cluster_view& cluster, row_t row, bool has_node);
+  void count_others(const cluster_view& cluster);
+  void follow_others(const cluster_view& cluster);
+  bool set_capacities();
 
   void read_requests(const cluster_view& cluster);
   /// Kinds that a quota names, by flavor.
   void name_resources(const std::vector<queue_view>& all, const cluster_view& cluster);
 
-  [[nodiscard]] std::vector<std::int64_t> capacities(const cluster_view& cluster) const;
-  [[nodiscard]] queues::fair_share::queue_terms terms_of(const queue_view& queue,
-                                                         const std::vector<std::int64_t>& capacity,
-                                                         std::int64_t most) const;
+  [[nodiscard]] std::vector<std::int64_t> totals(const cluster_view& cluster) const;
+  [[nodiscard]] queues::fair_share::queue_terms terms_of(const queue_view& queue, std::int64_t most) const;
   void make(const cluster_view& cluster);
 };
 
