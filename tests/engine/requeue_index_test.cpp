@@ -91,8 +91,8 @@ TEST_CASE("an event that touches nothing that somebody waits for is told apart a
     event what = w.about_node(facets);
     what.what = events::pod_added;
     const found all = w.candidates(what);
-    if (!w.index.may_find(what.what, change{.facets = facets})) CHECK(all.empty());
-    return std::pair{w.index.may_find(what.what, change{.facets = facets}), all};
+    if (!w.index.may_find(what.what, change{.kind = change_kind::pod_added, .facets = facets})) CHECK(all.empty());
+    return std::pair{w.index.may_find(what.what, change{.kind = change_kind::pod_added, .facets = facets}), all};
   };
   const auto nobody = std::pair{false, found{}};
   CHECK(found_for(reads::everything) == nobody);
@@ -105,7 +105,7 @@ TEST_CASE("an event that touches nothing that somebody waits for is told apart a
   CHECK(found_for(reads::labels).second == found{1, 2});  // (that one may be there in vain)
   w.index.set(2, {.what = events::pod_added});
   CHECK(found_for(reads::pods) == std::pair{true, found{2}});
-  CHECK(!w.index.may_find(events::node_added, change{.facets = reads::labels}));
+  CHECK(!w.index.may_find(events::node_added, change{.kind = change_kind::pod_added, .facets = reads::labels}));
   w.index.set(2, {.columns = own_facet(3)});
   CHECK(found_for(own_facet(3)) == nobody);
   CHECK(w.index.may_find(events::column_changed, change{.kind = change_kind::column_changed, .facets = own_facet(3)}));
