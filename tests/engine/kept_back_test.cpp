@@ -72,9 +72,16 @@ TEST_CASE("a member that is too many takes the place of one that the host releas
 
 TEST_CASE("a member that is too many is tried when one that was tried in vain is deleted", "[engine][group]") {
   fixture w;
-  const group_id group = w.elastic(2);
+  w.must(w.cluster.update_node(w.node("n"), a_node{"n"}.cpu(9).label("rack", "r")));
+  w.add(a_node{"m"}.cpu(99).label("rack", "q"));
+  const group_id other = w.add(a_gang{"other", 1});
+  w.add(a_pod{"there"}.cpu(1).in(other).on(w.node("n")));
+  a_gang made{"g", 1};
+  std::get<gang>(made.spec.policy).max_count = 2;
+  made.spec.affinity = {{.to = other, .key = "rack"}};
+  const group_id group = w.add(made);
   w.add(a_pod{"a"}.cpu(1).in(group).priority(2));
-  const pod_id large = w.add(a_pod{"b"}.cpu(99).in(group).priority(1));
+  const pod_id large = w.add(a_pod{"b"}.cpu(99).in(group).priority(1));  // it would fit where its group may not be
   w.add(a_pod{"c"}.cpu(1).in(group));
   CHECK(w.run() == words{"bind a n", "reject b", "reject b"});
   w.must(w.cluster.set_terminating(large));
