@@ -16,6 +16,21 @@ GANGSCHED_INLINE void tell_queue_of_victims(model::cluster_state& state, row_t g
   }
 }
 
+/// Another may be the first of a queue that goes strictly in order, if a member waits there.
+GANGSCHED_INLINE void tell_line(model::cluster_state& state, row_t group) {
+  const model::pod_table& pods = state.pods;
+  state.groups.each_below(group, [&](row_t below) {
+    row_t pod = state.groups.first[below];
+    for (; pod != no_row; pod = pods.next_in_group[pod]) {
+      const queue_id queue = state.classes[pods.cls[pod]].queue;
+      if (!queue || pods.node[pod] != no_row || !state.queued.tells_of(queue.row, no_row)) continue;
+      state.queued.changed(queue.row);
+      break;
+    }
+    return pod == no_row;
+  });
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE result<group_id> cluster::expect_group(std::string_view ns, std::string_view name, bool composite) {
@@ -100,6 +115,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
                  .before = old_minimum,
                  .after = state.groups.min_count(group.row)});
   if (state.groups.min_count(group.row) < old_minimum) detail::tell_queue_of_victims(state, group.row);
+  detail::tell_line(state, group.row);
   whole.keep();
   return {};
 }
@@ -124,6 +140,7 @@ GANGSCHED_INLINE result<void> cluster::remove_group(group_id group) {
     if (auto put = detail::put_group(state, group.row, std::move(expected), object); !put) return put;
   }
   state.changed({.kind = change_kind::group_removed, .row = group.row, .before = parent});
+  if (groups.members[group.row] != 0) detail::tell_line(state, group.row);
   if (parent != no_row) detail::forget_if_unwanted(state, parent);
   whole.keep();
   return {};

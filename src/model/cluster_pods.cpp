@@ -332,6 +332,7 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   if (held != no_row) state.assigned.take_off_node(row);
   const queue_id left = state.classes[pods.cls[row]].queue;
   const std::int32_t priority_before = state.classes[pods.cls[row]].priority;
+  const bool tells_queue = left && state.queued.tells_of(left.row, held);  // it moved, or may use less
   if (left) state.queued.leave(row);
   pods.record.set(
       row, detail::make_pod_record(pods, spec, pods.record[row]->ns, own, detail::details_for(state, spec, like)));
@@ -365,8 +366,8 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.changed({.kind = change_kind::pod_updated, .facets = before | after, .row = row, .before = held});
   if (held != no_row) state.assigned.log_reserved(row, held);
   const queue_id queue = state.classes[cls].queue;
-  if (held != no_row && (left || queue))  // it moved, or may use less
-    state.queued.changed((left ? left : queue).row, left != queue || state.classes[cls].priority < priority_before);
+  const bool victims = held != no_row && (left != queue || state.classes[cls].priority < priority_before);
+  if (tells_queue || (victims && (left || queue))) state.queued.changed((left ? left : queue).row, victims);
   if (gates_changed) state.changed({.kind = change_kind::pod_gated, .row = row});
   if (!spec.node && held == no_row) {
     const row_t hoped = pods.nominated[row];
@@ -458,6 +459,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   pods.attempt.set(row, bind_attempt::none);
   const row_t group = pods.group[row];
   const queue_id queue = state.classes[pods.cls[row]].queue;
+  const bool tells_queue = queue && state.queued.tells_of(queue.row, node);
   if (queue) state.queued.leave(row);
   if (const row_t named = pods.record[row]->queue; named != no_row) state.queued.unname(named);
   if (group != no_row) detail::leave_group(state, row);
@@ -468,7 +470,7 @@ GANGSCHED_INLINE result<void> cluster::remove_pod(pod_id pod) {
   state.columns.clear(scope_number::pods, row);
   pods.rows.give_back(row);
   state.changed({.kind = change_kind::pod_removed, .facets = facets, .row = row, .before = node, .after = group});
-  if (queue && node != no_row) state.queued.changed(queue.row);
+  if (tells_queue) state.queued.changed(queue.row);
   if (whole) whole->keep();
   return {};
 }
@@ -488,6 +490,8 @@ GANGSCHED_INLINE result<void> cluster::set_terminating(pod_id pod, bool preempte
                  .facets = node == no_row ? reads::nothing : reads::pods,
                  .row = pod.row,
                  .after = node});
+  const queue_id queue = state.classes[state.pods.cls[pod.row]].queue;
+  if (queue && node == no_row && state.queued.tells_of(queue.row, node)) state.queued.changed(queue.row);
   whole.keep();
   return {};
 }

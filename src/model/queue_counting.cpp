@@ -201,7 +201,7 @@ GANGSCHED_INLINE bool queue_counting::settle(row_t pod) {
   }
   if (to == from) return true;
   log_.write({.kind = change_kind::pod_updated, .row = pod, .before = node});
-  if (from != no_row && node != no_row) changed(from);
+  if (from != no_row && tells_of(from, node)) changed(from);
   return true;
 }
 

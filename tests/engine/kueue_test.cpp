@@ -1,5 +1,7 @@
 // Kueue's policy on the queues of a cluster, as a host sees it: borrowing, reclaim, flavors, orders of queues, gangs.
+#include "gangsched/model/transaction.hpp"
 #include "kueue_world.hpp"
+#include "support/inside.hpp"
 
 namespace gangsched::testing::kueue_test {
 
@@ -134,6 +136,53 @@ TEST_CASE("a queue that goes strictly in order waits for its first, another one 
     w.remove(w.pod("large"));
     CHECK(sorted(w.act(4min)) == words{"bind small n", "bind smaller n"});
   }
+}
+
+TEST_CASE("who stands behind the first of a strict queue is asked when that one goes", "[engine][kueue]") {
+  two_teams w;
+  queue_spec infer = shared::team("infer", 4);
+  infer.heads = head_rule::strict;
+  w.update(infer);
+  pod_spec spec = a_pod{"head"}.gpus(1).select("place", "nowhere");
+  pod_id head;
+  group_id gang;
+  const bool alone = GENERATE(true, false);
+  if (alone) {
+    head = w.ask(spec, "infer");
+  } else {
+    gang = w.job(a_gang{"gang", 2}, "infer", a_pod{""}.gpus(1).select("place", "nowhere"), 2);
+    head = w.pod("gang-0");
+  }
+  const pod_id next = w.ask(a_pod{"next"}.gpus(1), "infer");
+  REQUIRE(w.act(0s).empty());
+  REQUIRE(w.act(100s).empty());
+  const std::uint64_t before = inside(w.cluster).digest_with_derived();
+  {
+    transaction trial{w.cluster};
+    REQUIRE(w.cluster.remove_pod(head));
+  }
+  CHECK(inside(w.cluster).digest_with_derived() == before);
+  CHECK(w.act(101s).empty());
+  spec.queue = "infer";
+  enum class way { removed, terminating, gated, moved, given_away, less_important, group_changed, group_removed };
+  const way how = GENERATE(way::removed, way::terminating, way::gated, way::moved, way::given_away, way::less_important,
+                           way::group_changed, way::group_removed);
+  CAPTURE(alone, static_cast<int>(how));
+  if (how == way::removed) REQUIRE(w.cluster.remove_pod(head));
+  if (how == way::terminating) REQUIRE(w.cluster.set_terminating(head));
+  if (how == way::gated) spec.scheduling_gates = {"wait"};
+  if (how == way::moved) spec.queue = "train";
+  if (how == way::given_away) spec.scheduler_name = "other";
+  if (how == way::less_important) spec.priority = -1;
+  const bool by_group = how == way::group_changed || how == way::group_removed;
+  if (by_group ? alone : !alone && how != way::removed) return;
+  group_spec larger = a_gang{"gang", 3};
+  larger.queue = "infer";
+  if (how == way::group_changed) REQUIRE(w.cluster.update_group(gang, larger));
+  if (how == way::group_removed) REQUIRE(w.cluster.remove_group(gang));
+  if (how > way::terminating && alone) REQUIRE(w.cluster.update_pod(head, spec));
+  CHECK(w.act(150s).size() == 1);
+  CHECK(w.cluster.node_of(next));
 }
 
 TEST_CASE("in a queue the more important goes first, then the earlier", "[engine][kueue]") {

@@ -88,6 +88,11 @@ class GANGSCHED_API queue_counting {
   void changed(row_t queue, bool victims = false) {
     log_.write({.kind = change_kind::queue_changed, .more = victims, .facets = reads::queues, .row = queue});
   }
+  /// Whether readers of the log are told when a pod of the queue goes or changes: less is used then, or, of a pod that waits in a queue
+  /// that goes strictly in order, another may be the first.
+  [[nodiscard]] bool tells_of(row_t queue, row_t node) const noexcept {
+    return node != no_row || queues_.record[queue]->spec.heads == head_rule::strict;
+  }
 
  private:
   struct derived {
