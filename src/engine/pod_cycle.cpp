@@ -1,5 +1,7 @@
 #include "gangsched/engine/pod_cycle.hpp"
 
+#include <algorithm>
+
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -152,8 +154,17 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     const queue_item* const its = with_.queue.places().find({member, false});
     if (its == nullptr || its->where != place::active) with_.queue.retry_pod(member);
   }
-  for (const auto& [waiting, by] : found.waits)
-    with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
+  // Victims that only were nominated have lost that: nobody leaves a node, so no event would come.
+  const auto leaves = [&](const preemption_result::eviction& one) {
+    return with_.state.pods.state[one.pod.row] != pod_state::pending;
+  };
+  const bool free_now = !found.victims.empty() && std::ranges::none_of(found.victims, leaves);
+  for (const auto& [waiting, by] : found.waits) {
+    if (free_now)
+      with_.queue.retry_pod(waiting);
+    else
+      with_.queue.park(waiting, with_.queue.by_hints() ? by : unknown_rejectors);
+  }
   for (const auto& [victim, why] : found.victims) with_.binding.preempt(victim, why, whom);
   found.add_moves_to(with_.decisions);
   return found.helped;

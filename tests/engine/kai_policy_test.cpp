@@ -168,6 +168,27 @@ TEST_CASE("who is promised room waits for those who leave it, and has it when th
   CHECK(w.scheduler.verify());
 }
 
+TEST_CASE("who takes over room that only a nomination kept has it without anybody leaving", "[engine][kai]") {
+  kai_world w{{.actions = {.consolidate = false}}};
+  w.add(a_node{"n"}.cpu(64).gpus(3));
+  w.add(a_node{"m"}.cpu(64).gpus(2));
+  w.add(a_node{"k"}.cpu(64).gpus(2));
+  w.queue("c", 0);
+  w.queue("d", 0);
+  w.ask(a_pod{"v"}.gpus(3).on(w.node("n")), "d", 0);
+  w.ask(a_pod{"d"}.gpus(1).on(w.node("m")), "d", 0);
+  w.ask(a_pod{"c"}.gpus(1).on(w.node("k")), "c", 0);
+  w.ask(a_pod{"hi"}.gpus(3), "d", 1);
+  CHECK(w.run_at(1s) == words{"nominate hi n", "evict v n"});
+  w.ask(a_pod{"x"}.gpus(3), "c", 0);
+  w.remove(w.pod("v"));
+  words said = w.run_at(2s);
+  for (int second = 3; second < 20; ++second)
+    for (const std::string& one : w.run_at(std::chrono::seconds{second})) said.push_back(one);
+  CHECK(count(said, "bind x n") == 1);
+  CHECK(w.scheduler.verify());
+}
+
 TEST_CASE("a job is protected while it has run for less than the minimum", "[engine][kai]") {
   const auto run = [](instant least) {
     kai_world w{{.default_reclaim_min_runtime = least}};
