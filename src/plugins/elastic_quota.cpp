@@ -90,9 +90,16 @@ struct elastic_quota_policy::books {
     return static_cast<std::int64_t>(std::min(std::round(weight * unit * (whole ? 1 : 1e6)), most));
   }
 
-  /// Counts what the cluster has, and what is requested and used, as things stand. A nominated pod that a filter's trial shows on its node
-  /// does not count.
-  void count(const cluster_view& cluster) {
+  /// Whether what victims released for @p nominated is kept from @p other, as is its room on the node.
+  [[nodiscard]] static bool goes_first(const pod_info& nominated, const pod_info& other) {
+    if (nominated.id() == other.id()) return false;
+    const auto its = nominated.group(), others = other.group();
+    if (its && others && its->root().row() == others->root().row()) return false;
+    return nominated.priority() >= other.priority() || nominated.queue() != other.queue();
+  }
+  /// Counts what the cluster has, and what is requested and used, as things stand. A nominated pod counts if it goes before @p who, whether
+  /// a filter's trial shows it on its node or not.
+  void count(const cluster_view& cluster, const pod_info* who) {
     const std::size_t width = resources.size(), all = list.size() + 1;  // the default quota is the last
     // Of sums each part fits into 64 bits; what is more than there is room for is cut off at the end.
     __extension__ using wide = __int128;
@@ -117,10 +124,11 @@ struct elastic_quota_policy::books {
       }
     }
     cluster.each_nominated([&](const pod_info& other) {
-      if (!other.node()) return;
       const queues::queue_index its = list.find(other.queue());
+      const int counts = who != nullptr && goes_first(other, *who) ? 1 : 0, is_there = other.node() ? 1 : 0;
       const std::size_t row = its == queues::no_queue ? list.size() : its;
-      for (std::size_t at = 0; at < width; ++at) wide_used[row * width + at] -= other.request(resources.kinds()[at]);
+      for (std::size_t at = 0; at < width; ++at)
+        wide_used[row * width + at] += (counts - is_there) * wide{other.request(resources.kinds()[at])};
     });
     amounts left = room;
     for (const auto& [from, to] : {std::pair{&wide_used, &used}, std::pair{&wide_requested, &requested}})
@@ -255,9 +263,10 @@ struct elastic_quota_policy::search {
   [[nodiscard]] node_victims::policy chooser() { return std::bind_front(&search::choose, this); }
 };
 
-GANGSCHED_INLINE elastic_quota_policy::books& elastic_quota_policy::read(const cluster_view& cluster) const {
+GANGSCHED_INLINE elastic_quota_policy::books& elastic_quota_policy::read(const cluster_view& cluster,
+                                                                         const pod_info* who) const {
   books_->read(cluster, options_.quotas);
-  books_->count(cluster);
+  books_->count(cluster, who);
   return *books_;
 }
 
@@ -281,7 +290,7 @@ GANGSCHED_INLINE status elastic_quota_policy::admit(const group_view& group, con
 GANGSCHED_INLINE queues::koordinator::quota_verdict elastic_quota_policy::check(const pod_info& pod,
                                                                                 const cluster_view& cluster) const {
   if (!pod.queue()) return {};
-  books& of = read(cluster);
+  books& of = read(cluster, &pod);
   const queues::queue_index its = of.list.find(pod.queue());
   books::amounts request = of.resources.nothing();
   of.resources.add_request(pod, request);

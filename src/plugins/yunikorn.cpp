@@ -26,6 +26,18 @@ inline constexpr const char* no_yunikorn_victims =
 inline constexpr const char* why_required_node_evicts = "a pod that has to be on its node has no room there";
 inline constexpr const char* no_required_node_victims = "nobody goes for it on the node that it has to be on";
 
+/// Whether what victims released for @p nominated is kept from @p other.
+inline bool goes_first(const pod_info& nominated, const pod_info& other) {
+  if (nominated.id() == other.id() || !nominated.queue()) return false;
+  const auto its = nominated.group(), others = other.group();
+  if (its && others && its->root().row() == others->root().row()) return false;
+  return nominated.priority() >= other.priority() || nominated.queue() != other.queue();
+}
+inline bool is_below(const pod_info& pod, const queue_view& queue) {
+  const auto its = pod.queue();
+  return its && !its->each_up([&](const queue_view& up) { return !(up == queue); });
+}
+
 }  // namespace detail
 
 GANGSCHED_INLINE const yunikorn_books& yunikorn_policy::read(const cluster_view& cluster) const {
@@ -83,12 +95,25 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
   const yunikorn_books& books = read(cluster);
   const queues::yunikorn::ask_index ask = books.ask_of(pod);
   if (ask == queues::yunikorn::none || !queue->admits()) return refuse(status::unresolvable(queue_has_no_pods));
+  std::vector<pod_info> promised;  // what victims released for these is kept for them, as is their room on nodes
+  cluster.each_nominated([&](const pod_info& other) {
+    if (!other.node() && detail::goes_first(other, pod)) promised.push_back(other);
+  });
+  const auto amount_of = [](const pod_info& one, resource_kind kind) {
+    return kind == kinds::pods ? 1 : one.request(kind);
+  };
   const bool within = queue->each_up([&](const queue_view& one) {
     const queue_amounts* const quota = one.quota();
     if (quota == nullptr) return true;
+    const auto kept = [&](resource_kind kind) {  // in sum no more than the queue's pods request: it fits into 64 bits
+      std::int64_t sum = 0;
+      for (const pod_info& other : promised)
+        if (detail::is_below(other, one)) sum += amount_of(other, kind);
+      return sum;
+    };
     return std::ranges::all_of(quota->limit, [&](const amount& limit) {
-      const std::int64_t asked = limit.kind == kinds::pods ? 1 : pod.request(limit.kind);
-      return asked == 0 || one.used(limit.kind) + asked <= limit.value;
+      const std::int64_t asked = amount_of(pod, limit.kind);
+      return asked == 0 || one.used(limit.kind) + asked <= limit.value - kept(limit.kind);
     });
   });
   if (!within) return refuse(status::unschedulable("over the maximum of a queue that it is in"));

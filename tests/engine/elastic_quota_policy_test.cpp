@@ -127,6 +127,24 @@ TEST_CASE("who goes is less important and of the same quota, and no more than le
   CHECK(w.run_at(61s) == words{"reject low"});
 }
 
+TEST_CASE("what victims released of a quota is kept for whom they went, from less important pods",
+          "[engine][koordinator]") {
+  quota_world w;
+  w.add(a_node{"n"}.cpu(8));
+  w.queue("a", 1, 1);
+  w.ask("low", "a", 1, 0, "n");
+  w.ask("high", "a", 1, 1);
+  CHECK(w.run_at(1s) == words{"nominate high n", "evict low n"});
+  w.remove(w.pod("low"));
+  w.ask("again", "a", 1);  // made anew by its controller, while the preemptor waits for its next attempt
+  words said;
+  for (int second = 2; second < 20; ++second)
+    for (const std::string& one : w.run_at(std::chrono::seconds{second})) said.push_back(one);
+  CHECK(count(said, "evict") == 0);
+  CHECK(count(said, "bind high n") == 1);
+  CHECK(count(said, "bind again") == 0);
+}
+
 TEST_CASE("a gang takes room from less important pods of its quota", "[engine][koordinator]") {
   quota_world w;
   w.add(a_node{"n"}.cpu(4));
@@ -380,6 +398,9 @@ TEST_CASE("admissions and runtime quotas are those of the arithmetic, fed pod by
       for (int cycles = 0; cycles < 100; ++cycles) {
         probe.said->clear();
         auto expected = plain();
+        std::map<row_t, pod> wanted;  // pods that are nominated
+        for (const auto& [name, one] : pods)
+          if (w.cluster.nominated_node_of(one.id) != node_id{}) wanted.emplace(one.id.row, one);
         const gangsched::cycle done = w.scheduler.schedule_cycle(w.now);
         INFO("seed " << seed << " step " << step);
         REQUIRE(done.error() == nullptr);
@@ -388,7 +409,17 @@ TEST_CASE("admissions and runtime quotas are those of the arithmetic, fed pod by
           const pod& one = pods.at(name);
           if (one.queue.empty()) continue;
           const std::vector<std::int64_t> request{one.asks[0] * 1000, one.asks[1] == 0 ? queues::unnamed : one.asks[1]};
-          const verdict right = expected.admit(*expected.tree().find(one.queue), {request, !one.fixed}).value();
+          auto with_promised = expected;  // what is kept for those who go first counts as used
+          for (const auto& [number, other] : wanted) {
+            if (number == one.id.row || (other.priority < one.priority && other.queue == one.queue)) continue;
+            const auto& tree_of = with_promised.tree();
+            const queues::queue_index its =
+                other.queue.empty() ? with_promised.default_quota() : *tree_of.find(other.queue);
+            const std::vector<std::int64_t> asks{other.asks[0] * 1000,
+                                                 other.asks[1] == 0 ? queues::unnamed : other.asks[1]};
+            with_promised.assign_pod(its, {asks}).value();
+          }
+          const verdict right = with_promised.admit(*expected.tree().find(one.queue), {request, !one.fixed}).value();
           ++compared;
           refused += right ? 0 : 1;
           REQUIRE(said.why == right.why);

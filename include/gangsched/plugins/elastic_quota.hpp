@@ -79,7 +79,7 @@ class elastic_quota_policy {
   struct books;
   struct rule;
   struct search;
-  [[nodiscard]] books& read(const cluster_view& cluster) const;
+  [[nodiscard]] books& read(const cluster_view& cluster, const pod_info* who = nullptr) const;
   [[nodiscard]] GANGSCHED_API bool is_preemptible(const pod_info& pod) const;
   [[nodiscard]] queues::koordinator::elastic_quotas with_non_preemptible(const cluster_view& cluster) const;
 
