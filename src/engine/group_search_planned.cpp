@@ -85,18 +85,20 @@ GANGSCHED_INLINE group_outcome group_search::place_planned(const group_part& wha
     if (state_->nodes.alive(row)) all.push_back(row);
   }
   if (within != nullptr) all = *within;
-  // Members that run keep the others in the narrowest domain that they share.
+  // Members that run keep the others in the narrowest domain that they share; if one is in no domain of the label, they share none there.
   const auto beside_running = [&](std::size_t level, std::vector<row_t> rows) {
     domain_id theirs = no_domain;
     bool several = false;
     for (row_t pod = state_->groups.first[what.group]; pod != no_row; pod = state_->pods.next_in_group[pod]) {
       if (state_->pods.node[pod] == no_row) continue;
       const domain_id domain = levels[level]->of(state_->pods.node[pod]);
-      several = several || (theirs != no_domain && domain != theirs);
+      several = several || domain == no_domain || (theirs != no_domain && domain != theirs);
       theirs = domain;
     }
-    if (theirs != no_domain)
-      std::erase_if(rows, [&](row_t row) { return several || levels[level]->of(row) != theirs; });
+    if (several)
+      rows.clear();
+    else if (theirs != no_domain)
+      std::erase_if(rows, [&](row_t row) { return levels[level]->of(row) != theirs; });
     return rows;
   };
   struct attempt {

@@ -342,6 +342,22 @@ TEST_CASE("a group that starts after a removed one starts when that one is gone 
   CHECK(placed(nodes_of(w, "b", 1)) == 1);
 }
 
+TEST_CASE("planned members are in no domain that one of the group that runs is not in, also if that has none",
+          "[engine][group][plan]") {
+  const domain_choice choice = GENERATE(domain_choice::scored, domain_choice::best_fit, domain_choice::balanced);
+  const bool zone = GENERATE(false, true);
+  world w;
+  const node_id bare = w.add(zone ? a_node{"bare"}.cpu(1).label("zone", "z") : a_node{"bare"}.cpu(1));
+  w.add(in_rack("b", 4).label("zone", "other")), w.add(in_rack("c", 8).label("zone", "z"));
+  group_topology where{.within = {"rack"}, .choice = choice};
+  if (zone) where.within.push_back("zone");
+  const group_id gang = w.add(a_group("g", 2, where));
+  w.add(a_pod{"there"}.cpu(1).in(gang).on(bare));
+  add_members(w, gang, "p", 2);
+  w.cycle();
+  CHECK(nodes_of(w, "p", 2) == (zone ? words{"c", "c"} : words{"-", "-"}));
+}
+
 TEST_CASE("a planned gang in slices gets a replacement for one member", "[engine][group][slices]") {
   world w;
   w.add(in_rack("a1", 4)), w.add(in_rack("b1", 4));
