@@ -177,7 +177,9 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
     });
   };
   const bool hoped = nominated();
-  if (verdict.code != code::error && preempt_for(group, verdict)) return;
+  // Also where its running members keep it from being placed at all, as in several domains: then it may move.
+  const bool may_help = verdict.code != code::error || (why.of_group && !with_.entities.members_enter_singly());
+  if (may_help && preempt_for(group, verdict)) return;
   refusal late;
   if (verdict.code != code::error && with_.backfilling.on() && !with_.binding.awaits_victims({group, true}))
     late = with_.backfilling.reserve({group, true});

@@ -49,6 +49,32 @@ TEST_CASE("a gang that lost a node moves to another rack as one, when there is n
   CHECK(sorted(w.run_at(1min)) == words{"bind g-2 b2", "bind g-3 b1"});
 }
 
+TEST_CASE("a gang moves together again whose members run in several racks, or in none", "[group][move]") {
+  const std::string elsewhere = GENERATE("b", "");
+  const full_domain policy = GENERATE(full_domain::move, full_domain::wait);
+  const domain_choice choice = GENERATE(domain_choice::scored, domain_choice::best_fit);
+  racks w{{"a1", "a2", "c1", "c2", "c3"}};
+  group_spec spec{.name = "g", .policy = gang{.min_count = 3}, .priority = 9};
+  spec.topology = {.within = {"rack"}, .choice = choice, .when_full = policy};
+  const group_id gang = w.add(spec);
+  w.member(gang, "g-0", "a1"), w.member(gang, "g-1", "a2");
+  a_node moved{"a1"};
+  moved.cpu(2).zone("z");
+  w.must(w.cluster.update_node(w.node("a1"), elsewhere.empty() ? moved : moved.label("rack", elsewhere)));
+  w.member(gang, "g-2");
+  const words said = sorted(w.cycle());
+  if (policy == full_domain::wait) {
+    CHECK(said == words{"reject g-2"});
+    return;
+  }
+  REQUIRE(said.size() == 3);
+  CHECK((said[0] == "evict g-0 a1" && said[1] == "evict g-1 a2"));
+  CHECK(said[2].starts_with("nominate g-2 c"));
+  w.remove(w.pod("g-0")), w.remove(w.pod("g-1"));
+  w.member(gang, "g-3"), w.member(gang, "g-4");
+  CHECK(count(w.run_at(1min), "bind ") == 3);
+}
+
 TEST_CASE("nobody is evicted for a move that would not have room, nor if the group is to wait", "[group][move]") {
   const bool room = GENERATE(false, true);
   racks w{{"a1", "b1"}};
