@@ -45,6 +45,7 @@ GANGSCHED_INLINE std::string explainer::why_not_tried(row_t group, const std::ve
     if (!limit.empty()) return limit;
     return state_->groups.assumed[group] + state_->groups.bound[group] == 0 ? "it has no members" : "nobody waits";
   }
+  if (const status said = parts_->disagreement(state_->groups.root(group)); !said.ok()) return said.reason;
   const auto gated = std::find_if(waiting.begin(), waiting.end(), [&](row_t pod) { return gates_->rejects_pod(pod); });
   if (gated != waiting.end()) return explain(*gated).summary;
   if (std::string other = whom_it_waits_for(group); !other.empty()) return other;

@@ -164,4 +164,16 @@ TEST_CASE("a group that only a search in full places is said to fit", "[engine][
 
 }  // namespace
 
+TEST_CASE("a group whose members disagree with it is said to be that, and not to fit", "[engine][group][explain]") {
+  world w;
+  w.add(a_node{"n"}.cpu(4));
+  const group_id group = w.add(a_gang{"g", 1}.priority(5));
+  w.add(a_pod{"p"}.cpu(1).priority(4).in(group));
+  CHECK(w.run() == words{"reject p"});
+  const auto why = w.must(w.scheduler.explain(group));
+  REQUIRE(why.size() == 1);
+  CHECK(why[0].summary == "a member's priority differs from that of its group");
+  CHECK(why[0].placements.empty());
+}
+
 }  // namespace gangsched::testing::explain_group_test
