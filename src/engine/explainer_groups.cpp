@@ -170,7 +170,9 @@ GANGSCHED_INLINE void explainer::explain_placements(row_t group, group_explanati
   placement_candidates& candidates = search_->candidates();
   status said;
   std::vector<row_t> beside;
-  const std::vector<row_t>* const within = candidates.beside_others(group, nullptr, beside);
+  const std::vector<row_t>* within = nullptr;
+  for (row_t up = group; up != no_row; up = state_->groups.parent[up])  // it lies where groups above it may be
+    within = candidates.beside_others(up, within, beside);
   const std::vector<placement> where = candidates.placements(whole, said);
   std::uint64_t budget = search_->budget();
   std::vector<std::string> changes;  // by placement

@@ -176,4 +176,19 @@ TEST_CASE("a group whose members disagree with it is said to be that, and not to
   CHECK(why[0].placements.empty());
 }
 
+TEST_CASE("what is said of a group of a tree heeds the affinity of groups above it", "[engine][group][explain][tree]") {
+  world w;
+  w.add(a_node{"n"}.cpu(4).label("rack", "r"));
+  const group_id other = w.add(a_gang{"other", 1});
+  w.add(a_pod{"there"}.cpu(1).in(other).on(w.node("n")));
+  group_spec top{.name = "top", .policy = gang{.min_count = 1}, .composite = true};
+  top.affinity = {{.to = other, .key = "rack", .apart = true}};
+  group_spec below{.name = "below", .policy = gang{.min_count = 1}};
+  below.parent = w.add(top);
+  w.add(a_pod{"p"}.cpu(1).in(w.add(below)));
+  CHECK(w.run() == words{"reject p"});
+  for (const group_explanation& one : w.must(w.scheduler.explain(below.parent)))
+    for (const placement_verdict& where : one.placements) CHECK_FALSE(where.feasible);
+}
+
 }  // namespace gangsched::testing::explain_group_test
