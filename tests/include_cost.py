@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 # Header, times the memory for the standard headers below, lines.
-LIMITS = [("gangsched/gangsched.hpp", 2.05, 4000), ("gangsched/plugins/node_name.hpp", 1.95, 6460)]
+LIMITS = [("gangsched/gangsched.hpp", 2.05, 4000), ("gangsched/plugins/node_name.hpp", 1.95, 6470)]
 STANDARD = ("chrono", "functional", "map", "memory", "optional", "span", "string", "variant", "vector")
 UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

@@ -410,7 +410,8 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
     const bool can = gone != 0 || (line.filtered && judge_->helps(cls, line.rejectors, record, what));
     if (can || (line.refusers != 0 && judge_->concerns(cls, line.refusers, what))) helped.push_back(cls);
   }
-  for (const class_id cls : helped) wake_line({cls, position});
+  // Who may evict others is not known: all are tried in their order, so that those in vain stay in it.
+  for (const class_id cls : helped) wake_line({cls, position}, record.about_victims());
   sweep_groups();
   const auto condition = [&](const unschedulable_group& one) { return condition_of(one); };
   const auto among = groups_.candidates(condition, *state_, what, record.about_victims());
@@ -420,10 +421,10 @@ GANGSCHED_INLINE void unschedulable_pods::on_change(const change& record, std::u
   });
 }
 
-GANGSCHED_INLINE void unschedulable_pods::wake_line(const wake& why) {
+GANGSCHED_INLINE void unschedulable_pods::wake_line(const wake& why, bool all) {
   std::uint64_t before = 0;
   do before = statistics_->wake_ups, wake_next(why);
-  while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
+  while ((all || options_->wake == wake_rule::all) && statistics_->wake_ups != before);
 }
 
 /// Of the groups @p among, in order, that failed before @p position, those that helps(group) says so of, and of those alike the first.

@@ -210,7 +210,7 @@ class GANGSCHED_API unschedulable_pods {
   void note_refusal(unschedulable_groups::slot at, const rejection& by);
   void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
-  void wake_line(const wake& why);
+  void wake_line(const wake& why, bool all = false);
   template <class Helps>
   void wake_groups(const std::vector<unschedulable_groups::slot>& among, std::uint64_t position, const Helps& helps);
   using lines = std::map<class_id, class_line>;
