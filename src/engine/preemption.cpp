@@ -157,7 +157,11 @@ GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const 
   std::vector<std::pair<row_t, std::size_t>> by_pod;
   for (std::size_t i = 0; i < places.size(); ++i) by_pod.emplace_back(places[i].pod.row, i);
   std::sort(by_pod.begin(), by_pod.end());
-  for (const row_t pod : parts_->of(group).all_members()) {
+  std::vector<row_t> members = parts_->of(group).all_members();
+  for (const auto& [pod, at] : by_pod) {  // without the victims others may have been let through
+    if (!is_among(pod, members)) members.push_back(pod);
+  }
+  for (const row_t pod : members) {
     const auto first = std::lower_bound(by_pod.begin(), by_pod.end(), std::pair{pod, std::size_t{0}});
     const assignment* const its = first != by_pod.end() && first->first == pod ? &places[first->second] : nullptr;
     const bool named = its != nullptr && its->pod.generation == state_->pods.rows.generation(pod) &&

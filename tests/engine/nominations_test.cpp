@@ -41,4 +41,22 @@ TEST_CASE("a gang whose member gives up its nomination is tried without it", "[e
   CHECK(w.cluster.node_of(w.pod("small")) == node);
 }
 
+TEST_CASE("who is let through once the victims have left is nominated, though another one is let through now",
+          "[engine][preemption][group]") {
+  world w;
+  const node_id node = w.add(a_node{"n"}.cpu(4));
+  const pod_id low = w.add(a_pod{"low"}.cpu(4).on(node));
+  a_gang one_of_two{"g", 1};
+  one_of_two.priority(10);
+  std::get<gang>(one_of_two.spec.policy).max_count = 1;
+  const group_id group = w.add(one_of_two);
+  w.add(a_pod{"never"}.cpu(8).priority(10).in(group));  // the first in order; no node is large enough
+  w.add(a_pod{"then"}.cpu(4).priority(10).in(group));
+  const words said = w.run();
+  CHECK(count(said, "nominate then n") == 1);
+  CHECK(count(said, "evict low n") == 1);
+  w.remove(low);
+  CHECK(count(w.run_at(20s), "bind then n") == 1);
+}
+
 }  // namespace gangsched::testing::nominations_test
