@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gangsched/core/is_among.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/restored_cluster.hpp"
