@@ -159,8 +159,8 @@ GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const 
   for (std::size_t i = 0; i < places.size(); ++i) by_pod.emplace_back(places[i].pod.row, i);
   std::sort(by_pod.begin(), by_pod.end());
   std::vector<row_t> members = parts_->of(group).all_members();
-  for (const auto& [pod, at] : by_pod) {  // without the victims others may have been let through
-    if (!is_among(pod, members)) members.push_back(pod);
+  for (const auto& [pod, at] : by_pod) {  // others may have been let through without the victims
+    if (entities_->wants_node(pod) && !is_among(pod, members)) members.push_back(pod);
   }
   for (const row_t pod : members) {
     const auto first = std::lower_bound(by_pod.begin(), by_pod.end(), std::pair{pod, std::size_t{0}});
