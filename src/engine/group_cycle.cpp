@@ -108,13 +108,8 @@ GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
     broken = found.broken;
   }
   found.add_to(with_.decisions);
-  // Before its victims leave, so that it hears of them. Without any, or if they only were nominated, the places that were found are tried
-  // next time.
-  const auto leaves = [&](const preemption_result::eviction& one) {
-    return with_.state.pods.state[one.pod.row] != pod_state::pending;
-  };
-  const bool free_now = std::none_of(found.victims.begin(), found.victims.end(), leaves);
-  if (found.helped && free_now && !with_.entities.members_enter_singly())
+  // Before its victims leave, so that it hears of them. If nobody has to, the places that were found are tried next time.
+  if (found.helped && found.frees_at_once(with_.state.pods) && !with_.entities.members_enter_singly())
     with_.queue.retry_group(group, false, false);
   else if (found.helped)
     with_.queue.park_group(group, unknown_rejectors);

@@ -56,11 +56,13 @@ GANGSCHED_INLINE group_placement group_search::place_within(const group_part& wh
     return made;
   }
   outcome = enough(how, made.members, [&] { return fill(whole, inside, made.members); });
-  if (how.budget == nullptr || !worth_searching(whole)) return made;
-  if (outcome.verdict.code == code::unschedulable) {
+  const bool nobody_new = outcome.verdict.ok() && made.members.empty() && !whole.parts.empty();
+  const bool in_vain = outcome.verdict.code == code::unschedulable || nobody_new;
+  if (how.budget == nullptr || !in_vain || !worth_searching(whole)) return made;
+  if (!nobody_new) {
     made.members.undo(0);
     outcome = search_completely(whole, outcome, std::nullopt, made.members, how, inside);
-  } else if (outcome.verdict.ok() && made.members.empty() && !whole.parts.empty()) {
+  } else {
     outcome = enough(how, made.members, [&] { return fill(whole, inside, made.members, how); });
   }
   return made;

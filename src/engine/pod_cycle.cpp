@@ -1,7 +1,5 @@
 #include "gangsched/engine/pod_cycle.hpp"
 
-#include <algorithm>
-
 #include "gangsched/model/transaction.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::engine {
@@ -154,11 +152,8 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     const queue_item* const its = with_.queue.places().find({member, false});
     if (its == nullptr || its->where != place::active) with_.queue.retry_pod(member);
   }
-  // Victims that only were nominated have lost that: nobody leaves a node, so no event would come.
-  const auto leaves = [&](const preemption_result::eviction& one) {
-    return with_.state.pods.state[one.pod.row] != pod_state::pending;
-  };
-  const bool free_now = !found.victims.empty() && std::ranges::none_of(found.victims, leaves);
+  // (If nobody leaves a node, no event would come.)
+  const bool free_now = !found.victims.empty() && found.frees_at_once(with_.state.pods);
   for (const auto& [waiting, by] : found.waits) {
     if (free_now)
       with_.queue.retry_pod(waiting);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gangsched/core/is_among.hpp"
 #include "gangsched/engine/nominated_pass.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/restored_cluster.hpp"
@@ -159,8 +158,11 @@ GANGSCHED_INLINE void preemption::nominate_members(row_t group, std::span<const 
   for (std::size_t i = 0; i < places.size(); ++i) by_pod.emplace_back(places[i].pod.row, i);
   std::sort(by_pod.begin(), by_pod.end());
   std::vector<row_t> members = parts_->of(group).all_members();
-  for (const auto& [pod, at] : by_pod) {  // others may have been let through without the victims
-    if (entities_->wants_node(pod) && !is_among(pod, members)) members.push_back(pod);
+  std::vector<row_t> let_through = members;
+  std::sort(let_through.begin(), let_through.end());
+  for (const auto& [pod, at] : by_pod) {  // without the victims others may have been
+    if (entities_->wants_node(pod) && !std::binary_search(let_through.begin(), let_through.end(), pod))
+      members.push_back(pod);
   }
   for (const row_t pod : members) {
     const auto first = std::lower_bound(by_pod.begin(), by_pod.end(), std::pair{pod, std::size_t{0}});

@@ -90,13 +90,6 @@ struct elastic_quota_policy::books {
     return static_cast<std::int64_t>(std::min(std::round(weight * unit * (whole ? 1 : 1e6)), most));
   }
 
-  /// Whether what victims released for @p nominated is kept from @p other, as is its room on the node.
-  [[nodiscard]] static bool goes_first(const pod_info& nominated, const pod_info& other) {
-    if (nominated.id() == other.id()) return false;
-    const auto its = nominated.group(), others = other.group();
-    if (its && others && its->root().row() == others->root().row()) return false;
-    return nominated.priority() >= other.priority() || nominated.queue() != other.queue();
-  }
   /// Counts what the cluster has, and what is requested and used, as things stand. A nominated pod counts if it goes before @p who, whether
   /// a filter's trial shows it on its node or not.
   void count(const cluster_view& cluster, const pod_info* who) {
@@ -125,7 +118,7 @@ struct elastic_quota_policy::books {
     }
     cluster.each_nominated([&](const pod_info& other) {
       const queues::queue_index its = list.find(other.queue());
-      const int counts = who != nullptr && goes_first(other, *who) ? 1 : 0, is_there = other.node() ? 1 : 0;
+      const int counts = who != nullptr && keeps_its_quota(other, *who) ? 1 : 0, is_there = other.node() ? 1 : 0;
       const std::size_t row = its == queues::no_queue ? list.size() : its;
       for (std::size_t at = 0; at < width; ++at)
         wide_used[row * width + at] += (counts - is_there) * wide{other.request(resources.kinds()[at])};

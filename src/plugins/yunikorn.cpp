@@ -26,13 +26,6 @@ inline constexpr const char* no_yunikorn_victims =
 inline constexpr const char* why_required_node_evicts = "a pod that has to be on its node has no room there";
 inline constexpr const char* no_required_node_victims = "nobody goes for it on the node that it has to be on";
 
-/// Whether what victims released for @p nominated is kept from @p other.
-inline bool goes_first(const pod_info& nominated, const pod_info& other) {
-  if (nominated.id() == other.id() || !nominated.queue()) return false;
-  const auto its = nominated.group(), others = other.group();
-  if (its && others && its->root().row() == others->root().row()) return false;
-  return nominated.priority() >= other.priority() || nominated.queue() != other.queue();
-}
 inline bool is_below(const pod_info& pod, const queue_view& queue) {
   const auto its = pod.queue();
   return its && !its->each_up([&](const queue_view& up) { return !(up == queue); });
@@ -97,7 +90,7 @@ GANGSCHED_INLINE void yunikorn_policy::finish_filter(const pod_info& pod, const 
   if (ask == queues::yunikorn::none || !queue->admits()) return refuse(status::unresolvable(queue_has_no_pods));
   std::vector<pod_info> promised;  // what victims released for these is kept for them, as is their room on nodes
   cluster.each_nominated([&](const pod_info& other) {
-    if (!other.node() && detail::goes_first(other, pod)) promised.push_back(other);
+    if (!other.node() && keeps_its_quota(other, pod)) promised.push_back(other);
   });
   const auto amount_of = [](const pod_info& one, resource_kind kind) {
     return kind == kinds::pods ? 1 : one.request(kind);

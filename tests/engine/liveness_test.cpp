@@ -158,7 +158,9 @@ TEST_CASE("pods that wake one another for ever are tried a bounded number of tim
     CHECK(cycles(w, 1000) == 3);  // nobody had a nomination to lose
     w.must(w.cluster.update_node(w.node("a"), a_node{"a"}.cpu(2)));
     const int tried = cycles(w, 1000);
-    CHECK((tried >= most && tried <= 3 * most));
+    // (Of equals the oldest comes first each time: with one at a time the third is not reached as often.)
+    CHECK(tried > (rule == wake_rule::one_per_class ? most : 2 * most));
+    CHECK(tried <= 3 * most);
     CHECK(cycles(w, 1000) == 0);
     // Who is woken once more waits for its backoff, and the host is told; the others wait for a change.
     REQUIRE(w.scheduler.next_deadline());

@@ -56,6 +56,14 @@ struct queue_world : world {
     return its == all.used.end() ? 0 : its->second;
   }
 
+  /// The loop once a second.
+  words run_each_second(int from, int to) {
+    words all;
+    for (int second = from; second < to; ++second) {
+      for (const std::string& one : run_at(std::chrono::seconds{second})) all.push_back(one);
+    }
+    return all;
+  }
   /// The loop of a host who does what he is told, until nothing happens at this instant: who is evicted goes at once, and comes back as a
   /// pod that waits. Binds and evictions in words. Calls look() after each cycle.
   template <class Look>

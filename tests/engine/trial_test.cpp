@@ -290,6 +290,8 @@ TEST_CASE("a nomination that nothing supports any more is taken back", "[engine]
   run_on(w, "faster", "n", 2, 9);
   CHECK(w.run() == words{"reject p"});
   CHECK_FALSE(w.cluster.nominated_node_of(p));
+  CHECK(w.run_at(6min) == words{"reject p"});
+  CHECK_FALSE(w.cluster.nominated_node_of(p));
 }
 
 TEST_CASE("a victim that only waits in the permit room is taken back by the engine itself", "[engine][trial]") {

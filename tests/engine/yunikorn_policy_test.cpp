@@ -211,9 +211,7 @@ TEST_CASE("what victims released below a maximum is kept for whom they went", "[
   CHECK(w.run_at(1s) == words{"nominate high n", "evict low n"});
   w.remove(w.pod("low"));
   w.ask("again", "c", 1);  // made anew by its controller, while the preemptor waits for its next attempt
-  words said;
-  for (int second = 2; second < 20; ++second)
-    for (const std::string& one : w.run_at(std::chrono::seconds{second})) said.push_back(one);
+  const words said = w.run_each_second(2, 20);
   CHECK(count(said, "evict") == 0);
   CHECK(count(said, "bind high n") == 1);
   CHECK(count(said, "bind again") == 0);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +38,11 @@ struct preemption_result {
   std::vector<assignment> moves;  ///< those of them that find room elsewhere
   /// Waiting members (permit) that release their nodes, and are nominated to others, if there is one for them.
   std::vector<assignment> back;
+  /// Whether nobody has to leave a node for it: its victims, if there are any, only were nominated, and have lost that.
+  [[nodiscard]] bool frees_at_once(const model::pod_table& pods) const {
+    return std::none_of(victims.begin(), victims.end(),
+                        [&](const eviction& one) { return pods.state[one.pod.row] != pod_state::pending; });
+  }
   std::vector<row_t> again;  ///< pods that have a place, and are tried again when their time comes
 
   /// The result, as decisions.

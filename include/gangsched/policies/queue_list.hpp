@@ -87,6 +87,15 @@ inline void refuse_all(std::span<filtered_group> groups, const status& why) {
   return found;
 }
 
+/// Whether the quota that victims released for @p nominated is kept from @p other, as is its room on the node (`keeps_its_room`): not from
+/// its own group, nor from a more important pod of its queue. O(depth of their trees of groups).
+[[nodiscard]] inline bool keeps_its_quota(const pod_info& nominated, const pod_info& other) {
+  if (nominated.id() == other.id()) return false;
+  const auto its = nominated.group(), others = other.group();
+  if (its && others && its->root().row() == others->root().row()) return false;
+  return nominated.priority() >= other.priority() || nominated.queue() != other.queue();
+}
+
 /// Whether data derived from the queues and flavors of a cluster is out of date.
 class queue_news {
  public:
