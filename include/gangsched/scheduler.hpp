@@ -61,8 +61,8 @@ class [[nodiscard]] cycle {
       : worked_(worked), decisions_(decisions), of_(&of) {}
   cycle(gangsched::error failure) : error_(std::make_unique<gangsched::error>(std::move(failure))) {}
 
-  /// Of `schedule_cycle`: it handled an entity, and may be called again. Of `permit`: there are decisions. Of `fail`: it was not refused. A
-  /// call that was refused is false, too: see `error`.
+  /// Of `schedule_cycle`: it handled an entity or decided something, and may be called again. Of `permit`: there are decisions. Of `fail`:
+  /// it was not refused. A call that was refused is false, too: see `error`.
   explicit operator bool() const noexcept { return worked_; }
   [[nodiscard]] iterator begin() const noexcept {
     return {of_, decisions_.data(), decisions_.data() + decisions_.size()};
@@ -123,7 +123,7 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] result<forked> fork() const;
 
   /// Handles one queue entity, a pod or a whole group: places it (bind, or wait in the permit room), makes room for it (nominate and
-  /// evict), or rejects it. False when no entity is active or in backoff after a rejection; a loop with a fixed @p now ends. O(groups of
+  /// evict), or rejects it. False when nothing was decided and no entity may be tried; a loop with a fixed @p now ends. O(groups of
   /// the pod's class) per pod in the steady state.
   cycle schedule_cycle(instant now);
 
@@ -225,8 +225,8 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] result<why_rejected> why(pod_id pod) const;
 
   /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters
-  /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: as above.
-  /// O(nodes tried · the group's cycle).
+  /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: unknown, busy (also
+  /// inside a transaction), contract (a hook threw). O(nodes tried · the group's cycle).
   [[nodiscard]] result<std::optional<move_plan>> plan_moves(group_id group, const move_options& options = {});
 
   /// Drops everything that is cached of hooks, for the case that something they read has changed outside the cluster. All of it is asked

@@ -110,7 +110,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// It goes with its last member or child group, or by remove_group. O(1).
   result<group_id> expect_group(std::string_view ns, std::string_view name, bool composite = false);
   /// Replaces the whole spec, as `spec_of` returns it; name, namespace, parent, the kind of policy and the gang's mode must stay
-  /// (wrong_state). The minimum count may change at any time.
+  /// (wrong_state, as of a group that is only expected). The minimum count may change at any time.
   result<void> update_group(group_id group, const group_spec& spec);
   /// If it has members or child groups left, it becomes an expected group: members with a node keep it, the others wait.
   result<void> remove_group(group_id group);
@@ -189,7 +189,8 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// A number that is the same for pods which differ only in what is a pod's own: what `explain` says of one of them holds
   /// for all, until the cluster changes. O(1); O(selectors) where selectors came or went since. Error: unknown, busy.
   [[nodiscard]] result<std::uint32_t> class_of(pod_id pod);
-  /// Sets the listener that hears of each call (model/call_listener.hpp); null: none. Error: busy, wrong_state (there is another). O(1).
+  /// Sets the listener that hears of each call (model/call_listener.hpp); null: none. The one before is told `ended()`. Error: busy (also
+  /// inside a transaction), wrong_state (@p by listens to a cluster already). O(1).
   result<void> listen(call_listener* by);
 
  private:

@@ -53,8 +53,8 @@ class GANGSCHED_API queue_questions {
   const model::cluster_state* state_;
 };
 
-/// Queues and flavors of a cluster, and their changes. A call takes full effect, or returns an error and changes nothing. Of the errors
-/// that `cluster` names, these calls return `unknown`, `duplicate`, `busy`, `overflow` and those of `check` (validate.hpp).
+/// Queues and flavors of a cluster, and their changes. A call takes full effect, or returns an error and changes nothing. Errors as of
+/// `cluster`; each call names its own beside busy and those of `check` (validate.hpp).
 class GANGSCHED_API cluster_queues : public queue_questions {
  public:
   explicit cluster_queues(model::cluster_state& of) noexcept : queue_questions(of), state_(&of) {}
@@ -65,10 +65,11 @@ class GANGSCHED_API cluster_queues : public queue_questions {
   /// not fit into 64 bits above it. O(size of the spec + depth · kinds · flavors + siblings + queues below it), and O(pods) if it takes
   /// namespaces.
   result<queue_id> add(const queue_spec& spec);
-  /// Replaces the spec; the name must stay (wrong_state). As add; the parent may change, and all counts move along.
+  /// Replaces the spec; the name must stay, and the queue must have been added, not only named (wrong_state). As add; the parent may
+  /// change, and all counts move along. Error: unknown.
   result<void> update(queue_id queue, const queue_spec& spec);
   /// Pods that are in it by its namespaces are then in no queue. While pods, groups or queues name it, it remains as a name only: its pods
-  /// stay, and waiting ones go on waiting. O(depth · kinds · flavors), and O(pods) if it takes namespaces.
+  /// stay, and waiting ones go on waiting. Error: unknown. O(depth · kinds · flavors), and O(pods) if it takes namespaces.
   result<void> remove(queue_id queue);
   /// Adds a flavor or replaces it. A node belongs to the first flavor by name whose labels it has; to one without labels every node can
   /// belong. Cached results are dropped. O(nodes · flavors · labels + pods on nodes whose flavor changes).

@@ -9,8 +9,8 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 /// A trial: everything done to the cluster since is undone when it ends, bit for bit, unless `commit` was called; new columns stay.
 /// Opened inside another it is a nested checkpoint whose commit hands its changes to the outer one. Ends in reverse order of opening.
-/// Opening one may fail for want of memory; ending one does not. While one is open, calls of the cluster's schedulers other than `explain`
-/// are refused as busy.
+/// Opening one may fail for want of memory; ending one does not. While one is open, calls of the cluster's schedulers are refused as busy,
+/// except `explain` and some other questions (docs/embedding.md, *Errors*).
 /// @code
 /// gangsched::transaction trial{cluster};
 /// if (cluster.assume(pod, node)) trial.commit();   // else: nothing happened

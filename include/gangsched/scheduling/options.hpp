@@ -16,7 +16,7 @@ enum class wake_rule : std::uint8_t {
 
 /// Which calls end backoffs, and the stay of pods that have been unschedulable too long.
 enum class timer_rule : std::uint8_t {
-  by_now,   ///< schedule_cycle, permit and pop (default)
+  by_now,   ///< schedule_cycle, permit and pop, by their `now` (default)
   by_host,  ///< `flush_backoff` and `flush_unschedulable` only, as kube-scheduler's two timers do
 };
 
@@ -52,7 +52,7 @@ struct scheduler_options {
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
   /// How many nodes may be tried in vain for a mixed gang or a tree that cannot be placed member by member; 0: no search, it is rejected at
-  /// once. Of the check which members' amounts go together on which nodes, 256 steps count as one node tried.
+  /// once, as with more than 256 waiting members. Of the check which members' amounts go together on which nodes, 256 steps count as one.
   std::uint64_t search_budget = 10'000;
   /// An entity that finds no room, but would after running pods end as expected (`pod_spec::expected_run_time`), gets the nodes that it
   /// first fits on reserved from that time on, as nominations (`cluster::reserved_from`). Others may start there if they are expected to
