@@ -11,8 +11,7 @@ folders there. A header that a host includes (HOST) includes only such headers, 
 hooks who does not look into them; bodies, which it includes in header-only builds, may. The component kube/ stands on what a host includes, too,
 and so do report/ and record/; nothing but c/, the library for C, which stands on all of that, includes them; the bodies of components are always compiled. A binding (bindings/)
 includes what a host or a plugin's author does, or the library for C.
-Within src/kube/ there are families: documents <- devices <- core <- groups <- the files directly there; queues and volumes, which stand on core, and
-configuration, which stands on documents; simulation stands on what the component's hosts include, and on devices for taints.
+Within src/kube/ there are families, which stand on those that FAMILIES names; simulation also on what the component's hosts include.
 """
 import pathlib
 import re
@@ -29,7 +28,7 @@ HOST = {"devices/" + name + ".hpp" for name in (
         "model/" + name + ".hpp" for name in (
             "affinity_spec", "call_listener", "cluster", "cluster_listing", "cluster_questions", "cluster_queues", "colocation", "device_alternatives", "fwd", "group_spec", "node_load", "queue_spec", "reservation_spec", "saved_cluster", "saved_tables", "service_class", "kube_semantics", "label_selector", "pod_state", "reads", "requests", "spec", "transaction", "validate")} | {
         "framework/" + name + ".hpp" for name in ("argument", "decision", "events", "fwd", "kernel_table", "point", "registry")} | {
-        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing", "saved_scheduler")} | {"what_if/autoscaling.hpp"}
+        "scheduling/" + name + ".hpp" for name in ("attempt", "explanation", "measure_hooks", "move_plan", "observer", "options", "queue_listing", "run_time_estimates", "saved_scheduler")} | {"what_if/autoscaling.hpp"}
 # A component may include these as well.
 COMPONENT_ALSO = {"queues/hived/cell_binding.hpp", "queues/hived/cell_layout.hpp", "queues/hived/cell_scheduler.hpp", "queues/yunikorn/partition.hpp", "plugins/hived.hpp", "plugins/yunikorn.hpp", "devices/device_demand.hpp", "devices/device_inventory.hpp", "devices/numa_layout.hpp",
                   "framework/plugin_entry.hpp", "framework/points.hpp", "framework/lower.hpp", "model/name_rules.hpp", "model/node_selector.hpp"}

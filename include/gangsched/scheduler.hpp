@@ -110,8 +110,9 @@ class GANGSCHED_API scheduler {
   /// Several profiles share one queue: a pod uses the profile that has its `scheduler_name`. Pods that name none of them are left to other
   /// schedulers, but what they use counts. Both throw `bad_result_access` with the error of `check`, if there is one.
   scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options = {});
-  /// Errors: malformed (no profile, a profile without exactly one queue sort, different queue sorts), duplicate (a scheduler name),
-  /// out_of_range (more than 253 filters or 64 permit plugins, scores whose weights add up to more than 2^53 / 100).
+  /// Errors: malformed (no profile; not exactly one queue sort or more than one queue order in one, or other ones than in the others),
+  /// duplicate (a scheduler name), out_of_range (more than 253 filters or 64 permit plugins; at score or at score_placement a negative
+  /// weight, or weights that add up to more than 2^53 / 100).
   [[nodiscard]] static result<void> check(std::span<const kernel_table> profiles);
   scheduler(scheduler&&) noexcept;
   scheduler& operator=(scheduler&&) noexcept;
@@ -166,8 +167,9 @@ class GANGSCHED_API scheduler {
   /// not known yet. O(pods that wait in the permit room); after calls that are told no time O(entities).
   [[nodiscard]] std::optional<instant> next_deadline() const;
 
-  /// After a restart: restores where the pod stood in the queue; of a member of a group that is tried as one, where the group stood. Error:
-  /// busy, unknown, wrong_state (the pod is not pending).
+  /// After a restart: restores the pod's counts and age; of a member of a group that is tried as one, the group's. It is tried again when
+  /// the backoff of its last failure is over or, if that was a rejection, at a change that can help: which change it waited for is not
+  /// restored. A gated pod stays gated. O(log n). Error: busy, unknown, wrong_state (the pod is not pending).
   result<void> restore(pod_id pod, const queue_position& position);
   /// After a restart: a pod that got its node again by `cluster::assume` waits in the permit room as `waiting` described it then; its node
   /// and attempt are the present ones. Permit hooks are asked again at the next call. Error: busy, unknown, malformed (no such permit
@@ -181,8 +183,9 @@ class GANGSCHED_API scheduler {
   /// busy, time_went_back.
   result<void> catch_up(instant now);
 
-  /// The first active entity, or, if none is active, the first that backs off after a rejection; nothing if neither. It is in flight
-  /// until add_unschedulable, done, `fail` or, of a pod, the cluster's `bind` ends the attempt. Error: busy, time_went_back.
+  /// The first active entity, or, if none is active, the first that backs off after a rejection; nothing if neither. Those that admission
+  /// hooks refuse are passed over, without a decision, and wait for a change. It is in flight until add_unschedulable, done, `fail` or, of
+  /// a pod, the cluster's `bind` ends the attempt. O(log n), and admission hooks. Error: busy, time_went_back.
   result<std::optional<attempt>> pop(instant now);
 
   /// The attempt failed: rejected by plugins, or, if @p why names none, by an error. The entity waits for a change that can help; events

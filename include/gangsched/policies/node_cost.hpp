@@ -9,7 +9,8 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// The keys by which nodes are compared for preemption, most significant first; lower is better (framework/preemption).
+/// The keys by which nodes are compared for preemption, most significant first; lower is better (kube-scheduler:
+/// pkg/scheduler/framework/preemption).
 struct node_cost {
   /// Added to every priority in a sum, so that fewer victims are better even if their priorities are negative.
   static constexpr std::int64_t priority_offset = std::int64_t{1} << 31;

@@ -118,7 +118,7 @@ GANGSCHED_PROBE(pre_enqueue)
 }  // namespace detail
 
 /// `status pre_enqueue(const pod_info&) const`: anything but success keeps the pod (and the group it is queued with) out of the queue.
-/// Called again whenever the pod, its group or a sibling changes.
+/// Called again whenever the pod, its group or a sibling changes, or as docs/extension-points/pre-enqueue.md says.
 template <class P>
 concept pre_enqueue_plugin = lists<P, point::pre_enqueue> && requires(const P p, const pod_info& pod) {
   { p.pre_enqueue(pod) } -> std::same_as<status>;
