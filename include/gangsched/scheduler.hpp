@@ -23,7 +23,8 @@ namespace engine {
 class core;
 }
 
-/// What one call decided: a view into the scheduler, valid until its next `schedule_cycle`, `permit` or `pop`. Move-only.
+/// What one call (`schedule_cycle`, `permit` or `fail`) decided: a view into the scheduler, valid until its next `schedule_cycle`, `permit`
+/// or `pop`. Move-only. Hosts get it; constructors and set_error are for the library.
 class [[nodiscard]] cycle {
  public:
   /// Goes over the decisions that still hold when it reaches them. It skips a decision about a pod that is gone, and a bind or wait whose
@@ -150,13 +151,12 @@ class GANGSCHED_API scheduler {
   result<void> confirm(pod_id pod);
   cycle fail(pod_id pod, std::string_view reason);
 
-  /// The host allows a pod in the permit room on behalf of @p plugin, from the next `permit` on: that plugin is not asked about it
-  /// any more. Other plugins hold the pod as before. Errors: unknown, busy, wrong_state (the pod does not wait, or not for that
-  /// plugin).
+  /// The host allows a pod in the permit room on behalf of @p plugin, from the next `permit` on: that plugin is not asked about it any
+  /// more. Other plugins hold the pod as before. Errors: unknown, busy, wrong_state (the pod does not wait, or not for that plugin).
   result<void> allow(pod_id pod, std::string_view plugin);
   /// The same for every plugin of the pod's profile: it goes even without its gang. Errors: unknown, busy, wrong_state (does not wait).
   result<void> allow(pod_id pod);
-  /// The pod is sent back at the next `permit`, whatever plugins say, and queued again with backoff. Errors as above.
+  /// WaitingPod.Reject: the pod is sent back at the next `permit`, whatever plugins say, and queued again with backoff. Errors as above.
   result<void> reject(pod_id pod, std::string_view reason);
   /// Names of the plugins that hold the pod in the permit room, in the profile's order; none if it goes at the next `permit`. Errors as
   /// above.
@@ -179,8 +179,8 @@ class GANGSCHED_API scheduler {
   // --- the queue alone, for hosts that decide by themselves (docs/embedding.md). `schedule_cycle` is these calls with a decision
   // between; both may be used on one scheduler. A call that is refused changes nothing.
 
-  /// Reads what the host did since the last call, as if it happened at @p now. All calls that are told the time do that first. Error:
-  /// busy, time_went_back.
+  /// Reads what the host did since the last call, as if it happened at @p now. All calls that are told the time do that first. O(changes),
+  /// and what they wake. Error: busy, time_went_back.
   result<void> catch_up(instant now);
 
   /// The first active entity, or, if none is active, the first that backs off after a rejection; nothing if neither. Those that admission
@@ -189,25 +189,26 @@ class GANGSCHED_API scheduler {
   result<std::optional<attempt>> pop(instant now);
 
   /// The attempt failed: rejected by plugins, or, if @p why names none, by an error. The entity waits for a change that can help; events
-  /// while it was in flight count. An entity that is gone or being deleted does not come back. Error: unknown, busy, time_went_back,
-  /// wrong_state (not in flight; or a node is reserved for it: `fail`).
+  /// while it was in flight count. An entity that is gone or being deleted does not come back. O(log n + events since `pop`). Error:
+  /// unknown, busy, time_went_back, wrong_state (not in flight; or a node is reserved for it: `fail`).
   result<void> add_unschedulable(pod_id pod, const rejected_by& why, instant now);
   result<void> add_unschedulable(group_id group, const rejected_by& why, instant now);
 
-  /// The attempt ends and does not come back: what was popped is placed, gone, or in no queue until it is updated. Error: unknown,
-  /// busy, wrong_state (not in flight).
+  /// The attempt ends and does not come back: what was popped is placed, gone, or in no queue until it is updated. (kube-scheduler's Done
+  /// ends every attempt, also one that comes back.) O(log n). Error: unknown, busy, wrong_state (not in flight).
   result<void> done(pod_id pod);
   result<void> done(group_id group);
 
   /// Waiting pods become active whatever they wait for (gated ones if their gates let them); pods in flight come back to the queue when
-  /// they fail. Others stay as they are. Error, before any pod is moved: unknown, busy, time_went_back.
+  /// they fail. Others stay as they are. O(log n) for each. Error, before any pod is moved: unknown, busy, time_went_back.
   result<void> activate(std::span<const pod_id> pods, instant now);
 
-  /// Runs the timers: ends backoffs; wakes pods that waited too long for a change. For timer_rule::by_host. Error: busy, time_went_back.
+  /// The timers, for timer_rule::by_host: backoffs end; pods that waited too long for a change are woken. O(log n) each. Error: busy,
+  /// time_went_back.
   result<void> flush_backoff(instant now);
   result<void> flush_unschedulable(instant now);
 
-  /// Where the pod stands in the queue, as of the last call that was told the time. Error: unknown, busy.
+  /// Where the pod stands in the queue, as of the last call that was told the time. O(plugins). Error: unknown, busy.
   [[nodiscard]] result<queue_standing> standing(pod_id pod) const;
   /// The entities that were popped and have not come back, in order of `pop`. O(attempts).
   [[nodiscard]] std::vector<attempt> in_flight() const;
@@ -251,7 +252,7 @@ class GANGSCHED_API scheduler {
   result<void> observe(observer* by);
   /// What the engine did so far, for benchmarks and tests.
   [[nodiscard]] const engine_statistics& statistics() const noexcept;
-  /// Compares every class index with one rebuilt from nothing; the error names class, node and what differs. For tests.
+  /// Compares every class index with one rebuilt from nothing, O(indexes · nodes · plugins); the error names what differs. For tests.
   result<void> verify();
   explicit scheduler(std::unique_ptr<engine::core> core) noexcept;              ///< for the library: takes this engine
   [[nodiscard]] const engine::core& inside() const noexcept { return *core_; }  ///< for the library: the engine

@@ -17,7 +17,8 @@ enum class code : std::uint8_t {
 };
 
 /// A code and a reason: a text and, where the reason is about a named thing, that name ("Insufficient " + cpu). The text has static
-/// storage, or is kept by a hook's view (`node_view::say`). Trivially copyable; the two are only concatenated on demand (`explain`).
+/// storage, or is kept by a hook's view (`node_view::say`). Trivially copyable; the two are only concatenated on demand (`explain`). Hooks
+/// make them by the functions below, each named after its code.
 struct status {
   gangsched::code code = gangsched::code::success;
   symbol detail{};  ///< appended to `reason`

@@ -11,22 +11,19 @@ struct device_grant {
   enum class form : std::uint8_t { gpu, share, replica, mig, other, cpus, memory, capacity };
 
   form kind = form::gpu;
-  std::uint8_t request =
-      0;  ///< which of the pod's requests it is for; GPUs that a resource of the pod counts: 255. Of CPUs and
-          ///< memory: the number of the container, init containers first
-  std::uint16_t device =
-      0;  ///< its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a
-          ///< bit for each cell that it is in
-  std::int32_t milli =
-      0;  ///< of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a
-          ///< capacity: which of the device's, by name
-  std::int32_t mig_start =
-      -1;  ///< of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one; of
-           ///< a share under `gpu_memory_rule::as_asked`: the hundredths of memory that it asked by
+  /// Which of the pod's requests it is for (`counted_request`: GPUs that a resource of the pod counts); of CPUs and memory: of its
+  /// containers, init containers first.
+  std::uint8_t request = 0;
+  /// Its index among the node's GPUs, or among its other devices; of CPUs: the cell; of memory: a bit for each cell that it is in.
+  std::uint16_t device = 0;
+  /// Of a share; of CPUs: the first that `amount` is about; of memory: its kind on the node; of a capacity: which of the device's, by name.
+  std::int32_t milli = 0;
+  /// Of a MIG instance: its first memory slice; of CPUs: the pod's `cpu_exclusive_policy`, if it has one; of a share under
+  /// `gpu_memory_rule::as_asked`: the hundredths of memory that it asked by.
+  std::int32_t mig_start = -1;
   symbol mig_profile = {};  ///< and its profile
-  std::int64_t amount =
-      0;  ///< of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of
-          ///< memory: bytes
+  /// Of a share: MiB of memory; of another device: units, or of its capacity; of CPUs: bit i for `milli` + i; of memory: bytes.
+  std::int64_t amount = 0;
 
   [[nodiscard]] constexpr bool is_gpu() const noexcept { return kind < form::other; }
   /// CPUs or memory of a container, not a device.

@@ -21,6 +21,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// How close devices have to be: anywhere in the node, at one NUMA cell, behind one PCIe switch, in one NVLink clique.
 enum class device_scope : std::uint8_t { node, numa, pcie, nvlink };
 
+/// What a node's GPU is used as.
 enum class mig_mode : std::uint8_t {
   off,      ///< the GPU is used as a whole, or shared
   fixed,    ///< it is divided into the listed instances
@@ -33,6 +34,7 @@ struct mig_instance {
   std::int32_t start = 0;
 };
 
+/// One GPU of a node.
 struct gpu_spec {
   std::string id = {};  ///< its name in decisions ("GPU-8a…"); empty: its index
   bool healthy = true;
@@ -96,7 +98,7 @@ struct other_device {
   std::vector<counter_use> consumes = {};
   sorted_map<capacity_spec> capacities = {};  ///< "driver/name"; selectors know them as `capacity_attribute`
   bool shared =
-      false;  ///< by pods, and requests of one, as long as its capacities last (allowMultipleAllocations): units is then 1
+      false;  ///< while its capacities last (allowMultipleAllocations), also by requests of one pod: units is 1
 };
 
 /// The name of a capacity in selectors: there may be an attribute of the same name.
@@ -105,8 +107,7 @@ struct other_device {
 /// The host's answer about a device and an expression.
 struct device_verdict {
   bool matches = false;
-  std::string error =
-      {};  ///< not empty: it cannot be evaluated; a request that meets the device is then unschedulable for that reason
+  std::string error = {};  ///< why it cannot be evaluated, or empty; a request that meets the device is unschedulable
 };
 /// Evaluates `device_request::expressions`, in any language. Must be a pure function that does not use the cluster. Exceptions other than
 /// `std::bad_alloc`, which passes through the call, are errors. It is called once for each expression and kind of device: id and health of
@@ -128,12 +129,10 @@ struct node_numa {
   std::vector<std::uint32_t> reserved_cpus = {};  ///< reservedSystemCPUs
 
   // koord-scheduler's settings
-  cpu_bind_policy cpu_bind =
-      cpu_bind_policy::none;  ///< of Guaranteed pods and those that bind CPUs anyway: required of them
-  numa_allocate_strategy cpu_strategy =
-      numa_allocate_strategy::least_allocated;  ///< the cells that bound CPUs come from
-  std::int32_t cpu_amplification_percent =
-      100;  ///< allocatable CPU is so much of the real amount; a bound CPU counts for as much
+  cpu_bind_policy cpu_bind = cpu_bind_policy::none;  ///< required of Guaranteed pods and those that bind CPUs anyway
+  /// The cells that bound CPUs come from.
+  numa_allocate_strategy cpu_strategy = numa_allocate_strategy::least_allocated;
+  std::int32_t cpu_amplification_percent = 100;  ///< allocatable CPU of the real amount; a bound CPU counts as much
 };
 
 /// All devices of a node. At most 16 GPUs, and 1,024 others; where `numa` is told 256 of each class.
@@ -191,8 +190,7 @@ struct device_request {
   bool all = false;        ///< every device that matches the selectors, however many (DRA allocationMode All)
   bool admin = false;      ///< access without using up anything (DRA adminAccess)
   std::vector<attribute_selector> selectors = {};
-  std::vector<std::string> expressions =
-      {};  ///< evaluated by the host (`device_matcher`); all must hold, after selectors
+  std::vector<std::string> expressions = {};      ///< all must hold, after selectors: the host's `device_matcher` says
   sorted_map<std::int64_t> capacities = {};       ///< how much of each every device must have; of a shared one: uses up
   device_scope beside_gpus = device_scope::node;  ///< where the pod's GPUs are: one per switch or cell, then per GPU
   bool beside_preferred = false;

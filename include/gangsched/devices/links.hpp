@@ -89,9 +89,8 @@ class GANGSCHED_API best_sets {
 
   [[nodiscard]] const link_matrix& links() const noexcept { return links_; }
 
-  /// The @p count GPUs to take of @p free; 0 if there are none, or @p count is 0.
-  /// O(1) up to 8 GPUs without groups. Else all sets are tried: at most C(f, count) with f GPUs free, 12870 for 8 of 16; those that a
-  /// required level or group excludes are not begun.
+  /// The @p count GPUs to take of @p free; 0 if there are none, or @p count is 0. O(1) up to 8 GPUs without groups. Else all sets are
+  /// tried: at most C(f, count) with f GPUs free, 12870 for 8 of 16; those that a required level or group excludes are not begun.
   [[nodiscard]] gpu_mask best(gpu_mask free, unsigned count, const gpu_set_requirement& required = {}) const noexcept;
 
   /// Whether a set meets the requirement. O(groups + GPUs²).

@@ -77,6 +77,7 @@ struct mig_state {
   friend constexpr bool operator==(const mig_state&, const mig_state&) noexcept = default;
 };
 
+/// An instance of a GPU: its profile, and its first memory slice.
 struct mig_placement {
   mig_profile_index profile = 0;
   std::uint8_t start = 0;
@@ -94,10 +95,9 @@ class GANGSCHED_API mig_table {
   /// The table of a known product.
   [[nodiscard]] static mig_table of(mig_product product);
 
-  /// The table of another product. max_instances may be 0: it is computed.
-  /// Errors, object "MIG table @p name": no profile or more than 64; slices not in 1 … 8; a profile without name, slices or starts, with a
-  /// duplicate name (also in its resource form), beyond the GPU's slices, with a max_instances that contradicts the starts; or profiles
-  /// that fit together and need more compute slices than there are.
+  /// The table of another product. max_instances may be 0: it is computed. Errors, object "MIG table @p name": no profile or more than 64;
+  /// slices not in 1 … 8; a profile without name, slices or starts, with a duplicate name (also in its resource form), beyond the GPU's
+  /// slices, with a max_instances that contradicts the starts; or profiles that fit together and need more compute slices than there are.
   static result<mig_table> make(std::string name, std::uint8_t compute_slices, std::uint8_t memory_slices,
                                 std::vector<mig_profile> profiles);
 

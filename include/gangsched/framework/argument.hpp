@@ -26,6 +26,7 @@ struct argument {
   argument(list v) : value(std::move(v)) {}
   argument(fields v) : value(std::move(v)) {}
 
+  // if_…: null if it is of another kind. (Numbers that are no whole ones: std::get_if<double>(&value).)
   [[nodiscard]] bool empty() const noexcept { return std::holds_alternative<std::monostate>(value); }
   [[nodiscard]] const bool* if_bool() const noexcept { return std::get_if<bool>(&value); }
   [[nodiscard]] const std::int64_t* if_int() const noexcept { return std::get_if<std::int64_t>(&value); }

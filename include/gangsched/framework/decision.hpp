@@ -9,6 +9,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+/// What the host is to do about the pod of a decision.
 enum class decision_kind : std::uint8_t {
   bind,      ///< run the pod on the node, then confirm or fail
   wait,      ///< the node is reserved; the pod waits in the permit room
@@ -33,7 +34,7 @@ enum class decision_kind : std::uint8_t {
   return "";
 }
 
-/// What the host is to do. Ids, and the host's own words on them.
+/// What the host is to do. Ids, and the host's own cookies on them.
 struct decision {
   decision_kind kind;
   gangsched::code code = gangsched::code::success;  ///< of a reject
@@ -41,15 +42,14 @@ struct decision {
   /// until the next `schedule_cycle`, `permit` or `pop`.
   const char* reason = nullptr;
   pod_id pod;
-  node_id node;
-  group_id group;
-  std::uint64_t pod_cookie = 0;
-  std::uint64_t node_cookie = 0;
-  std::int32_t rank = -1;        ///< of the pod in its group, if it has one
-  std::int64_t score = 0;        ///< of the chosen node: the weighted sum
-  std::uint64_t annotation = 0;  ///< for pre_bind and bind hooks to fill in
-  bind_attempt attempt =
-      bind_attempt::none;  ///< of bind, wait and revoke: the reservation that this is about; answers name it
+  node_id node;                   ///< the pod's, the one that it had (revoke), or the nominated one; of a reject none
+  group_id group;                 ///< that the pod is a member of, if any
+  std::uint64_t pod_cookie = 0;   ///< of `pod`
+  std::uint64_t node_cookie = 0;  ///< of `node`; 0 without one
+  std::int32_t rank = -1;         ///< of the pod in its group, if it has one
+  std::int64_t score = 0;         ///< of bind and wait: the node's weighted sum
+  std::uint64_t annotation = 0;   ///< for pre_bind and bind hooks to fill in
+  bind_attempt attempt = bind_attempt::none;  ///< of bind, wait and revoke: the reservation, which answers name
   /// Of bind, wait and evict: the devices of its own that the pod has on the node (those of claims that it shares: `cluster::claims_of`);
   /// `cluster::name_of` says what they are called. Valid as `reason` is; later `cluster::devices_of(pod)` has them.
   std::span<const device_grant> devices = {};

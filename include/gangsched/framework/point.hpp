@@ -34,6 +34,7 @@ enum class point : std::uint8_t {
 };
 inline constexpr std::size_t point_count = static_cast<std::size_t>(point::group_preempt) + 1;  // the last one
 
+/// A set of points.
 struct point_set {
   std::uint32_t bits = 0;
   [[nodiscard]] constexpr bool has(point p) const noexcept { return ((bits >> static_cast<unsigned>(p)) & 1u) != 0; }
@@ -41,6 +42,7 @@ struct point_set {
   constexpr void remove(point p) noexcept { bits &= ~(1u << static_cast<unsigned>(p)); }
 };
 
+/// What a plugin is at: `using points = implements<point::filter, point::score>;`.
 template <point... Points>
 struct implements {
   static constexpr point_set set{((1u << static_cast<unsigned>(Points)) | ... | 0u)};

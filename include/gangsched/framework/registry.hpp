@@ -47,13 +47,13 @@ class GANGSCHED_API plugin_registry {
   result<void> add();
   /// The plugin, ready for a table. Error: unknown name, or the plugin's error about its arguments.
   [[nodiscard]] result<plugin_entry> make(std::string_view name, const argument& args) const;
-  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] std::vector<std::string> names() const;  ///< in the order in which they were added
 
  private:
   std::vector<std::pair<std::string, factory>> factories_;  // in order of add
 };
 
-/// A profile put together at run time. Calls are collected; `table` checks and lowers them.
+/// A profile put together at run time. Calls are collected; `table` checks and lowers them, and has all errors.
 /// @code
 /// gangsched::runtime_profile p{registry};
 /// p.enable("PrioritySort").enable("NodeResourcesFit", 1, args).disable("NodeResourcesFit", gangsched::point::score);
@@ -67,8 +67,8 @@ class GANGSCHED_API runtime_profile {
 
   /// Appends the plugin to the running order, at every point it implements. Weight 0: the plugin's default.
   runtime_profile& enable(std::string_view name, std::int64_t weight = 0, argument args = {});
+  /// Takes the plugin out, or from one point. One that was not enabled before is no error.
   runtime_profile& disable(std::string_view name);
-  /// Removes the plugin from one point.
   runtime_profile& disable(std::string_view name, point at);
 
   /// Error: unknown or duplicate plugin, bad arguments, negative weight, not exactly one queue sort, or what `scheduler::check` refuses.

@@ -7,14 +7,13 @@
 #include "gangsched/core/config.hpp"
 #include "gangsched/core/sorted_map.hpp"
 
-/// Labels, taints, selectors, affinity and spreading, as a host describes them. Separate from the other specs because plugins read these
-/// types directly.
+/// Labels, taints, selectors, affinity and spreading, as a host describes them: types, fields and values of Kubernetes' core/v1, by their
+/// names there unless a comment says another. Separate from the other specs because plugins read these types directly.
 namespace gangsched::inline GANGSCHED_ABI {
 
 using label_map = sorted_map<std::string>;
 
 enum class taint_effect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
-
 struct taint {
   std::string key;
   std::string value = {};
@@ -22,7 +21,6 @@ struct taint {
 };
 
 enum class toleration_operator : std::uint8_t { equal, exists };
-
 struct toleration {
   std::string key = {};  ///< empty: every key (the operator must be exists)
   toleration_operator op = toleration_operator::equal;
@@ -32,11 +30,11 @@ struct toleration {
 };
 
 enum class selector_operator : std::uint8_t { in, not_in, exists, does_not_exist, gt, lt };
-
+/// LabelSelectorRequirement and NodeSelectorRequirement.
 struct selector_requirement {
   std::string key;
   selector_operator op = selector_operator::in;  ///< gt and lt in node selectors only
-  std::vector<std::string> values = {};
+  std::vector<std::string> values = {};          ///< of gt and lt: one whole number
 };
 
 /// metav1.LabelSelector: everything must hold; an empty one matches everything, an absent one nothing.
@@ -47,33 +45,35 @@ struct label_selector {
 
 /// All requirements of a term must hold; a term without any matches nothing.
 struct node_selector_term {
-  std::vector<selector_requirement> match_expressions = {};
-  std::vector<selector_requirement> match_fields = {};  ///< key metadata.name, operator in or not_in, one value
+  std::vector<selector_requirement> match_expressions = {};  ///< about labels
+  std::vector<selector_requirement> match_fields = {};       ///< key metadata.name, operator in or not_in, one value
 };
 
+/// PreferredSchedulingTerm.
 struct preferred_node_term {
   std::int32_t weight = 1;  ///< 1 to 100
   node_selector_term term = {};
 };
 
 struct node_affinity {
-  std::optional<std::vector<node_selector_term>> required =
-      {};  ///< one term must hold; present and empty: nothing matches
+  std::optional<std::vector<node_selector_term>> required = {};  ///< one term must hold; present and empty: none does
   std::vector<preferred_node_term> preferred = {};
 };
 
 struct pod_affinity_term {
-  std::string topology_key;
-  std::optional<label_selector> selector = {};
-  std::vector<std::string> namespaces = {};
-  std::optional<label_selector> namespace_selector = {};
+  std::string topology_key;                               ///< node label
+  std::optional<label_selector> selector = {};            ///< labelSelector, of pods
+  std::vector<std::string> namespaces = {};               ///< of those pods; none, and no selector: the pod's own
+  std::optional<label_selector> namespace_selector = {};  ///< beside `namespaces`; empty: all
 };
 
+/// WeightedPodAffinityTerm.
 struct preferred_pod_term {
   std::int32_t weight = 1;  ///< 1 to 100
   pod_affinity_term term = {};
 };
 
+/// PodAffinity and PodAntiAffinity.
 struct pod_affinity {
   std::vector<pod_affinity_term> required = {};
   std::vector<preferred_pod_term> preferred = {};
@@ -81,14 +81,14 @@ struct pod_affinity {
 
 enum class when_unsatisfiable : std::uint8_t { do_not_schedule, schedule_anyway };
 enum class node_inclusion : std::uint8_t { honor, ignore };
-
+/// TopologySpreadConstraint.
 struct topology_spread {
-  std::string topology_key;
-  std::int32_t max_skew = 1;
-  when_unsatisfiable action = when_unsatisfiable::do_not_schedule;
-  std::optional<label_selector> selector = {};
-  std::int32_t min_domains = 1;
-  node_inclusion node_affinity_policy = node_inclusion::honor;
+  std::string topology_key;   ///< node label: nodes with equal values are a domain
+  std::int32_t max_skew = 1;  ///< pods that a domain may have more than the one with the fewest
+  when_unsatisfiable action = when_unsatisfiable::do_not_schedule;  ///< whenUnsatisfiable
+  std::optional<label_selector> selector = {};                      ///< labelSelector, of the pods that are counted
+  std::int32_t min_domains = 1;                                     ///< with fewer the fewest counts as 0
+  node_inclusion node_affinity_policy = node_inclusion::honor;      ///< honor: nodes that do not match it do not count
   node_inclusion node_taints_policy = node_inclusion::ignore;
   std::vector<std::string> match_label_keys = {};
 };

@@ -15,12 +15,12 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+/// What a cluster is made with; nothing of it can be changed later.
 struct cluster_options {
   static constexpr std::size_t most_log_bound = std::size_t{1} << 40;  ///< more is as this
-  std::size_t log_bound = std::size_t{1} << 16;  ///< change records kept at least; a reader further behind rebuilds
-  kube_semantics semantics = {};                 ///< whose behaviour is followed where releases differ
-  gangsched::device_matcher device_matcher =
-      {};  ///< evaluates expressions on devices; none: requests must not have any
+  std::size_t log_bound = std::size_t{1} << 16;   ///< change records kept at least; a reader further behind rebuilds
+  kube_semantics semantics = {};                  ///< whose behaviour is followed where releases differ
+  gangsched::device_matcher device_matcher = {};  ///< evaluates expressions on devices; none: nothing may have any
   /// Attempts are numbered above this: after a restart, the largest number that late answers may still name, which no new one has then.
   std::uint64_t attempts_after = 0;
   bool keep_specs = false;  ///< of pods and nodes, for `cluster_listing::spec_of`: a copy each
@@ -46,6 +46,7 @@ struct cluster_size {
 /// request, would not fit into 64 bits), `busy` (called from inside a hook), and those of `check` in validate.hpp.
 ///
 /// Costs, everywhere: *selectors* are those of pod affinity, anti-affinity and spread constraints in the cluster. Tables grow at times.
+/// What names no cost takes O(size of its arguments).
 class GANGSCHED_API cluster : public cluster_questions {
  public:
   explicit cluster(const cluster_options& options = {});
@@ -88,10 +89,9 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// than half of what add_pod costs. O(size of the spec + names).
   result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
   /// Replaces the spec. Name, namespace and group must stay; the queue may change, even of a running pod. If the spec names a node, a
-  /// pending pod is bound there (by others), and so is an assumed one, wherever it was assumed; a bound one cannot move. A pod on a
-  /// node counts there with its new requests.
-  /// Under wake_rule::hints a waiting pod is tried again only for what Kubernetes lets change of it: else the host calls `activate`.
-  /// O(size of the spec + selectors), for the first with a selector as for add_pod.
+  /// pending pod is bound there (by others), and so is an assumed one, wherever it was assumed; a bound one cannot move. A pod on a node
+  /// counts there with its new requests. Under wake_rule::hints a waiting pod is tried again only for what Kubernetes lets change of it:
+  /// else the host calls `activate`. O(size of the spec + selectors), for the first with a selector as for add_pod.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
   /// Replaces the specs of several pods, say of a running gang with new requests; all or none. They must fit where they are, but a node
   /// that had too little before may stay so: else wrong_state, naming pod, resource and node. As update_pod for each, and O(kinds).
@@ -100,6 +100,7 @@ class GANGSCHED_API cluster : public cluster_questions {
   result<void> remove_pod(pod_id pod);
   /// The pod is being deleted: it is not scheduled any more, and keeps what it holds until it is removed. @p preempted: because of an evict
   /// decision (PreemptionByScheduler in Kubernetes' condition DisruptionTarget): the pod that it makes room for does not preempt again.
+  /// O(selectors).
   result<void> set_terminating(pod_id pod, bool preempted = false);
 
   // --- groups, namespaces, priority classes
@@ -110,17 +111,16 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// It goes with its last member or child group, or by remove_group. O(1).
   result<group_id> expect_group(std::string_view ns, std::string_view name, bool composite = false);
   /// Replaces the whole spec, as `spec_of` returns it; name, namespace, parent, the kind of policy and the gang's mode must stay
-  /// (wrong_state, as of a group that is only expected). The minimum count may change at any time.
+  /// (wrong_state, as of a group that is only expected). The minimum count may change at any time. O(groups and pods of its tree).
   result<void> update_group(group_id group, const group_spec& spec);
-  /// If it has members or child groups left, it becomes an expected group: members with a node keep it, the others wait.
+  /// If it has members or child groups left, it becomes an expected group: members with a node keep it, the others wait. As update_group.
   result<void> remove_group(group_id group);
   /// Adds the namespace or replaces its labels. Namespaces that were not added have no labels. O(size of the spec + selectors); if a
-  /// namespace selector of some pod starts or stops matching it, O(pods) more, and every pod is compared anew when it is looked
-  /// at next.
+  /// namespace selector of some pod starts or stops matching it, O(pods) more, and every pod is compared anew when it is looked at next.
   result<void> set_namespace(const namespace_spec& spec);
   result<void> remove_namespace(std::string_view name);
-  /// Services and controllers, for profiles with default spread constraints: what they select is spread. Each adds or replaces;
-  /// a controller is known by its kind too.
+  /// Services and controllers, for profiles with default spread constraints: what they select is spread, and with such a profile every pod
+  /// is compared anew when it is looked at next. Each adds or replaces; a controller is known by its kind too.
   result<void> set_service(const service_spec& spec);
   result<void> remove_service(std::string_view ns, std::string_view name);
   result<void> set_controller(const controller_spec& spec);
@@ -177,7 +177,7 @@ class GANGSCHED_API cluster : public cluster_questions {
 
   // --- what schedulers do: for hosts that decide themselves, and after a restart (docs/embedding.md)
   /// Reserves room on a node for a pending pod that is neither gated nor being deleted. No filter or hook is asked: the node may be
-  /// overcommitted. Error: overflow of the node's usage.
+  /// overcommitted. O(what it requests + devices + selectors that it matches), as `release`. Error: overflow of the node's usage.
   result<void> assume(pod_id pod, node_id node);
   /// An assumed pod runs.
   result<void> bind(pod_id pod);

@@ -22,10 +22,11 @@ inline const model::cluster_state& inside(const cluster_questions& on) noexcept;
 
 class cluster_listing;
 
-/// Questions that a host may ask a `cluster`, each about one object. Several threads may ask at once
-/// while no thread writes.
+/// Questions that a host may ask a `cluster`, each about one object: O(1) if no cost is named. An id or name that nothing has is no error:
+/// the answer is nothing, false, 0, "" or a default id. Lists are by row. Several threads may ask at once while no thread writes.
 class GANGSCHED_API cluster_questions {
  public:
+  /// O(length of the name).
   [[nodiscard]] std::optional<node_id> find_node(std::string_view name) const;
   [[nodiscard]] std::optional<pod_id> find_pod(std::string_view ns, std::string_view name) const;
   [[nodiscard]] std::optional<group_id> find_group(std::string_view ns, std::string_view name,
@@ -37,20 +38,19 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] bool contains(group_id group) const noexcept;
   [[nodiscard]] bool contains(budget_id budget) const noexcept;
   [[nodiscard]] bool contains(resource_claim_id claim) const noexcept;
-  /// pod_state::none for an id that nothing has.
-  [[nodiscard]] pod_state state_of(pod_id pod) const noexcept;
+  [[nodiscard]] pod_state state_of(pod_id pod) const noexcept;  ///< none: there is no such pod
   /// Where the pod runs or is assumed; a default id if nowhere.
   [[nodiscard]] node_id node_of(pod_id pod) const noexcept;
   [[nodiscard]] node_id nominated_node_of(pod_id pod) const noexcept;
-  /// The group that the pod is a member of; a default id if of none. O(1).
+  /// The group that the pod is a member of; a default id if of none.
   [[nodiscard]] group_id group_of(pod_id pod) const noexcept;
-  /// Whether it is being deleted (`cluster::set_terminating`). O(1).
+  /// Whether it is being deleted (`cluster::set_terminating`).
   [[nodiscard]] bool is_terminating(pod_id pod) const noexcept;
   /// When the nominated node is expected to have room, if it is reserved for the pod (`scheduler_options::backfill`). O(1).
   [[nodiscard]] std::optional<instant> reserved_from(pod_id pod) const noexcept;
   /// The attempt that gave the pod its node; none if it has no node, or was added with it. O(1).
   [[nodiscard]] bind_attempt attempt_of(pod_id pod) const noexcept;
-  /// The priority that the pod was added with; that of its priority class if the spec had none; 0 for an id that nothing has. O(1).
+  /// The priority that the pod was added with; that of its priority class if the spec had none.
   [[nodiscard]] std::int32_t priority_of(pod_id pod) const noexcept;
   /// What add_group or update_group said last; null for an id that nothing has, and while the group is only expected. Valid until the
   /// group is updated or removed. O(1).
@@ -83,7 +83,7 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::uint64_t cookie_of(pod_id pod) const;
   [[nodiscard]] std::uint64_t cookie_of(group_id group) const;
   /// How much of a resource is allocatable on a node, or requested there, as whole numbers: cpu in thousandths (16 cores are 16,000),
-  /// memory and storage in bytes, others as they are counted; 0 if it has none of it.
+  /// memory and storage in bytes, others as they are counted; 0 if it has none of it. O(kinds of resources).
   [[nodiscard]] std::int64_t allocatable(node_id node, std::string_view resource) const;
   [[nodiscard]] std::int64_t requested(node_id node, std::string_view resource) const;
   /// What the owners of a held room have not drawn of it yet on a node, which `requested` contains; same units; 0 if nothing of it is
@@ -109,8 +109,8 @@ class GANGSCHED_API cluster_questions {
   [[nodiscard]] std::string_view name_of(scope_row_id row) const;
   /// Pods with a reserved node that are not bound yet (no `bind` has confirmed it), by row. O(pods).
   [[nodiscard]] std::vector<pod_id> assumed() const;
-  [[nodiscard]] std::vector<node_id> nodes() const;
-  [[nodiscard]] std::vector<pod_id> pods() const;
+  [[nodiscard]] std::vector<node_id> nodes() const;  ///< O(nodes)
+  [[nodiscard]] std::vector<pod_id> pods() const;    ///< O(pods)
 
   /// Tables of what there is: amounts of nodes, groups with members, specs; to be used with model/cluster_listing.hpp included.
   [[nodiscard]] inline cluster_listing list() const noexcept;

@@ -11,6 +11,7 @@
 /// Groups as a host describes them: pods that start together, and groups of such groups, up to four levels.
 namespace gangsched::inline GANGSCHED_ABI {
 
+/// Whether pods may be evicted for it (preemptionPolicy).
 enum class preemption_policy : std::uint8_t { preempt_lower_priority, never };
 
 /// How members start together. `permit` together with a parent, roles, counts above the minimum, `topology`, `affinity` or `ratios` is
@@ -44,9 +45,8 @@ struct gang {
   std::optional<std::int32_t> max_count = {};
   std::vector<role_minimum> roles = {};  ///< minimums that hold beside min_count
   gang_mode mode = gang_mode::group_cycle;
-  instant timeout =
-      std::chrono::minutes{5};  ///< how long a member waits in the permit room; more than 15 minutes count as 15
-  bool atomic = false;          ///< a member that fails before the group is confirmed takes its siblings back
+  instant timeout = std::chrono::minutes{5};  ///< how long a member waits in the permit room; 15 minutes at most
+  bool atomic = false;  ///< a member that fails before the group is confirmed takes its siblings back
   match_policy match = match_policy::waiting_and_running;
   bool strict = false;  ///< permit mode: a member without a node sends the waiting ones back
   /// Evicts the members when for so long some ran but fewer than the minimum had a node, here or in a group below (KAI's stale gangs:
@@ -119,6 +119,7 @@ struct group_ratio {
   std::int32_t theirs = 1;
 };
 
+/// Everything that is said of a group (Kubernetes' PodGroup, and more).
 struct group_spec {
   std::string name;
   std::string ns = "default";
@@ -126,8 +127,7 @@ struct group_spec {
   bool composite = false;     ///< its members are groups (Kubernetes' CompositePodGroup); they have names of their own
   group_id parent = {};       ///< the composite group it is in; it may be one that is only expected
   std::string workload = {};  ///< all groups of a tree name the same one, if any
-  std::optional<std::int32_t> priority =
-      {};  ///< of the whole tree and its pods; absent: that of its first member by priority
+  std::optional<std::int32_t> priority = {};  ///< of the whole tree and its pods; absent: the highest of a member
   std::optional<gangsched::preemption_policy> preemption = {};  ///< absent: that of its pods
   std::string queue = {};  ///< of its pods that name none, and of those of groups in it; empty: as for pods
   group_topology topology = {};

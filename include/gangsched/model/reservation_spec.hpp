@@ -52,8 +52,7 @@ struct reservation_affinity {
   std::string name = {};    ///< of the reservation, which is its pod's name; then nothing else counts
   label_map selector = {};  ///< labels of the reservation, or, where it has none of that key, of its node
   std::optional<std::vector<node_selector_term>> required = {};  ///< the same; metadata.name is the reservation's
-  std::vector<toleration> tolerations =
-      {};  ///< of its taints, except prefer_no_schedule; pods without an affinity tolerate all
+  std::vector<toleration> tolerations = {};  ///< of its taints but prefer_no_schedule; without an affinity: all
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI

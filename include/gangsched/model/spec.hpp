@@ -20,12 +20,14 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// Amounts by resource name: "cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "nvidia.com/gpu", …
 using resource_list = sorted_map<quantity>;
 
+/// A port of a container, as far as it takes one of its node's.
 struct container_port {
   std::int32_t host_port = 0;  ///< 0: none
   gangsched::protocol protocol = gangsched::protocol::tcp;
   std::string host_ip = {};  ///< "" and "0.0.0.0": every address
 };
 
+/// A container of a pod.
 struct container {
   resource_list requests = {};
   std::string image = {};
@@ -102,9 +104,9 @@ struct pod_spec {
   std::vector<resource_claim_id> resource_claims = {};     ///< of its namespace, each once: devices that it shares
   std::vector<held_device> held_devices = {};  ///< with `node`: its devices there; empty: the library guesses
   label_map node_selector = {};
-  node_affinity affinity = {};
-  pod_affinity affinity_to_pods = {};
-  pod_affinity anti_affinity_to_pods = {};
+  node_affinity affinity = {};              ///< affinity.nodeAffinity
+  pod_affinity affinity_to_pods = {};       ///< affinity.podAffinity
+  pod_affinity anti_affinity_to_pods = {};  ///< affinity.podAntiAffinity
   std::vector<toleration> tolerations = {};
   std::vector<topology_spread> topology_spread_constraints = {};
   std::optional<std::int32_t> priority = {};  ///< absent: of the priority class, of the default class, else 0
@@ -162,11 +164,13 @@ struct removed_pod {
   std::uint64_t cookie = 0;
 };
 
+/// An image that a node has (status.images), by all of its names.
 struct node_image {
   std::vector<std::string> names;
   std::int64_t size_bytes = 0;
 };
 
+/// Everything that a scheduler reads of a node.
 struct node_spec {
   std::string name;
   label_map labels = {};
@@ -181,10 +185,11 @@ struct node_spec {
   std::uint64_t cookie = 0;
 };
 
+/// A PriorityClass.
 struct priority_class_spec {
   std::string name;
   std::int32_t value = 0;
-  bool global_default = false;
+  bool global_default = false;  ///< of pods that name no class
   gangsched::preemption_policy preemption = gangsched::preemption_policy::preempt_lower_priority;
   /// PreemptionToleration: preemptors of at least this priority (absent: above `value`) preempt its pods at once, others only after so many
   /// seconds, or never, if that is negative.
@@ -207,6 +212,7 @@ struct controller_spec {
   std::optional<label_selector> selector = {};
 };
 
+/// A Namespace: its labels, for namespace selectors.
 struct namespace_spec {
   std::string name;
   label_map labels = {};

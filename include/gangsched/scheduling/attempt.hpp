@@ -21,15 +21,15 @@ struct attempt {
 /// The plugins that rejected an attempt. Both lists empty: the attempt ended in an error.
 struct rejected_by {
   std::vector<std::string> unschedulable_plugins = {};
-  std::vector<std::string> pending_plugins =
-      {};  ///< plugins that only wait for an event; that event ends the backoff early
+  std::vector<std::string> pending_plugins = {};  ///< that only wait for an event, which ends the backoff early
 };
 
+/// Where in the queue a pod or group is.
 enum class queue_place : std::uint8_t {
   none,           ///< in no queue: placed, being deleted, or given up with `done`
   active,         ///< may be popped
   backoff,        ///< backing off; may be popped early if nothing is active
-  error_backoff,  ///< backing off after an error, or a group; never popped early
+  error_backoff,  ///< waits for a time only, by no means always after an error (docs/why-pending.md); never popped early
   unschedulable,  ///< rejected; waits for a change that can help, or for the end of `unschedulable_timeout`
   gated,          ///< rejected by a pre_enqueue plugin
   in_flight,      ///< popped; its attempt is under way

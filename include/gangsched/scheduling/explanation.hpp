@@ -26,7 +26,7 @@ struct node_verdict {
   std::string plugin;  ///< the first plugin in profile order that rejected it; empty if a pre-filter excluded the node
   std::vector<std::string> reasons;  ///< Kubernetes' texts, sorted
   std::vector<plugin_score> scores;  ///< of a feasible node, in profile order; plugins that skip are absent
-  std::int64_t total = 0;
+  std::int64_t total = 0;            ///< the sum of the weighted scores
 };
 
 /// A member of a group that finds no node after the members before it were placed.
@@ -37,12 +37,12 @@ struct member_lack {
   std::string missing;  ///< "2 nvidia.com/gpu short on n17", or the plugin's reason; empty if there is none
 };
 
+/// Why a pod is not placed, or what it would score where: every node as things stand.
 struct explanation {
   std::string summary;              ///< "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
   std::vector<node_verdict> nodes;  ///< by row
-  // A pod rejected by a pre-enqueue, admission or pre-filter hook did not reach the filters.
-  std::string rejected_by;
-  gangsched::code code = gangsched::code::success;
+  std::string rejected_by;  ///< the plugin that rejected it before filters ran (pre-enqueue, admission, pre-filter)
+  gangsched::code code = gangsched::code::success;  ///< of that hook
   /// If the pod's group was rejected as one: the members that find no node in the group's nearest placement; this pod may be one of them.
   std::vector<member_lack> lacks;
 };

@@ -47,8 +47,9 @@ class move_cost {
   std::int64_t (*call_)(void*, const pod_info&) = nullptr;
 };
 
+/// Limits of the search for moves.
 struct move_options {
-  std::size_t most_moves = 64;
+  std::size_t most_moves = 64;  ///< in a plan
   move_cost cost = {};
   std::size_t nodes_tried = 64;  ///< that are cleared alone, cheapest first, before several are
 };

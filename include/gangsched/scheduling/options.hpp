@@ -46,8 +46,7 @@ struct scheduler_options {
   /// Ends of backoffs are rounded down to a multiple of this, and take effect when that window is over; pods whose backoffs end in the same
   /// window are tried early in queue order. kube-scheduler's window is a second; 0: exact ends.
   instant backoff_window{0};
-  instant unschedulable_timeout =
-      std::chrono::minutes{5};  ///< a rejected pod is tried again after more than this time even if nothing changed
+  instant unschedulable_timeout = std::chrono::minutes{5};  ///< after more than this a rejected pod is tried anyway
   timer_rule timers = timer_rule::by_now;
   wake_rule wake = wake_rule::one_per_class;
   hold_rule holds = hold_rule::older_first;
@@ -73,8 +72,7 @@ struct scheduler_options {
   /// Record for every reject how many nodes gave which reason (`scheduler::why`). Costs one more call of the rejecting filter whenever a
   /// node changes that an indexed class cannot use, and a text or two per reject.
   bool count_reasons = false;
-  bool check_hooks =
-      false;  ///< debug: re-evaluate every cached verdict and score each cycle; differences are contract errors
+  bool check_hooks = false;  ///< debug: computes what is cached again in each cycle; a difference is a contract error
 };
 
 /// @p base with kube-scheduler's rules for the queue: `wake_rule::hints` and a backoff window of a second.
@@ -84,12 +82,14 @@ struct scheduler_options {
   return base;
 }
 
+/// How many entities each part of the queue has.
 struct queue_counts {
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
   std::size_t waiting = 0;    ///< waiting in permit
   std::size_t in_flight = 0;  ///< popped by the host
 };
 
+/// What the engine did since it was made. No decision depends on it.
 struct engine_statistics {
   std::uint64_t cycles = 0;              ///< entities handled
   std::uint64_t decisions = 0;           ///< nodes picked or found missing; the number of a decision breaks ties
