@@ -203,8 +203,7 @@ class GANGSCHED_API scheduler {
   /// they fail. Others stay as they are. O(log n) for each. Error, before any pod is moved: unknown, busy, time_went_back.
   result<void> activate(std::span<const pod_id> pods, instant now);
 
-  /// The timers, for timer_rule::by_host: backoffs end; pods that waited too long for a change are woken. O(log n) each. Error: busy,
-  /// time_went_back.
+  /// The timers, for timer_rule::by_host: backoffs end; pods that waited too long are woken. O(log n) each. Error: busy, time_went_back.
   result<void> flush_backoff(instant now);
   result<void> flush_unschedulable(instant now);
 

@@ -30,6 +30,7 @@ struct gpu_topology {
   std::array<std::uint8_t, max_node_gpus> numa_cell{};
 };
 
+/// The topology of a known machine; each call makes it anew.
 [[nodiscard]] GANGSCHED_API gpu_topology make_gpu_topology(gpu_machine machine);
 
 /// The GPUs with the same number as masks, in the order of their first GPUs: what gpu_set_requirement takes.

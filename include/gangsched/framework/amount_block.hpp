@@ -68,7 +68,7 @@ class amount_block {
   std::size_t first_, size_;
 };
 
-/// A block for a filter to judge, and for a score to rate.
+/// A block for `filter_block` hooks to judge, and one for `score_block` hooks to rate.
 struct filtered_block : amount_block {
   using amount_block::amount_block;
   std::uint64_t rejected = 0;  ///< out: bit i for the i-th node

@@ -24,9 +24,11 @@ class GANGSCHED_API argument_reader {
 
   /// Visits the fields of the whole argument; none if it is absent. `apiVersion` and `kind` are ignored.
   bool root(const argument& args, const field_visit& visit);
+  /// Visits the fields of an object, or the items of a list, until one visit returns false. Errors: malformed, duplicate.
   bool fields(const argument& value, const std::string& path, const field_visit& visit);
   bool items(const argument& value, const std::string& path, const item_visit& visit);
 
+  // Each sets @p out. Errors: malformed, of another kind; out_of_range.
   bool text(const argument& value, const std::string& path, std::string& out);
   bool texts(const argument& value, const std::string& path, std::vector<std::string>& out);
   bool flag(const argument& value, const std::string& path, bool& out);

@@ -115,7 +115,7 @@ class reservation {
 
   pod_info pod;
   node_info node;
-  instant now;
+  instant now;  ///< the time that the host passed
 
   [[nodiscard]] cluster_view cluster() const noexcept { return cluster_view{*state_}; }
 
@@ -268,11 +268,11 @@ class trial {
   [[nodiscard]] virtual std::shared_ptr<void>* kept(pod_id pod, std::vector<row_t>& changed) = 0;
 };
 
+/// What a post_filter or group_preempt hook found: whom to evict, and who is nominated where.
 struct victim_plan {
   status verdict = status::unschedulable("preemption is not helpful for scheduling");
   node_id nominated = {};
-  std::vector<pod_id> victims =
-      {};  ///< a running pod is evicted; a pod that only waits for its nominated node loses the nomination
+  std::vector<pod_id> victims = {};  ///< evicted if they run; those that only wait lose their nominations
   /// Of a group: the nodes of its members after the victims are gone. Each member is nominated to its node.
   std::vector<assignment> nominations = {};
   /// Victims that only move, and the nodes they fit on: the host gets a `nominate` after the `evict`.

@@ -13,7 +13,7 @@
 /// Past states of objects, which hints compare with. In a header of their own, because few hooks need them.
 namespace gangsched::inline GANGSCHED_ABI {
 
-/// A node in a past state; the node itself may be changed or gone.
+/// A node in a past state; the node itself may be changed or gone. Accessors as of `node_view`. Valid during the hook's call.
 class past_node {
  public:
   GANGSCHED_API past_node(const model::viewed_tables& state, row_t row);
@@ -51,7 +51,7 @@ class past_node {
   model::node_record record_;
 };
 
-/// A pod in a past state.
+/// A pod in a past state. Accessors as of `pod_info`. Valid during the hook's call.
 class past_pod {
  public:
   GANGSCHED_API past_pod(const model::viewed_tables& state, row_t row);

@@ -55,7 +55,7 @@ class placement_sink {
   void (*call_)(void*, placement);
 };
 
-/// Sums over a placement's nodes, which the engine maintains for the values of a label.
+/// Sums over a placement's nodes, which the engine maintains for the values of a label. For the engine.
 class placement_sums {
  public:
   virtual ~placement_sums() = default;
@@ -63,7 +63,7 @@ class placement_sums {
   [[nodiscard]] virtual std::int64_t used(resource_kind kind) const = 0;
 };
 
-/// A placement for score_placement hooks.
+/// A placement for score_placement hooks, valid during the call; the engine makes it.
 class placement_view {
  public:
   /// All nodes, or @p rows.

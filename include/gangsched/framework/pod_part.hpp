@@ -49,7 +49,7 @@ class pod_part {
     return whole_.spec().required_features;
   }
 
-  // As of `pod_view`.
+  // As of `pod_view`, whatever is read.
   [[nodiscard]] const kube_semantics& semantics() const noexcept { return whole_.semantics(); }
   [[nodiscard]] std::string_view text(symbol name) const { return whole_.text(name); }
   [[nodiscard]] const char* say(std::string_view text) const noexcept { return whole_.say(text); }

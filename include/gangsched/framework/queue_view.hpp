@@ -109,7 +109,7 @@ class queue_view {
   row_t row_;
 };
 
-/// A kind of node that queues have quota of.
+/// A kind of node that queues have quota of (`cluster_view::each_flavor`). Valid as long as the flavor. O(1).
 class flavor_view {
  public:
   flavor_view(const model::flavor_table& flavors, row_t row) noexcept : flavors_(&flavors), row_(row) {}

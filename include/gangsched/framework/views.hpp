@@ -144,10 +144,12 @@ class node_view {
   /// The number of resource kinds in the cluster. The node has those kinds below it for which `allocatable` is above 0.
   [[nodiscard]] resource_kind kind_count() const noexcept { return state_->kinds.count(); }
 
+  /// Host ports that its pods use.
   [[nodiscard]] std::span<const host_port> ports() const {
     needs<reads::ports>();
     return state_->nodes.ports[row_];
   }
+  /// Its word of a column of the plugin's, or of one that the host sets.
   [[nodiscard]] std::int64_t own(node_column column) const {
     needs<reads::own>();
     return detail::own_word(*state_, column.index, row_);
@@ -445,7 +447,7 @@ class cluster_view {
   /// The image's size and how many nodes have it; zeros if none has it. O(1).
   [[nodiscard]] std::int64_t image_size(symbol name) const noexcept { return state_->nodes.images.size_bytes(name); }
   [[nodiscard]] std::uint32_t image_nodes(symbol name) const noexcept { return state_->nodes.images.nodes(name); }
-  [[nodiscard]] std::uint32_t node_rows() const noexcept { return state_->nodes.rows.count(); }
+  [[nodiscard]] std::uint32_t node_rows() const noexcept { return state_->nodes.rows.count(); }  ///< all rows are below
   /// Calls visit(node_info) for every node by row.
   template <class Visit>
   void each_node(Visit&& visit) const {
@@ -482,7 +484,7 @@ class cluster_view {
     return row < state_->pods.rows.count() && state_->pods.alive(row) ? std::optional{pod_info{*state_, row}}
                                                                       : std::nullopt;
   }
-  [[nodiscard]] row_t pod_rows() const noexcept { return state_->pods.rows.count(); }
+  [[nodiscard]] row_t pod_rows() const noexcept { return state_->pods.rows.count(); }  ///< all rows are below
   /// Calls visit(pod_info) for every pod by row. O(pods).
   template <class Visit>
   void each_pod(Visit&& visit) const {
@@ -566,7 +568,8 @@ class cluster_view {
     return own(scope_column{column.index}, row);
   }
 
-  /// The model's counters (counters.hpp). O(1).
+  /// The model's counters (counters.hpp): pods in a domain, in all; of a spread counter the least of the domains with a node that counts,
+  /// and how many these are. O(1).
   [[nodiscard]] GANGSCHED_API std::int32_t count(counter_id counter, domain_id domain) const;
   [[nodiscard]] GANGSCHED_API std::int64_t total(counter_id counter) const;
   [[nodiscard]] GANGSCHED_API std::int32_t least(counter_id counter) const;

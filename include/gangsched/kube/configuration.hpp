@@ -35,6 +35,7 @@ struct scheduler_profile {
   }
 };
 
+/// A KubeSchedulerConfiguration, as far as it is about decisions.
 struct scheduler_configuration {
   std::vector<scheduler_profile> profiles;  ///< at least one
   instant initial_backoff = std::chrono::seconds{1};
@@ -50,6 +51,7 @@ struct scheduler_configuration {
   }
 };
 
+/// How a configuration is read.
 struct configuration_options {
   /// Adds the plugins of pod groups to the default ones, as the gates for gangs and their topology do.
   bool gang_scheduling = true;

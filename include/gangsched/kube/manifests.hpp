@@ -33,6 +33,7 @@ struct load_amounts {
   std::optional<std::int64_t> cpu = {}, memory = {};
 };
 
+/// A Node, with what other objects and annotations say of it.
 struct node_manifest {
   node_spec spec;
   label_map annotations = {};  ///< those about devices
@@ -126,6 +127,7 @@ struct group_ratio_manifest {
   std::int32_t theirs = 1;
 };
 
+/// A group of pods, of whichever kind the object is that describes it.
 struct group_manifest {
   group_spec spec;
   std::string kind = "PodGroup";    ///< of the object that describes it
@@ -252,6 +254,7 @@ struct autoscaler_manifest {
   origin from = {};
 };
 
+/// A PodDisruptionBudget.
 struct disruption_budget_manifest {
   std::string ns, name;
   std::optional<label_selector> selector = {};
@@ -306,6 +309,7 @@ struct manifests {
 [[nodiscard]] GANGSCHED_API std::vector<std::int32_t> disruptions_allowed(const manifests& all,
                                                                           std::span<const std::size_t> pods);
 
+/// How manifests are read.
 struct read_options {
   /// What the API server would have done to a new object: requests from limits, host ports from hostNetwork,
   /// allocatable from capacity, matchLabelKeys merged into the selectors of affinity terms. Off: the objects come from
@@ -352,7 +356,7 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<void> apply(cluster& on, const manifests& what);
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,
-// @p warnings may be null.
+// @p warnings may be null. Error: malformed and the like, with file, line and path. O(size of the object).
 // What takes several objects to know stays out: gangs that only annotations of pods describe, topology in the words of
 // other objects, sub-groups of KAI.
 

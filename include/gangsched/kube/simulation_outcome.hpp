@@ -17,6 +17,7 @@
 /// What became of manifests in a run (simulation.hpp).
 namespace gangsched::inline GANGSCHED_ABI::kube::simulation {
 
+/// What became of a pod in the end: `running` ran from the start, `waiting` has a node reserved and waits for its group.
 enum class fate : std::uint8_t { unscheduled, waiting, placed, ended, evicted, running };
 /// "unscheduled". O(1).
 [[nodiscard]] GANGSCHED_API std::string_view name_of(fate is) noexcept;

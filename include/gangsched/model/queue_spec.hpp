@@ -29,8 +29,9 @@ struct queue_quota {
   sorted_map<double> weights = {};
 };
 
+/// Whether a queue, with those below it, takes jobs (Kueue's stopPolicy).
 enum class queue_state : std::uint8_t {
-  open,
+  open,   ///< jobs are admitted
   hold,   ///< no job is admitted; running ones go on
   drain,  ///< no job is admitted, and running ones are evicted, if a plugin of the profile reads queues
 };
@@ -51,6 +52,7 @@ struct flavor_rules {
   bool avoids_borrowing = false;     ///< of those tried, the one that borrows least wins, not one without preemption
 };
 
+/// A queue: which part of the cluster it has, and how.
 struct queue_spec {
   std::string name;                      ///< unique in the cluster
   std::string parent = {};               ///< empty: none. It may be added later: until then no job below is admitted

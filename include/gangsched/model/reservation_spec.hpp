@@ -20,6 +20,7 @@ struct reservation_owner {
   std::optional<label_selector> labels = {};
 };
 
+/// How owners draw from a reservation (Koordinator's allocatePolicy).
 enum class allocate_policy : std::uint8_t {
   aligned,  ///< owners take what is left of the reservation, and what they need beyond that from what is free on the node
   restricted  ///< of the resources that are restricted an owner's request has to be left there as a whole

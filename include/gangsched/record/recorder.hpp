@@ -12,6 +12,7 @@
 /// Writes a decision log: every call of a host on a cluster and its schedulers, with its outcome (docs/decision-log.md).
 namespace gangsched::inline GANGSCHED_ABI::record {
 
+/// What a log has beside the calls.
 struct recorder_options {
   std::string about = {};  ///< a text of the host's that the log begins with
   /// After so many calls the digest of the cluster is written, O(cluster) each time; 0: only by `write_digest`.

@@ -16,8 +16,9 @@ namespace gangsched::inline GANGSCHED_ABI::report {
 /// Nanoseconds since any time, never decreasing, and not 0; null: nothing is measured.
 using clock = std::uint64_t (*)() noexcept;
 
+/// How times are measured.
 struct metrics_options {
-  report::clock clock = nullptr;
+  report::clock clock = nullptr;  ///< null: nothing is measured
   /// Hooks are timed in every so many-th call of `schedule_cycle`, from the first on; 0: never. kube-scheduler times one in ten, at random.
   std::uint32_t time_hooks_every = 10;
 };

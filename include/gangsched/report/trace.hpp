@@ -8,6 +8,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI::report {
 
+/// How times are measured, and how much is kept.
 struct trace_options {
   report::clock clock = nullptr;   ///< null: the host's `now`, by which calls take no time
   std::size_t records = 1u << 15;  ///< kept at most, the newest; 192 bytes each, allocated when the trace is made

@@ -14,6 +14,7 @@
 
 namespace gangsched::inline GANGSCHED_ABI {
 
+/// How estimates are made of past runs.
 struct run_time_options {
   std::int32_t percent = 90;        ///< percentage of past runs that were no longer than the estimate: 1 to 100
   std::size_t remembered = 64;      ///< runs kept for each key, the last ones

@@ -16,6 +16,7 @@ struct node_shape {
   std::uint32_t most = std::numeric_limits<std::uint32_t>::max();  ///< at most so many are added
 };
 
+/// Whom `demand` is about, and how long it searches.
 struct demand_options {
   instant now{};                          ///< not earlier than the time of the scheduler's last call
   std::span<const pod_id> pods = {};      ///< the pods to consider; without pods and groups all waiting pods
@@ -39,6 +40,7 @@ struct demand_plan {
   bool by_itself = false;
 };
 
+/// The answer of `demand`.
 struct demand_answer {
   std::vector<demand_plan> plans = {};  ///< cheapest first: the best that was found, and the best of each shape alone
   /// Pods that no number of nodes of these shapes helps: because of a gate, a quota, a selector, a limit, or an attempt of the host.
@@ -53,6 +55,7 @@ struct demand_answer {
 [[nodiscard]] GANGSCHED_API result<demand_answer> demand(const scheduler& by, std::span<const node_shape> shapes,
                                                          const demand_options& options);
 
+/// Which pods `removable` may not move.
 struct removal_options {
   instant now{};                           ///< not earlier than the time of the scheduler's last call
   std::span<const pod_id> stay = {};       ///< pods that must not move: their nodes stay

@@ -12,7 +12,7 @@
 #include "gangsched/core/result.hpp"
 
 /// Virtual clusters made of cells, as HiveD has them: "HiveD: Sharing a GPU Cluster for Deep Learning with Guarantees" (OSDI '20), and
-/// github.com/microsoft/hivedscheduler.
+/// github.com/microsoft/hivedscheduler, whose configuration has cellTypes, physicalCells and virtualClusters.
 namespace gangsched::inline GANGSCHED_ABI::queues::hived {
 
 /// A cell, physical or virtual (each kind has its own numbers); `none` if there is no cell.
@@ -22,9 +22,9 @@ inline constexpr cell_index none = -1;
 /// What a cell consists of. A type without a record is a device.
 struct cell_type {
   std::string name;
-  std::string child;
-  std::uint32_t children = 0;
-  bool is_node = false;  ///< has the devices of one node, and all of them that are of its kind
+  std::string child;           ///< childCellType
+  std::uint32_t children = 0;  ///< childCellNumber
+  bool is_node = false;        ///< has the devices of one node, and all of them that are of its kind
 
   friend bool operator==(const cell_type&, const cell_type&) = default;
 };
@@ -49,14 +49,16 @@ struct cell_quota {
   friend bool operator==(const cell_quota&, const cell_quota&) = default;
 };
 
+/// What a virtual cluster is due (virtualCells, pinnedCells).
 struct virtual_cluster_spec {
   std::string name = {};
   std::vector<cell_quota> cells = {};
-  std::vector<std::string> pins = {};
+  std::vector<std::string> pins = {};  ///< names of pinned physical cells
 
   friend bool operator==(const virtual_cluster_spec&, const virtual_cluster_spec&) = default;
 };
 
+/// All of HiveD's physicalCluster and virtualClusters.
 struct configuration {
   std::vector<cell_type> types = {};
   std::vector<physical_cell> cells = {};
@@ -81,6 +83,7 @@ struct cell_chain {
   std::size_t first_slot = 0;  ///< where numbers by level of all chains begin for this one
 };
 
+/// A cell of a virtual cluster: one that it is due, or a part of such a cell.
 struct virtual_cell {
   cell_index parent = none, first_child = none, root = none;
   std::uint32_t chain = 0, level = 0, cluster = 0;
@@ -94,13 +97,14 @@ struct virtual_view {
   std::vector<cell_index> cells = {}, roots = {};
 };
 
+/// A virtual cluster in numbers.
 struct virtual_layout {
   std::string name;
   cell_index first = 0, end = 0;  ///< its virtual cells
   std::vector<virtual_view> views;
 };
 
-/// A configuration in numbers. Immutable.
+/// A configuration in numbers. Immutable. Queries are O(1), by name O(log n); numbers have to be valid.
 class GANGSCHED_API cell_layout {
  public:
   cell_layout() = default;
@@ -114,6 +118,7 @@ class GANGSCHED_API cell_layout {
   [[nodiscard]] const cell_level& level(std::uint32_t chain, std::uint32_t at) const {
     return chains_[chain].levels[at];
   }
+  /// A level of a chain among the levels of all chains, and how many there are.
   [[nodiscard]] std::size_t slot(std::uint32_t chain, std::uint32_t at) const { return chains_[chain].first_slot + at; }
   [[nodiscard]] std::size_t slots() const noexcept { return slots_; }
 

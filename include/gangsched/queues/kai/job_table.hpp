@@ -13,8 +13,9 @@
 
 namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 
+/// What a pod is doing, as far as queues count it.
 enum class task_state : unsigned char {
-  waiting,
+  waiting,      ///< for a node
   placed,       ///< on a node and staying, or promised one
   leaving,      ///< it is leaving, and its job requests nothing in its place
   coming_back,  ///< evicted, to be started again: its queue still requests as much
@@ -29,10 +30,12 @@ struct job_task {
   std::uint64_t arrival = 0;  ///< then the smallest
   task_state state = task_state::waiting;
 };
+/// Tasks of a job that start together (KAI's pod set).
 struct job_set {
-  std::uint32_t least = 1;
+  std::uint32_t least = 1;              ///< minMember
   std::vector<std::size_t> tasks = {};  ///< in the order in which they are started
 };
+/// A job: a pod group.
 struct job_entry {
   queue_index queue = no_queue;
   job_rank rank = {};

@@ -17,11 +17,11 @@ namespace gangsched::inline GANGSCHED_ABI::queues::kai {
 /// Amounts, one for each resource; entries beyond a list's end are 0.
 using amounts = std::span<const double>;
 
-/// The host's terms for a queue and a resource.
+/// The host's terms for a queue and a resource (KAI's QueueResource).
 struct quota {
-  double deserved = 0;
-  double limit = unlimited;
-  double weight = 1;
+  double deserved = 0;       ///< quota: what it may have at any time
+  double limit = unlimited;  ///< the most in use at once
+  double weight = 1;         ///< overQuotaWeight: its part of what nobody deserves
 };
 
 /// The keys that order siblings.

@@ -21,8 +21,11 @@ using ask_index = std::uint32_t;          ///< an ask, and the allocation that i
 using node_number = std::uint32_t;        ///< a node, as the host numbers them
 inline constexpr std::uint32_t none = ~std::uint32_t{0};
 
+/// A leaf's application.sort.policy.
 enum class application_order : unsigned char { fifo, fair };
+/// priority.policy (default, fence): whether priorities below count above the queue.
 enum class priority_policy : unsigned char { pass, fence };
+/// preemption.policy (default, fence, disabled).
 enum class preemption_policy : unsigned char { allow, fence, disabled };
 
 /// The host's settings of a queue. Children of a queue are always served fairly; `order` is that of a leaf's applications.
@@ -31,8 +34,8 @@ struct queue_settings {
   resources max = {};                  ///< of a root: all nodes together
   std::uint32_t max_applications = 0;  ///< 0: no bound
   application_order order = application_order::fifo;
-  bool priority_first = true;        ///< false: share or submission before priority, in the whole subtree
-  std::int32_t priority_offset = 0;  ///< added on the way up
+  bool priority_first = true;  ///< application.sort.priority; false: share or submission first, in the whole subtree
+  std::int32_t priority_offset = 0;                         ///< priority.offset: added on the way up
   priority_policy priority = priority_policy::pass;         ///< fence: above it only the offset counts
   preemption_policy preemption = preemption_policy::allow;  ///< disabled: in the subtree, but for fences
   instant preemption_delay = std::chrono::seconds{30};      ///< how long an ask of this leaf waits before it preempts
@@ -42,6 +45,7 @@ struct queue_settings {
   std::vector<user_limit> limits = {};
 };
 
+/// An application as the host submits it.
 struct application_spec {
   queue_index queue = no_queue;  ///< a leaf
   std::string user = {};
@@ -49,6 +53,7 @@ struct application_spec {
   std::int64_t submitted = 0;  ///< in any unit
 };
 
+/// A pod that an application asks for.
 struct ask_spec {
   application_index application = none;
   resources request = {};
@@ -66,6 +71,7 @@ struct ask_spec {
 /// The order of eviction (quota and required node preemption), lower first: 0 may go, 1 opted out, 2 leads its application.
 [[nodiscard]] constexpr int turn_to_go(const ask_spec& of) noexcept { return of.originator ? 2 : of.opted_out ? 1 : 0; }
 
+/// The states of an application that decide which limits apply.
 enum class application_state : unsigned char {
   fresh,       ///< never had an ask
   accepted,    ///< has asks, never had an allocation: limits of applications apply to it
@@ -73,6 +79,7 @@ enum class application_state : unsigned char {
   completing,  ///< has neither asks nor allocations any more
 };
 
+/// An application and what it has.
 struct application {
   application_spec spec;
   application_owner owner;
@@ -85,13 +92,14 @@ struct application {
   std::vector<ask_index> allocations = {};  ///< in no order
 };
 
+/// An ask, or the allocation that it became.
 struct ask {
   ask_spec spec;
-  node_number node = none;            ///< where it is allocated
-  bool held = false;                  ///< skipped by cycles: it replaces a placeholder (`gang_application`)
-  bool triggered_preemption = false;  ///< it never preempts again
-  std::uint32_t preempted = 0;        ///< the number of asks that it is being preempted for
-  std::optional<instant> preemption_try = {};
+  node_number node = none;                     ///< where it is allocated
+  bool held = false;                           ///< skipped by cycles: it replaces a placeholder (`gang_application`)
+  bool triggered_preemption = false;           ///< it never preempts again
+  std::uint32_t preempted = 0;                 ///< the number of asks that it is being preempted for
+  std::optional<instant> preemption_try = {};  ///< when it last tried to preempt
 };
 
 /// The use of a queue.
