@@ -104,7 +104,7 @@ struct virtual_layout {
   std::vector<virtual_view> views;
 };
 
-/// A configuration in numbers. Immutable. Queries are O(1), by name O(log n); numbers have to be valid.
+/// A configuration in numbers. Immutable. Queries are O(levels), by name O(log nodes) or O(virtual clusters); numbers have to be valid.
 class GANGSCHED_API cell_layout {
  public:
   cell_layout() = default;
