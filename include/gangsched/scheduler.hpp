@@ -111,7 +111,7 @@ class GANGSCHED_API scheduler {
   /// Several profiles share one queue: a pod uses the profile that has its `scheduler_name`. Pods that name none of them are left to other
   /// schedulers, but what they use counts. Both throw `bad_result_access` with the error of `check`, if there is one.
   scheduler(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options = {});
-  /// Errors: malformed (no profile; not exactly one queue sort or more than one queue order in one, or other ones than in the others),
+  /// Errors: malformed (no profile; one without exactly one queue sort, or with two queue orders; profiles that differ in these),
   /// duplicate (a scheduler name), out_of_range (more than 253 filters or 64 permit plugins; at score or at score_placement a negative
   /// weight, or weights that add up to more than 2^53 / 100).
   [[nodiscard]] static result<void> check(std::span<const kernel_table> profiles);

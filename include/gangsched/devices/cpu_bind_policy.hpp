@@ -24,6 +24,7 @@ enum class cpu_exclusive_policy : unsigned char {
   numa_node_level  ///< no NUMA cell
 };
 
+/// How CPUs of a pod's own are chosen for it.
 struct cpu_binding {
   cpu_bind_policy policy = cpu_bind_policy::none;
   bool required = false;  ///< false: if possible

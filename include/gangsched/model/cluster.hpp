@@ -45,8 +45,7 @@ struct cluster_size {
 /// to what the object is doing), `malformed` (disagrees with what it refers to), `overflow` (a node's usage, or what a queue's pods
 /// request, would not fit into 64 bits), `busy` (called from inside a hook), and those of `check` in validate.hpp.
 ///
-/// Costs, everywhere: *selectors* are those of pod affinity, anti-affinity and spread constraints in the cluster. Tables grow at times.
-/// What names no cost takes O(size of its arguments).
+/// Costs: O(size of the arguments) if none is named; *selectors* are those of pod affinity, anti-affinity and spread constraints in use.
 class GANGSCHED_API cluster : public cluster_questions {
  public:
   explicit cluster(const cluster_options& options = {});
