@@ -56,6 +56,7 @@ GANGSCHED_INLINE permit_verdict binding_cycle::ask_permit_hook(const kernel_tabl
 /// Permit hooks in order (kube-scheduler: RunPermitPlugins): a rejection ends it, waits are collected and the others still asked.
 GANGSCHED_INLINE bool binding_cycle::begin(row_t pod, const kernel_table& profile, std::int64_t score) {
   const hook_range hooks = profile.hooks(point::permit);
+  decisions_->rejections().drop(pod);
   std::optional<waiting_pods::entry> held;  // as a rule by none
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const plugin_entry& plugin = hooks[i];

@@ -117,6 +117,9 @@ GANGSCHED_INLINE void call_notes::read_log() {
 }
 
 GANGSCHED_INLINE void call_notes::flush() {
+  begin(step_kind::timer, "MinRuntimeComplete");
+  of_.queue.unschedulable().wake_due();
+  end_if_anything();
   if (of_.options.timers == timer_rule::by_host) return;
   begin(step_kind::timer, "BackoffComplete");
   of_.queue.places().flush_backoff(of_.now);

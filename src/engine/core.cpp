@@ -408,7 +408,8 @@ GANGSCHED_INLINE void core::restore(const waiting_pod& as) {
 GANGSCHED_INLINE std::optional<instant> core::next_time() const {
   if (before_.torn) return now_;  // at once: orders are to be made anew
   std::optional<instant> next = queue_.places().next_time();
-  for (const std::optional<instant>& due : {binding_.next_deadline(), backfill_.next_time()})
+  for (const std::optional<instant>& due :
+       {queue_.unschedulable().next_retry(), binding_.next_deadline(), backfill_.next_time()})
     if (due) next = std::min(next.value_or(*due), *due);
   if (next == instant::max()) return std::nullopt;  // never
   return next;
@@ -460,8 +461,10 @@ GANGSCHED_INLINE std::vector<queued_entity> core::list_queue() const {
     const bool waits_for_time =
         made.standing.place == queue_place::error_backoff;  // without a failure: for its planned start
     if (made.standing.failures + made.standing.errors == 0 && !waits_for_time) continue;
-    if (const std::string_view noted = explainer_.noted(one.pod); !noted.empty()) made.why = noted;
-    if (const auto known = why(made.pod); made.why.empty() && known) made.why = known->text();
+    if (const auto known = why(made.pod))
+      made.why = known->text();
+    else
+      made.why = explainer_.noted(one.pod);  // the last attempt found a node
     const char* const own = made.group ? queue_.unschedulable().reason_of(made.group) : nullptr;
     if (made.why.empty() && own != nullptr) made.why = own;
   }

@@ -56,9 +56,9 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     note_attempt(members, outcome, outcome.verdict);
     if (error && !outcome.of_group)
       with_.error.set({group, true}, outcome.verdict.reason, search_->errors().whose(outcome.verdict));
-    reject(group, whole, outcome);
+    const bool helped = reject(group, whole, outcome);
     // (Alike groups differ in age, by which they may take the room of waiting pods, and in run time, which decides about reserved nodes.)
-    if (error || !with_.binding.waiting().empty() || with_.backfilling.on())
+    if (helped || error || !with_.binding.waiting().empty() || with_.backfilling.on())
       with_.queue.unschedulable().pass_on_group(group);
     else
       with_.queue.unschedulable().fail_alike_groups(group);
@@ -99,14 +99,16 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
   with_.queue.unschedulable().pass_on_group(group);
 }
 
-/// Victims go for the group, which tries again when they are gone. False if it was not helped; @p broken: why, if that is an error.
-GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken) {
+/// Victims go for the group, which tries again when they are gone. False if it was not helped; @p broken: why, if that is an error;
+/// @p retry_at: as `preemption_result`.
+GANGSCHED_INLINE bool group_cycle::preempt_for(row_t group, status& broken, std::optional<instant>& retry_at) {
   if (with_.binding.awaits_victims({group, true})) return false;
   const preemption_result found = with_.makes_room.for_group(group);
   if (found.broken.code == code::error) {
     with_.error.set({group, true}, found.broken.reason, search_->errors().whose(found.broken));
     broken = found.broken;
   }
+  retry_at = found.retry_at;
   found.add_to(with_.decisions);
   // Before its victims leave, so that it hears of them. If nobody has to, the places that were found are tried next time.
   if (found.helped && found.frees_at_once(with_.state.pods) && !with_.entities.members_enter_singly())
@@ -162,7 +164,8 @@ GANGSCHED_INLINE void group_cycle::tell(std::span<const row_t> members, const re
   tell(members, why.said);
 }
 
-GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, const group_outcome& why) {
+/// Returns whether others go for it.
+GANGSCHED_INLINE bool group_cycle::reject(row_t group, const group_part& whole, const group_outcome& why) {
   status verdict = why.verdict;
   const std::vector<row_t> members = whole.all_members();
   const auto nominated = [&] {
@@ -174,7 +177,8 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
   const bool hoped = nominated();
   // Also where its running members keep it from being placed at all, as in several domains: then it may move.
   const bool may_help = verdict.code != code::error || (why.of_group && !with_.entities.members_enter_singly());
-  if (may_help && preempt_for(group, verdict)) return;
+  std::optional<instant> retry_at;
+  if (may_help && preempt_for(group, verdict, retry_at)) return true;
   refusal late;
   if (verdict.code != code::error && with_.backfilling.on() && !with_.binding.awaits_victims({group, true}))
     late = with_.backfilling.reserve({group, true});
@@ -188,6 +192,8 @@ GANGSCHED_INLINE void group_cycle::reject(row_t group, const group_part& whole, 
     with_.queue.retry_group(group, false, false);  // without the room that some had kept from the others they may fit
   else
     with_.queue.park_group(group, why.rejectors, why.verdict.reason);
+  if (retry_at) with_.queue.unschedulable().retry_at({group, true}, *retry_at);
+  return false;
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

@@ -23,11 +23,15 @@ GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
     if (found.node != no_row) return place(pod, found);
   }
   with_.decisions.rejections().keep(pod, found.said, picks_->rejectors_of(pod, found), picks_->words(pod, found));
-  if (error || !preempt_for(pod, found.rejectors)) reject(pod, found);
-  // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated.
+  std::optional<instant> retry_at;
+  const bool helped = !error && preempt_for(pod, found.rejectors, retry_at);
+  if (!helped) reject(pod, found);
+  if (retry_at) with_.queue.unschedulable().retry_at({pod, false}, *retry_at);
+  // Every pod of the class would have been told the same, except by hooks that ask the pod itself, and where it is nominated. If others go
+  // for it, more may go for the next one.
   const class_plan& plan = picks_->plan_of(with_.state.pods.cls[pod]);
   const bool personal = !plan.cycle_hooks.empty() || plan.filters_tell_apart(with_.state, pod);
-  if (error || personal || found.kept)
+  if (helped || error || personal || found.kept)
     with_.queue.unschedulable().pass_on(pod);
   else
     with_.queue.unschedulable().forget_wake(pod);
@@ -126,8 +130,8 @@ GANGSCHED_INLINE void pod_cycle::reject(row_t pod, const picked& why) {
   if (!error) with_.binding.revoke_strict_gang(with_.state.pods.group[pod]);
 }
 
-/// The result only nominates. False if it helped no pod.
-GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors) {
+/// The result only nominates. False if it helped no pod; @p retry_at: as `preemption_result`.
+GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors, std::optional<instant>& retry_at) {
   const row_t group = with_.state.pods.group[pod];
   const entity whom = with_.entities.incomplete(group) ? entity{group, true} : entity{pod, false};
   if (with_.binding.awaits_victims(whom)) return false;
@@ -141,6 +145,7 @@ GANGSCHED_INLINE bool pod_cycle::preempt_for(row_t pod, std::uint64_t rejectors)
     return true;
   }
   if (!found.helped) with_.decisions.rejections().add_post_filter(pod, found.unhelpful);
+  retry_at = found.retry_at;
   found.add_to(with_.decisions);
   for (const assignment& one : found.back) {
     with_.binding.send_back(one.pod.row, "its node was given to another member of its gang", false);

@@ -58,7 +58,7 @@ victim_plan preemption::ask_hooks(const kernel_table& table, point at, row_t gro
   for (const std::uint16_t index : table.at(at)) {
     ++asked_;
     {
-      const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt);
+      const std::unique_ptr<trial> attempt = trials_.start(index, at == point::group_preempt, spared_until_);
       plan = ask(table.plugins[index], *attempt);
     }
     if (const char* const wrong = plan.verdict.ok() ? wrong_plan(plan, group) : nullptr; wrong != nullptr)

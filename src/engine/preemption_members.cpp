@@ -25,7 +25,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
   }
   std::size_t missing = state_->groups.min_count(group) - state_->groups.assumed[group] - state_->groups.bound[group];
   const picker::position stood = picks_->where();
-  begin();
+  own_ = {};
   transaction attempt{*state_};
   placed_members placed = search_->nobody();
   std::vector<class_id> hopeless;        // alike members fare alike
@@ -75,7 +75,7 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
   if (missing != 0) {
     out.waits.clear();
     if (!room.helpless.empty() && room.helpless.front() == pod) state_->assigned.nominate(pod, no_row);
-    if (!room.made.empty()) unhelped_gang_ = {group, state_->class_of(pod), state_->log.end()};
+    if (!room.made.empty()) remember_unhelped(pod);
     return out;
   }
   out.helped = true;
@@ -83,6 +83,11 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
   for (std::size_t i = 0; i < room.made.size(); ++i) out.waits.push_back({room.made[i].pod.row, rejectors[i]});
   out.victims = std::move(room.victims);
   return out;
+}
+
+/// Until the log goes on, unless time alone may help.
+GANGSCHED_INLINE void preemption::remember_unhelped(row_t pod) {
+  if (!spared_until_) unhelped_gang_ = {state_->pods.group[pod], state_->class_of(pod), state_->log.end()};
 }
 
 /// Whether the members that lack a node are tried together: they differ, so that it matters where each is placed, and the group's hooks
@@ -126,7 +131,7 @@ GANGSCHED_INLINE std::optional<preemption_result> preemption::for_mixed_minimum(
   if (plan.verdict.code == code::error) out.broken = plan.verdict;
   if (!plan.verdict.ok() || plan.nominations.empty()) {
     if (!keep) state_->assigned.nominate(pod, no_row);
-    unhelped_gang_ = {group, state_->class_of(pod), state_->log.end()};
+    remember_unhelped(pod);
     return out;
   }
   const auto named = [&](row_t member) {

@@ -12,12 +12,13 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// What post-filter hooks try things with: a transaction around the whole search, and one around what stands now.
 class preemption_trials::open_trial final : public trial {
  public:
-  open_trial(preemption_trials& with, std::uint16_t plugin, bool for_group)
+  open_trial(preemption_trials& with, std::uint16_t plugin, bool for_group, std::optional<instant>& spared)
       : state_(with.state_),
         with_(&with),
         plugin_(plugin),
         nested_(state_->undo.trying()),
         group_(for_group),
+        spared_(&spared),
         budget_(searches * with.search_->budget()),
         whole_(*state_),
         given_up_(with.search_->supposed_releases()),
@@ -38,6 +39,9 @@ class preemption_trials::open_trial final : public trial {
   [[nodiscard]] std::vector<std::string> reasons(pod_id pod, node_id node) override {
     if (const status said = begin(pod.row); !said.ok()) return {reason_text(state_->names, said)};
     return with_->picks_->reasons(pod.row, node.row);
+  }
+  void spared_until(instant when) override {
+    if (when > now()) *spared_ = std::min(spared_->value_or(when), when);
   }
   void remove(pod_id victim) override {
     const row_t node = state_->pods.node[victim.row];
@@ -336,8 +340,9 @@ class preemption_trials::open_trial final : public trial {
   std::uint16_t plugin_;
   static constexpr std::uint64_t searches = 8;  ///< complete ones that may use up their budget
 
-  bool nested_;             ///< in a group's cycle
-  bool group_;              ///< for a group
+  bool nested_;  ///< in a group's cycle
+  bool group_;   ///< for a group
+  std::optional<instant>* spared_;
   std::uint64_t budget_;    ///< of all complete searches of the trial
   std::size_t wanted_ = 0;  ///< members that were supposed to be somewhere last
   bool taken_ = false;      ///< a member's node, by take_node
@@ -364,8 +369,9 @@ class preemption_trials::open_trial final : public trial {
   found_places found_;
 };
 
-GANGSCHED_INLINE std::unique_ptr<trial> preemption_trials::start(std::uint16_t plugin, bool for_group) {
-  return std::make_unique<open_trial>(*this, plugin, for_group);
+GANGSCHED_INLINE std::unique_ptr<trial> preemption_trials::start(std::uint16_t plugin, bool for_group,
+                                                                 std::optional<instant>& spared) {
+  return std::make_unique<open_trial>(*this, plugin, for_group, spared);
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

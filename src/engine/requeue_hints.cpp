@@ -23,6 +23,8 @@ GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t 
   }
   if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr)
     made.unschedulable |= plugin_bit(table, *by);
+  if (made.empty() && state_->classes[state_->pods.cls[pod]].reservation_affinity != nullptr)
+    made.unschedulable = rejection::anything;
   if (made.empty() && state_->nodes.total[0] != 0) {
     for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= plugin_bit(table, plugin);
   }
@@ -63,7 +65,7 @@ GANGSCHED_INLINE queueing_strategy requeue_judge::judge(row_t pod, const rejecti
   if (own ? happened.to == object_event::audience::others : happened.to == object_event::audience::subject)
     return queueing_strategy::skip;
   if (by.empty() && happened.record.about_numbers()) return queueing_strategy::skip;  // there is no node
-  if (by.empty()) return queueing_strategy::after_backoff;
+  if (by.empty() || (by.unschedulable & rejection::anything) != 0) return queueing_strategy::after_backoff;
   if (happened.record.about_victims() && preempts_by_queues(entities_->profile_of(pod)))
     return queueing_strategy::after_backoff;
   const queueing_event::audience& to = audience_of(what, entities_->profile_of(pod));

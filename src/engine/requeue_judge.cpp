@@ -92,7 +92,8 @@ GANGSCHED_INLINE bool requeue_judge::helps(class_id cls, std::uint64_t rejectors
         });
   }
   if (beyond) return any(touched);
-  return local && what.node && any(facets & plan.cached.filters) && picks_->passes_locally(cls, what.node->id().row);
+  const reads read = plan.cached.filters | model::reservation_table::also_reads(state_->classes[cls]);
+  return local && what.node && any(facets & read) && picks_->passes_locally(cls, what.node->id().row);
 } catch (const hook_error&) {
   return true;  // the attempt will say what it is
 }

@@ -77,11 +77,14 @@ GANGSCHED_INLINE void unschedulable_pods::disband(lines::iterator at) {
 /// What the pod hears of, the line does.
 GANGSCHED_INLINE void unschedulable_pods::hear(class_id cls, class_line& line, row_t pod) {
   const rejection& by = rejections_[pod];
-  const std::uint64_t hears = line.hears | (by.empty() ? ~std::uint64_t{0} : by.all());
+  const bool every = by.empty() || (by.unschedulable & rejection::anything) != 0;
+  const std::uint64_t hears = line.hears | (every ? ~std::uint64_t{0} : by.all());
   if (std::exchange(line.hears, hears) != hears) unknown_.insert(cls);
 }
 
-GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, std::uint64_t since) {
+/// By what rejected those of @p like.
+GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row_t pod, const class_line& like,
+                                                                             std::uint64_t since) {
   const class_id cls = state_->class_of(pod);
   if (const auto known = lines_.find(cls); known != lines_.end() && !detail::is_current(*state_, *known))
     disband(known);
@@ -94,20 +97,15 @@ GANGSCHED_INLINE unschedulable_pods::class_line& unschedulable_pods::line_up(row
   const auto description = [&](row_t one) { return queue_->describe({one, false}, *queue_->find({one, false})); };
   line.add({pod, queue_->find({pod, false})->ticket, since}, stands,
            [&](row_t a, row_t b) { return queue_->sort().before(description(a), description(b)); });
-  return line;
-}
-
-/// By what rejected those of @p like.
-GANGSCHED_INLINE void unschedulable_pods::line_up(row_t pod, const class_line& like, std::uint64_t since) {
-  class_line& line = line_up(pod, since);
-  line.refusers |= like.refusers;
-  if (!like.filtered) return;
-  const class_id cls = state_->pods.cls[pod];
+  if (like.refusers != 0) line.refusers |= like.refusers, unknown_.insert(cls);
+  line.retry_at = std::min(line.retry_at, like.retry_at);
+  if (!like.filtered) return line;
   const bool known = like.rejectors != unknown_rejectors;
   const std::uint64_t rejectors = line.rejectors | (known ? like.rejectors : judge_->possible_rejectors(cls));
   if (!line.filtered || line.rejectors != rejectors) unknown_.insert(cls);
   line.rejectors = rejectors;
   line.filtered = true;
+  return line;
 }
 
 /// Whether a pod of the line would be let in now. (Of a hook that fails the attempt will tell.)
@@ -144,16 +142,13 @@ GANGSCHED_INLINE void unschedulable_pods::note_refusal(unschedulable_groups::slo
     note(to);
 }
 
-GANGSCHED_INLINE void unschedulable_pods::wake_up(entity e) {
-  ++statistics_->wake_ups;
-  queue_->wake(e, *now_);
-}
-
-GANGSCHED_INLINE void unschedulable_pods::move(row_t pod, queueing_strategy how) {
+GANGSCHED_INLINE void unschedulable_pods::wake_up(entity e, queueing_strategy how) {
   if (how == queueing_strategy::skip) return;
-  if (how != queueing_strategy::immediately) return wake_up({pod, false});
   ++statistics_->wake_ups;
-  queue_->activate({pod, false});
+  if (how == queueing_strategy::immediately)
+    queue_->activate(e);
+  else
+    queue_->wake(e, *now_);
 }
 
 GANGSCHED_INLINE queueing_strategy unschedulable_pods::strongest_since(const in_flight_pods& attempts,
@@ -186,7 +181,7 @@ GANGSCHED_INLINE void unschedulable_pods::add(row_t pod, const rejection& by, st
   if (how == queueing_strategy::skip)
     line_up(pod, class_line::of(rejectors), state_->log.end());
   else
-    move(pod, how);
+    wake_up({pod, false}, how);
 }
 
 GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& why) {
@@ -194,9 +189,9 @@ GANGSCHED_INLINE void unschedulable_pods::add_refused(row_t pod, const refusal& 
   if (options_->wake == wake_rule::hints) rejections_[pod] = by;
   queue_->park({pod, false}, *now_);
   if (why.said.code == code::pending) queue_->item({pod, false}).ready = no_backoff;
-  class_line& line = line_up(pod, state_->log.end());
-  line.refusers |= by.all();
-  unknown_.insert(state_->pods.cls[pod]);
+  class_line like;
+  like.refusers = by.all();
+  line_up(pod, like, state_->log.end());
 }
 
 /// It has been parked.
@@ -493,6 +488,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
   const auto its = groups_.last();
   const bool there = its != unschedulable_groups::none && groups_[its].group.row == group;
   const std::uint64_t rejectors = there ? groups_[its].rejectors : 0;
+  const instant retry = there ? groups_[its].retry_at : instant::max();
   std::vector<unschedulable_groups::slot> failed;
   for (auto at = groups_.first_to_try(why.kind); at != unschedulable_groups::none; at = groups_.next_to_try(at)) {
     if (groups_[at].since <= why.position && waits(groups_[at])) failed.push_back(at);
@@ -500,6 +496,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
   for (const auto at : failed) {
     unschedulable_group& one = groups_[at];
     if (!one.filtered) one.filtered = true, one.rejectors = rejectors, groups_.forget_condition(at);
+    one.retry_at = retry;
     fail_again(at);
   }
 }
@@ -519,7 +516,8 @@ GANGSCHED_INLINE void unschedulable_pods::fail_again(entity e) {
     const auto stands = [&](const class_line::entry& one) { return waits(one); };
     class_line like = class_line::of(unknown_rejectors);
     if (at != lines_.end() && detail::is_current(*state_, *at) && !at->second.is_over(stands))
-      like.filtered = at->second.filtered, like.rejectors = at->second.rejectors, like.refusers = at->second.refusers;
+      like.filtered = at->second.filtered, like.rejectors = at->second.rejectors, like.refusers = at->second.refusers,
+      like.retry_at = at->second.retry_at;
     queue_->park(e, *now_);
     line_up(e.row, like, state_->log.end());
     return;
@@ -540,8 +538,23 @@ GANGSCHED_INLINE void unschedulable_pods::on_event(const object_event& happened,
   std::vector<class_id> concerned;  // of pods that were refused at admission
   for (const class_id cls : hearers(told, happened.record.about_victims())) {
     const auto found = lines_.find(cls);
-    judge_line(*found, happened, what, concerned);
-    if (found->second.front == found->second.pods.size()) erase_line(found);
+    class_line& line = found->second;
+    if (line.is_over([&](const class_line::entry& one) { return waits(one); })) {
+      erase_line(found);
+      continue;
+    }
+    for (std::size_t i = line.front; i < line.pods.size(); ++i) {
+      const row_t pod = line.pods[i].pod;
+      if (!waits(line.pods[i]) || !state_->pods.alive(pod)) continue;  // gone, as the log is about to say
+      if (state_->classes[state_->pods.cls[pod]].priority > happened.highest) continue;
+      const bool refused = rejections_[pod].at_admission;
+      if (refused && !concerned.empty() && concerned.back() == cls) continue;
+      const queueing_strategy how = judge_->judge(pod, rejections_[pod], happened, what);
+      if (!refused)
+        wake_up({pod, false}, how);
+      else if (how != queueing_strategy::skip)
+        concerned.push_back(cls);
+    }
   }
   for (const class_id cls : concerned) wake_line({cls, position});
   const auto condition = [&](const unschedulable_group& one) { return condition_of(one); };
@@ -560,6 +573,7 @@ GANGSCHED_INLINE void unschedulable_pods::clear() {
   groups_read_ = state_->log.committed_end();
   group_woken_for_.clear();
   woken_.clear(state_->pods.rows.count());
+  next_retry_ = instant::max();
   if (options_->wake == wake_rule::hints) rejections_.resize(state_->pods.rows.count());
   epoch_ = state_->classes.epoch();
 }

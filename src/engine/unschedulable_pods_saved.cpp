@@ -31,6 +31,7 @@ GANGSCHED_INLINE saved_unschedulable unschedulable_pods::save(model::cluster_sav
                    line.rejectors,
                    line.refusers,
                    line.hears,
+                   line.retry_at,
                    {}};
     for (std::size_t i = line.front; i < line.pods.size(); ++i) {
       if (waits(line.pods[i]) && pods.alive(line.pods[i].pod))
@@ -62,7 +63,7 @@ GANGSCHED_INLINE saved_unschedulable unschedulable_pods::save(model::cluster_sav
     one.kind = group.kind, one.pending = group.pending;
     one.filtered = group.filtered;
     one.refused = detail::saved(group.refused);
-    one.ready = group.ready;
+    one.ready = group.ready, one.retry_at = group.retry_at;
     const queued& place = group.place;
     one.place = {place.pod,     place.group,   place.priority, place.since,
                  place.entered, place.arrival, place.start_by, place.expected_run_time};
@@ -109,6 +110,8 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::lines() {
     line.by_failure = fresh && one.by_failure;
     line.filtered = line.filtered || one.filtered;
     line.rejectors |= one.rejectors, line.refusers |= one.refusers, line.hears |= one.hears;
+    line.retry_at = std::min(line.retry_at, one.retry_at);
+    to_->next_retry_ = std::min(to_->next_retry_, line.retry_at);
     for (const auto& [pod, since] : one.pods) {
       const queue_item* const item = pod < count && pods.alive(pod) ? to_->queue_->find({pod, false}) : nullptr;
       if (item == nullptr || item->where != place::unschedulable || stands[pod] || since > to_->state_->log.end())
@@ -157,7 +160,8 @@ GANGSCHED_INLINE bool unschedulable_pods::restoring::groups() {
     made.pending = static_cast<std::size_t>(one.pending);
     made.filtered = one.filtered;
     made.refused = detail::restored(one.refused);
-    made.ready = one.ready;
+    made.ready = one.ready, made.retry_at = one.retry_at;
+    to_->next_retry_ = std::min(to_->next_retry_, made.retry_at);
     made.place = {one.place.pod,     one.place.group,   one.place.priority, one.place.since,
                   one.place.entered, one.place.arrival, one.place.start_by, one.place.expected_run_time};
     find_kind(one.kind, made);

@@ -34,6 +34,7 @@ struct fair_share_policy::rule final : victim_rule {
   const fair_share_demand& wanted;
   const options& with;
   queues::fair_share::preemptor who;
+  trial* attempt;
   instant now;
   bool keep_all = false;                             ///< keeps also units that may go only if others stay
   row_t own_tree = no_row;                           ///< the preemptor's own tree: none of its pods go
@@ -49,11 +50,12 @@ struct fair_share_policy::rule final : victim_rule {
   mutable std::vector<terms> terms_of = {};  ///< by queue, of those that were asked about
 
   rule(fair_share_books& b, const fair_share_demand& d, const options& chosen, const queue_view& queue,
-       const detail::job_rank& job, instant when)
+       const detail::job_rank& job, trial& in)
       : of(b),
         wanted(d),
         with(chosen),
-        now(when),
+        attempt(&in),
+        now(in.now()),
         own_tree(job.tree),
         running(b.memory.running),
         amounts(b.memory.amounts) {
@@ -61,6 +63,12 @@ struct fair_share_policy::rule final : victim_rule {
     who.own = static_cast<queues::fair_share::own_victims>(queue.spec().within_queue);
     if (d.grows) who.own = queues::fair_share::own_victims::never;  // its victims might take back first what is due
     who.others = static_cast<queues::fair_share::others_victims>(queue.spec().reclaim);
+  }
+  /// Whether the own queue may take from a pod of this priority.
+  [[nodiscard]] bool may_yield(std::int32_t priority) const {
+    using enum queues::fair_share::own_victims;
+    return who.own != never &&
+           (priority < who.priority || (priority == who.priority && who.own == lower_or_newer_equal_priority));
   }
   /// A quick test before all running pods are looked at: whether there may be victims at all. Either what is requested is within the
   /// queue's due, or some pod or group, possibly of the queue itself, is less important. O(resources + priorities).
@@ -70,15 +78,11 @@ struct fair_share_policy::rule final : victim_rule {
     bool due = who.others != others_victims::never;
     for (std::size_t i = 0; i < who.request.size(); ++i)
       due = due && (who.request[i] == 0 || now_used.used(who.queue, i) <= of.shares.due(who.queue, i) - who.request[i]);
-    if (due || who.own == own_victims::never) return due;
-    const auto less = [&](std::int32_t priority) {
-      return priority < who.priority ||
-             (priority == who.priority && who.own == own_victims::lower_or_newer_equal_priority);
-    };
+    if (due) return true;
     const std::optional<std::int32_t> lowest = cluster.lowest_priority();
-    if (lowest && less(*lowest)) return true;
+    if (lowest && may_yield(*lowest)) return true;
     const std::optional<std::int32_t> of_groups = of.lowest_group_priority(cluster);
-    return of_groups && less(*of_groups);
+    return of_groups && may_yield(*of_groups);
   }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
     return of.list.find(pod.queue()) != queues::no_queue;
@@ -144,6 +148,11 @@ struct fair_share_policy::rule final : victim_rule {
                      nearest_min_runtime(queue, &queue_spec::reclaim_min_runtime)};
       one.spared_by_own = goes || ran < its_queue.own_least;
       one.spared_by_others = goes || !its_queue.lends || ran < its_queue.others_least;
+      const bool own = one.queue == who.queue;
+      const bool eligible =
+          own ? may_yield(one.priority) : its_queue.lends && who.others != queues::fair_share::others_victims::never;
+      if (!goes && eligible)
+        attempt->spared_until(later_by(one.start, own ? its_queue.own_least : its_queue.others_least));
       running.push_back(one);
     }
   }
@@ -537,7 +546,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::post_filter(trial& attempt, cons
     fair_share_demand wanted{b, *queue};
     wanted.add(b, pod, flavor);
     wanted.grows = detail::grows_a_whole(pod);
-    rule by{b, wanted, options_, *queue, detail::job_rank{pod}, attempt.now()};
+    rule by{b, wanted, options_, *queue, detail::job_rank{pod}, attempt};
     if (!by.may_find_somebody(attempt.cluster())) continue;
     by.find_holders(attempt.cluster());
     victim_plan made = make_room(attempt, pod, by, flavor);
@@ -558,7 +567,7 @@ GANGSCHED_INLINE victim_plan fair_share_policy::group_preempt(trial& attempt, co
   for (const flavor_id flavor : flavors_of(attempt.cluster())) {
     fair_share_demand wanted{b, *queue};
     wanted.add_most(b, group.root(), flavor);
-    rule by{b, wanted, options_, *queue, detail::job_rank{group}, attempt.now()};
+    rule by{b, wanted, options_, *queue, detail::job_rank{group}, attempt};
     attempt.reset();
     if (!by.may_find_somebody(attempt.cluster())) continue;
     by.find_holders(attempt.cluster());

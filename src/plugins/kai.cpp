@@ -292,7 +292,9 @@ struct kai_policy::search {
     const queues::kai::min_runtimes& all = min_runtimes();
     const instant least = how == kind::preempt ? preempt_min_runtime(tree, all, job(victim).queue)
                                                : reclaim_min_runtime(tree, all, job(mine).queue, job(victim).queue);
-    return queues::kai::is_protected(job(victim).started, least, attempt.now());
+    if (!queues::kai::is_protected(job(victim).started, least, attempt.now())) return false;
+    attempt.spared_until(later_by(*job(victim).started, least));
+    return true;
   }
   [[nodiscard]] bool may_be_victim(kind how, std::size_t which) const {
     const queues::kai::job_entry& of = job(which);

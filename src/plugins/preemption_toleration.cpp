@@ -10,13 +10,16 @@ namespace detail {
 /// Victims are pods of lower priority that are not exempt.
 class not_exempted final : public victim_rule {
  public:
-  not_exempted(const trial& attempt, const pod_info& preemptor)
-      : cluster_(attempt.cluster()), now_(attempt.now()), preemptor_(preemptor), lower_(preemptor.priority()) {}
+  not_exempted(trial& attempt, const pod_info& preemptor)
+      : attempt_(&attempt), cluster_(attempt.cluster()), preemptor_(preemptor), lower_(preemptor.priority()) {}
 
   [[nodiscard]] bool anybody(const cluster_view& cluster) const override { return lower_.anybody(cluster); }
   [[nodiscard]] bool may_go(const pod_info& pod) const override {
-    return lower_.may_go(pod) &&
-           preemption_toleration::exempted(pod, preemptor_, cluster_, now_) == preemption_toleration::exemption::none;
+    if (!lower_.may_go(pod)) return false;
+    const std::optional<instant> until = preemption_toleration::exempt_until(pod, preemptor_, cluster_);
+    if (until && *until <= attempt_->now()) return true;
+    if (until) attempt_->spared_until(*until);
+    return false;
   }
   void arrange(const cluster_view& cluster, std::vector<victim_unit>& units) const override {
     victim_rule::arrange(cluster, units);
@@ -24,8 +27,8 @@ class not_exempted final : public victim_rule {
   }
 
  private:
+  trial* attempt_;
   cluster_view cluster_;
-  instant now_;
   pod_info preemptor_;
   lower_priority lower_;
 };
@@ -46,22 +49,20 @@ GANGSCHED_INLINE status choose_tolerated(std::span<const std::uint32_t> here, qu
 
 }  // namespace detail
 
-GANGSCHED_INLINE preemption_toleration::exemption preemption_toleration::exempted(const pod_info& victim,
-                                                                                  const pod_info& preemptor,
-                                                                                  const cluster_view& cluster,
-                                                                                  instant now) {
+GANGSCHED_INLINE std::optional<instant> preemption_toleration::exempt_until(const pod_info& victim,
+                                                                            const pod_info& preemptor,
+                                                                            const cluster_view& cluster) {
   const symbol named = victim.priority_class();
-  if (!named) return exemption::none;
+  if (!named) return instant::min();
   const priority_class_spec* const its = cluster.priority_class(named);
-  if (its == nullptr) return exemption::unknown_class;
-  if (preemptor.spec().preemption == preemption_policy::never) return exemption::exempt;
+  if (its == nullptr) return std::nullopt;
+  if (preemptor.spec().preemption == preemption_policy::never) return instant::max();
   const std::int64_t least = its->minimum_preemptable.value_or(0);
-  if (preemptor.priority() >= (its->minimum_preemptable ? least : std::int64_t{its->value} + 1)) return exemption::none;
+  if (preemptor.priority() >= (its->minimum_preemptable ? least : std::int64_t{its->value} + 1)) return instant::min();
   const auto start = victim.start_time();
-  if (its->toleration_seconds < 0 || !start) return exemption::exempt;
+  if (its->toleration_seconds < 0 || !start) return instant::max();
   constexpr std::int64_t longest = std::chrono::duration_cast<std::chrono::seconds>(instant::max()).count();
-  const std::chrono::seconds tolerated{std::min(its->toleration_seconds, longest)};
-  return now < later_by(*start, tolerated) ? exemption::exempt : exemption::none;
+  return later_by(*start, std::chrono::seconds{std::min(its->toleration_seconds, longest)});
 }
 
 GANGSCHED_INLINE victim_plan preemption_toleration::post_filter(trial& attempt, const pod_info& pod) const {

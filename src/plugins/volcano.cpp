@@ -213,7 +213,7 @@ struct volcano_policy::search {
     std::int32_t priority = 0;
     std::uint64_t arrival = 0;
     resources request = {};
-    instant ran = {};
+    instant start = {};
     bool stays = false;  ///< it is never a victim
     bool gone = false;
   };
@@ -289,8 +289,7 @@ struct volcano_policy::search {
         if (books.find(queue) == queues::no_queue) return;
         task one = task_of(pod);
         one.stays = is_protected(pod);
-        const instant start = victim_start(pod);
-        one.ran = start >= attempt.now() ? instant::zero() : attempt.now() - start;
+        one.start = victim_start(pod);
         on[node.id().row].push_back(static_cast<std::uint32_t>(running.size()));
         job& its = jobs[one.job];
         ++its.counts.ready;
@@ -430,12 +429,16 @@ struct volcano_policy::search {
     if (one.stays || one.gone) return false;
     const bool own = jobs[one.job].counts.queue == jobs[asker.job].counts.queue;
     const auto queue = attempt.cluster().pod(one.pod)->queue();
-    if (whom == from::others)
-      return !own && queue->spec().lends_running &&
-             one.ran >= nearest_min_runtime(*queue, &queue_spec::reclaim_min_runtime);
+    const auto ran_for = [&](instant queue_spec::*least) {
+      const instant runtime = nearest_min_runtime(*queue, least);
+      if (elapsed(one.start, attempt.now()) >= runtime) return true;
+      attempt.spared_until(later_by(one.start, runtime));
+      return false;
+    };
+    if (whom == from::others) return !own && queue->spec().lends_running && ran_for(&queue_spec::reclaim_min_runtime);
     if (!own || same_job(one, asker) != (whom == from::own_job)) return false;
     if (asker.request.is_empty() && !one.request.is_empty()) return false;
-    return one.ran >= nearest_min_runtime(*queue, &queue_spec::preempt_min_runtime);
+    return ran_for(&queue_spec::preempt_min_runtime);
   }
 
   /// Finds room for the wanted tasks of each job up to its minimum, on nodes of the placement; for all, if the job has it already.

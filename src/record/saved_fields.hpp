@@ -68,10 +68,10 @@ GANGSCHED_FIELDS(engine::saved_item, row, group, where, strict, was_gated, gener
 GANGSCHED_FIELDS(engine::saved_places, items, came, round, groups_left);
 GANGSCHED_FIELDS(engine::saved_place, pod, group, priority, since, entered, arrival, start_by, expected_run_time);
 GANGSCHED_FIELDS(engine::saved_rejection, unschedulable, pending, at_admission);
-GANGSCHED_FIELDS(engine::saved_line, cls, by_failure, filtered, rejectors, refusers, hears, pods);
+GANGSCHED_FIELDS(engine::saved_line, cls, by_failure, filtered, rejectors, refusers, hears, retry_at, pods);
 GANGSCHED_FIELDS(engine::saved_wake, row, cls, line, kind, position);
 GANGSCHED_FIELDS(engine::saved_unschedulable_group, group, classes, rejectors, since, reason, kind, pending, filtered,
-                 refused, ready, place);
+                 refused, ready, retry_at, place);
 GANGSCHED_FIELDS(engine::saved_unschedulable, classes_moved, lines, woken, woken_groups, groups, rejections,
                  groups_read);
 GANGSCHED_FIELDS(engine::saved_attempt, row, is_group, pod, group, from, requeue, joined, early, number);

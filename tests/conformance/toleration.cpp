@@ -21,8 +21,8 @@ struct toleration_probe : preemption_toleration {
   victim_plan post_filter(trial& attempt, const pod_info& pod) const {
     attempt.cluster().each_pod([&](const pod_info& other) {
       if (!other.node()) return;
-      const exemption its = exempted(other, pod, attempt.cluster(), attempt.now());
-      *said = its == exemption::exempt ? "exempt" : its == exemption::none ? "not exempt" : "an error";
+      const std::optional<instant> until = exempt_until(other, pod, attempt.cluster());
+      *said = !until ? "an error" : *until > attempt.now() ? "exempt" : "not exempt";
     });
     return preemption_toleration::post_filter(attempt, pod);
   }

@@ -122,6 +122,7 @@ class forgetful final : public trial {
   [[nodiscard]] status filter(pod_id pod, node_id node) override { return with_->filter(pod, node); }
   [[nodiscard]] bool counts_reasons() const override { return with_->counts_reasons(); }
   [[nodiscard]] words reasons(pod_id pod, node_id node) override { return with_->reasons(pod, node); }
+  void spared_until(instant when) override { with_->spared_until(when); }
   void remove(pod_id victim) override { with_->remove(victim); }
   void restore(pod_id victim) override { with_->restore(victim); }
   void take_node(pod_id member) override { with_->take_node(member); }

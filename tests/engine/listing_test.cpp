@@ -71,6 +71,31 @@ TEST_CASE("the queue is listed in order, with why and since when", "[engine][lis
   CHECK(listed(w).starts_with("in_flight old, active young"));
 }
 
+TEST_CASE("a pod is listed with the reason of its last attempt, be it the host's or a filter's", "[engine][listing]") {
+  for (const bool counted : {true, false}) {
+    scheduler_options options = world::lowest_first();
+    options.count_reasons = counted;
+    world w{profiles::kube_default(), options};
+    w.add(a_node{"n"}.cpu(1));
+    const pod_id pod = w.add(a_pod{"p"}.cpu(1));
+    const auto listed_why = [&] { return world::must(w.scheduler.queue()).at(0).why; };
+    CHECK(w.run() == words{"bind p n"});
+    w.fail(pod);
+    CHECK(listed_why() == "the host says so");
+    const pod_id other = w.add(a_pod{"other"}.cpu(1).on(w.node("n")));
+    CHECK(w.run_at(60s) == words{"reject p"});
+    CHECK(w.scheduler.why(pod)->plugins == words{"NodeResourcesFit"});
+    CHECK(listed_why() == w.scheduler.why(pod)->text());
+    CHECK(listed_why().empty() != counted);
+    w.remove(other);
+    CHECK(w.run_at(120s) == words{"bind p n"});
+    w.fail(pod);
+    CHECK(listed_why() == "the host says so");
+    CHECK_FALSE(w.scheduler.why(pod));
+    CHECK(world::must(w.scheduler.queue()).at(0).standing.rejected.unschedulable_plugins.empty());
+  }
+}
+
 TEST_CASE("every pod that waits is listed once, and the first of the active ones is tried next",
           "[engine][listing][property]") {
   const auto seed = static_cast<unsigned>(GENERATE(range(0, 30)));

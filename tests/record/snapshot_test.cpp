@@ -93,6 +93,35 @@ void fill(world& w) {
 
 }  // namespace
 
+TEST_CASE("pods and groups wait for the time when others may be evicted for them", "[record][preemption]") {
+  world w{profiles::with_queues()};
+  for (const char* const name : {"owner", "borrower"}) {
+    queue_spec queue{.name = name, .reclaim_min_runtime = 60s};
+    queue.quotas = {{.guaranteed = {{"cpu", *name == 'o' ? 4 : 0}}}};
+    w.must(w.cluster.queues().add(queue));
+  }
+  w.add(a_node{"n"}.cpu(4));
+  for (int i = 0; i < 4; ++i) {
+    a_pod one = a_pod{"b" + std::to_string(i)}.cpu(1).queue("borrower").on(w.node("n"));
+    one.spec.start_time = std::chrono::seconds{10 + 5 * i};
+    w.add(one);
+  }
+  w.add(a_pod{"single"}.cpu(1).queue("owner"));
+  a_gang pair{"pair", 2};
+  pair.spec.queue = "owner";
+  const group_id group = w.add(pair);
+  for (const char* const name : {"pair-0", "pair-1"}) w.add(a_pod{name}.cpu(1).in(group));
+  w.run_at(20s);
+  CHECK(w.scheduler.next_deadline() == 70s);
+  const auto made =
+      restore_snapshot(take_snapshot(w.cluster, w.scheduler).value(), {.profiles = {profiles::with_queues()}});
+  REQUIRE(made);
+  CHECK(made->scheduler.next_deadline() == 70s);
+  w.now = 68s;
+  check_alike(w, {.setup = {.profiles = {profiles::with_queues()}}});
+  CHECK(w.cluster.nominated_node_of(w.pod("single")));
+}
+
 TEST_CASE("a cluster alone comes back with its ids and its digest", "[record]") {
   world w;
   fill(w);

@@ -30,9 +30,9 @@ inline constexpr std::uint8_t not_asked = 254;  ///< the index is being built
 
 /// In place of a set of plugins that rejected a pod or group: which ones did is unknown.
 inline constexpr std::uint64_t unknown_rejectors = ~std::uint64_t{0};
-/// A plugin among those of its profile, as a set of one; the 63rd and later ones share a bit.
+/// A plugin among those of its profile, as a set of one; the 62nd and later ones share a bit.
 [[nodiscard]] inline std::uint64_t plugin_bit(const kernel_table& of, const plugin_entry& plugin) noexcept {
-  constexpr std::ptrdiff_t last = 62;
+  constexpr std::ptrdiff_t last = 61;
   return std::uint64_t{1} << std::min(&plugin - of.plugins.data(), last);
 }
 

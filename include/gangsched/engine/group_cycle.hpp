@@ -17,8 +17,8 @@ class GANGSCHED_API group_cycle {
   void note_attempt(std::span<const row_t> members, const group_placement& tried, const status& why);
   void tell(std::span<const row_t> members, const status& why);
   void tell(std::span<const row_t> members, const refusal& why);
-  bool preempt_for(row_t group, status& broken);
-  void reject(row_t group, const group_part& whole, const group_outcome& why);
+  bool preempt_for(row_t group, status& broken, std::optional<instant>& retry_at);
+  bool reject(row_t group, const group_part& whole, const group_outcome& why);
 
   cycle_parts with_;
   group_parts* parts_;

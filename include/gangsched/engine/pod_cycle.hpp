@@ -19,7 +19,7 @@ class GANGSCHED_API pod_cycle {
   void refuse(row_t pod, const refusal& why);
   void place(row_t pod, const picked& where);
   void refuse_place(row_t pod, const picked& why, const plugin_entry* by);
-  bool preempt_for(row_t pod, std::uint64_t rejectors);
+  bool preempt_for(row_t pod, std::uint64_t rejectors, std::optional<instant>& retry_at);
 
   cycle_parts with_;
   picker* picks_;

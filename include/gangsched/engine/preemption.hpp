@@ -32,6 +32,8 @@ struct preemption_result {
   bool helped = false;
   status broken;          ///< a hook's error
   std::string unhelpful;  ///< the messages to users of hooks that do not help
+  std::optional<instant>
+      retry_at;  ///< without help: when a pod that was spared, as it has not run for long enough, may be evicted
   std::vector<word> words;
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they get those events
   std::vector<eviction> victims;
@@ -68,15 +70,22 @@ class GANGSCHED_API preemption final : public member_preemption {
   /// For a pod that these plugins rejected. A member of an incomplete gang in permit mode gets room together with all members that the
   /// minimum lacks, or none. @p held: members of its gang that wait in permit.
   [[nodiscard]] preemption_result for_pod(row_t pod, std::uint64_t rejectors, std::span<const row_t> held = {}) {
+    spared_until_.reset();
     return counted(room_for_pod(pod, rejectors, held));
   }
   /// For a group whose attempt has just failed.
-  [[nodiscard]] preemption_result for_group(row_t group) { return counted(room_for_group(group)); }
+  [[nodiscard]] preemption_result for_group(row_t group) {
+    if (!preempts(group)) spared_until_.reset();  // else its members have asked already
+    return counted(room_for_group(group));
+  }
   /// How often hooks were called so far, and how many victims they chose.
   [[nodiscard]] std::uint64_t asked() const noexcept { return asked_; }
   [[nodiscard]] std::uint64_t victims() const noexcept { return victims_; }
 
-  void begin() override { own_ = {}; }
+  void begin() override {
+    own_ = {};
+    spared_until_.reset();
+  }
   [[nodiscard]] bool preempts(row_t group) const override;
   [[nodiscard]] row_t make_room(row_t pod) override;
   void settle(status& verdict, const placed_members& placed) override;
@@ -109,6 +118,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   preemption_result room_for_group(row_t group);
   preemption_result counted(preemption_result found) noexcept {
     victims_ += found.victims.size();
+    if (!found.helped) found.retry_at = spared_until_;
     return found;
   }
   [[nodiscard]] const char* wrong_plan(const victim_plan& plan, row_t group) const;
@@ -117,6 +127,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   victim_plan ask_post_filters(row_t pod, bool& keep);
   victim_plan ask_group_hooks(row_t group, bool& keep);
   preemption_result for_minimum(row_t pod, std::span<const row_t> held);
+  void remember_unhelped(row_t pod);
   [[nodiscard]] bool together(row_t group, std::span<const row_t> members, std::span<const row_t> held);
   std::optional<preemption_result> for_mixed_minimum(row_t pod, std::span<const row_t> held);
   preemption_result for_members(row_t group);
@@ -135,6 +146,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   group_search* search_;
   preemption_trials trials_;
   members_room own_;
+  std::optional<instant> spared_until_;  ///< the earliest of the times that hooks gave for this pod or group
   std::uint64_t asked_ = 0, victims_ = 0;
   /// A permit-mode gang whose minimum preemption cannot provide, the class of the member that began it, and the log's end then.
   std::tuple<row_t, class_id, std::uint64_t> unhelped_gang_{no_row, no_class, 0};

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "gangsched/engine/group_search.hpp"
 #include "gangsched/engine/trial_memory.hpp"
@@ -14,7 +15,8 @@ class GANGSCHED_API preemption_trials {
       : state_(&state), entities_(&entities), parts_(&parts), picks_(&picks), search_(&search) {}
 
   /// A trial for one hook of a plugin of the profile; nothing of it is left when it goes. @p for_group: of group_preempt.
-  [[nodiscard]] std::unique_ptr<trial> start(std::uint16_t plugin, bool for_group);
+  /// @p spared: the earliest time that hooks gave it (`trial::spared_until`), if they did; outlives the trial.
+  [[nodiscard]] std::unique_ptr<trial> start(std::uint16_t plugin, bool for_group, std::optional<instant>& spared);
   /// Drops what plugins keep.
   void forget_cached() { memory_ = {}; }
 

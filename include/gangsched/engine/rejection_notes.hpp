@@ -48,9 +48,13 @@ class GANGSCHED_API rejection_notes {
       words.reasons.push_back({by != nullptr ? by->name : "", reason_text(state_->names, said), 0});
     return std::make_shared<const rejection_words>(std::move(words));
   }
-  /// Null if the pod was never rejected.
+  /// Null if its last attempt found a node, or there was none.
   [[nodiscard]] const note* find(pod_id pod) const noexcept {
     return pod.row < by_row_.size() && by_row_[pod.row].of == pod ? &by_row_[pod.row] : nullptr;
+  }
+  /// The pod's last attempt found a node.
+  void drop(row_t pod) noexcept {
+    if (pod < by_row_.size() && by_row_[pod].of) by_row_[pod] = {};
   }
   void clear() noexcept { by_row_.clear(); }
 

@@ -98,6 +98,7 @@ class GANGSCHED_API scheduling_queue {
   void done(group_id group) { give_up(in_flight_.find(group)); }
   void activate(std::span<const pod_id> pods);
   void flush() {
+    unschedulable_.wake_due();
     if (options_->timers == timer_rule::by_host || !queue_.may_be_due()) return;
     queue_.flush_backoff(*now_);
     queue_.flush_unschedulable(*now_);

@@ -11,14 +11,15 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 struct unschedulable_group : rejected_group {
-  std::uint64_t since;      ///< the log's end when it failed
-  std::string reason;       ///< its own, or empty
-  std::uint64_t kind = 0;   ///< of groups that are equal; 0: unlike all others
-  std::size_t pending = 0;  ///< members
-  bool filtered = true;     ///< it, or one like it, got beyond admission
-  rejection refused = {};   ///< by admission plugins
-  instant ready = {};       ///< when its backoff ends, as the queue has it
-  queued place = {};        ///< its key for the queue sort
+  std::uint64_t since;                ///< the log's end when it failed
+  std::string reason;                 ///< its own, or empty
+  std::uint64_t kind = 0;             ///< of groups that are equal; 0: unlike all others
+  std::size_t pending = 0;            ///< members
+  bool filtered = true;               ///< it, or one like it, got beyond admission
+  rejection refused = {};             ///< by admission plugins
+  instant ready = {};                 ///< when its backoff ends, as the queue has it
+  instant retry_at = instant::max();  ///< when time alone may help it
+  queued place = {};                  ///< its key for the queue sort
 
   /// Those alike fare alike if this is equal, too.
   [[nodiscard]] std::pair<std::uint64_t, bool> standing() const noexcept { return {refused.all(), filtered}; }

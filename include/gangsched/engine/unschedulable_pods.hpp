@@ -86,6 +86,13 @@ class GANGSCHED_API unschedulable_pods {
   void on_change(const change& helpful, std::uint64_t position);
   /// By hints. O(pods in lines that get the event).
   void on_event(const object_event& happened, queueing_event& what, std::uint64_t position);
+  /// Time alone may help the entity, which waits, from @p when on (`preemption_result::retry_at`): it, or the first of those equal to it,
+  /// is woken then. O(log n).
+  void retry_at(entity e, instant when);
+  /// Wakes those whose time has come. O(1) before the first of them, else O(lines + groups).
+  void wake_due();
+  /// The next such time. O(1) if nobody waits for one, else O(lines + groups).
+  [[nodiscard]] std::optional<instant> next_retry() const;
   /// The pod got what it was woken for, or could not use it: the next pod of its class may.
   void pass_on(row_t pod) {
     if (woken_[pod].cls != no_class) wake_next(woken_.take(pod));
@@ -173,11 +180,12 @@ class GANGSCHED_API unschedulable_pods {
   class restoring;
   /// The pods of one class, and what rejected them.
   struct class_line : unschedulable_line {
-    std::uint32_t generation = 0;  ///< of the class: a line may outlive its class
-    bool filtered = false;         ///< some reached the filters
-    std::uint64_t rejectors = 0;   ///< filters
-    std::uint64_t refusers = 0;    ///< admission plugins
-    std::uint64_t hears = 0;       ///< by hints: `help_condition::hears` of all its pods
+    std::uint32_t generation = 0;       ///< of the class: a line may outlive its class
+    bool filtered = false;              ///< some reached the filters
+    std::uint64_t rejectors = 0;        ///< filters
+    std::uint64_t refusers = 0;         ///< admission plugins
+    std::uint64_t hears = 0;            ///< by hints: `help_condition::hears` of all its pods
+    instant retry_at = instant::max();  ///< when time alone may help them
 
     /// Of pods that these filters rejected.
     [[nodiscard]] static class_line of(std::uint64_t rejectors) {
@@ -189,6 +197,7 @@ class GANGSCHED_API unschedulable_pods {
       unschedulable_line::clear();
       filtered = false;
       rejectors = refusers = hears = 0;
+      retry_at = instant::max();
     }
   };
   using wake = woken_pods::wake;
@@ -203,12 +212,10 @@ class GANGSCHED_API unschedulable_pods {
   [[nodiscard]] queueing_strategy strongest_since(const in_flight_pods& attempts, const in_flight_pods::entry& tried,
                                                   row_t pod, std::uint64_t rejectors);
   void line_up_again();
-  class_line& line_up(row_t pod, std::uint64_t since);
-  void line_up(row_t pod, const class_line& like, std::uint64_t since);
+  class_line& line_up(row_t pod, const class_line& like, std::uint64_t since);
   [[nodiscard]] bool admits(class_id cls, class_line& line, row_t pod);
   [[nodiscard]] bool admits(unschedulable_groups::slot at);
   void note_refusal(unschedulable_groups::slot at, const rejection& by);
-  void move(row_t pod, queueing_strategy how);
   void wake_next(const wake& why);
   void wake_line(const wake& why, bool all = false);
   template <class Helps>
@@ -223,11 +230,9 @@ class GANGSCHED_API unschedulable_pods {
   void sweep_groups();
   unschedulable_groups::slot stand(unschedulable_group one);
   [[nodiscard]] std::vector<class_id> hearers(std::uint64_t told, bool about_victims);
-  void judge_line(lines::value_type& one, const object_event& happened, queueing_event& what,
-                  std::vector<class_id>& concerned);
   void wake_next_group(const group_wake& why);
   void fail_again(unschedulable_groups::slot at);
-  void wake_up(entity e);
+  void wake_up(entity e, queueing_strategy how = queueing_strategy::after_backoff);
 
   peer<model::cluster_state> state_;
   peer<const entity_view> entities_;
@@ -248,6 +253,7 @@ class GANGSCHED_API unschedulable_pods {
   std::uint32_t epoch_ = 0;                  ///< of the classes, as the lines know it
   static constexpr std::uint64_t no_epoch = ~std::uint64_t{0};
   std::uint64_t plan_epoch_ = no_epoch;  ///< `topology_table::plan_epoch` when conditions were asked for
+  instant next_retry_ = instant::max();  ///< the earliest `retry_at`, or before it
   std::uint64_t groups_read_ = 0;        ///< position in the log: changes of groups before it are in their conditions
 };
 
@@ -256,5 +262,6 @@ class GANGSCHED_API unschedulable_pods {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/engine/unschedulable_pods.cpp"
 #include "gangsched/src/engine/unschedulable_pods_hints.cpp"
+#include "gangsched/src/engine/unschedulable_pods_retry.cpp"
 #include "gangsched/src/engine/unschedulable_pods_saved.cpp"
 #endif

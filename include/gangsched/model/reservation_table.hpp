@@ -116,6 +116,12 @@ class GANGSCHED_API reservation_table {
   [[nodiscard]] static bool pre_allocates(const pod_class& cls) noexcept {
     return cls.reserves != nullptr && cls.reserves->spec.pre_allocation != pre_allocation::none;
   }
+  /// What of a node decides, beside what filters read, whether a pod of the class may be there: an affinity may select a reservation by the
+  /// labels of its node, and a reservation may hold what pods there have.
+  [[nodiscard]] static reads also_reads(const pod_class& cls) noexcept {
+    return (cls.reservation_affinity != nullptr ? reads::labels : reads::nothing) |
+           (pre_allocates(cls) ? reads::pods : reads::nothing);
+  }
   /// The set of owners of the reservation that the pod is.
   [[nodiscard]] row_t set_of(row_t pod) const noexcept { return record_[row_of(pod)]->set; }
   /// Whether pods of @p cls, which is in its set, may use the reservation on @p node, as far as names, labels, taints and exact amounts are

@@ -12,17 +12,18 @@ namespace gangsched::inline GANGSCHED_ABI {
 /// exists, the pod is no victim (upstream: an error, which ends the search on that node).
 ///
 /// Victims are found node by node and compared as by DefaultPreemption, groups that are evicted as a whole included; such a unit is evicted
-/// only if none of its pods is exempt. Nothing is cached, because time passes: O(nodes) trials. The end of an exemption wakes no pod;
-/// waiting pods are tried again after five minutes, or when something else helps.
+/// only if none of its pods is exempt. Nothing is cached, because time passes: O(nodes) trials. When an exemption ends, preemptors that
+/// found no victims because of it are tried again (upstream: after five minutes, or when something else helps).
 class preemption_toleration {
  public:
   static constexpr std::string_view name = "PreemptionToleration";
   using points = implements<point::post_filter>;
 
-  enum class exemption : std::uint8_t { none, exempt, unknown_class };
-  /// Whether @p victim, a running pod, is exempt from @p preemptor, whatever their priorities are.
-  [[nodiscard]] GANGSCHED_API static exemption exempted(const pod_info& victim, const pod_info& preemptor,
-                                                        const cluster_view& cluster, instant now);
+  /// Until when @p victim, a running pod, is exempt from @p preemptor, whatever their priorities are: `instant::min()`: it is not exempt;
+  /// `instant::max()`: for ever. Nothing if its class does not exist.
+  [[nodiscard]] GANGSCHED_API static std::optional<instant> exempt_until(const pod_info& victim,
+                                                                         const pod_info& preemptor,
+                                                                         const cluster_view& cluster);
 
   [[nodiscard]] GANGSCHED_API victim_plan post_filter(trial& attempt, const pod_info& pod) const;
 };

@@ -18,8 +18,8 @@ struct queued_entity {
   group_id group;          ///< set if it is a group
   std::uint32_t pods = 1;  ///< waiting pods of the entity
   queue_standing standing;
-  /// Why it waits: the text of its last attempt if reasons are counted (`why_rejected::text`); else the group's own reason, or the host's
-  /// message at `fail`; empty if there is no reason.
+  /// Why it waits: the text of its last attempt if reasons are counted (`why_rejected::text`); if that found a node, what the host said at
+  /// `fail` or `reject`; else the group's own reason. Empty if there is none.
   std::string why;
 };
 

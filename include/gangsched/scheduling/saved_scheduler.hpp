@@ -121,6 +121,7 @@ struct saved_line {
   std::uint32_t cls = 0;
   bool by_failure = true, filtered = false;
   std::uint64_t rejectors = 0, refusers = 0, hears = 0;
+  instant retry_at = instant::max();
   std::vector<std::pair<row_t, std::uint64_t>> pods;  ///< each with the position since when it waits
 };
 /// The class for which a pod or a group was woken. @p line: 1 + the index of the line; 0: none.
@@ -137,7 +138,7 @@ struct saved_unschedulable_group {
   std::uint64_t kind = 0, pending = 0;
   bool filtered = true;
   saved_rejection refused = {};
-  instant ready{};
+  instant ready{}, retry_at = instant::max();
   saved_place place = {};
 };
 struct saved_unschedulable {
