@@ -20,10 +20,10 @@ GANGSCHED_INLINE void unschedulable_pods::retry_at(entity e, instant when) {
 
 /// By the exact rule one of those that are equal is woken, and the next one when it was helped; by hints all are.
 GANGSCHED_INLINE void unschedulable_pods::wake_due() {
-  if (next_retry_ > *now_) return;
+  if (next_retry_ > *now_ || next_retry_ == instant::max()) return;  // (that is never)
   next_retry_ = instant::max();
   const auto take = [&](instant& its) {
-    const bool due = its <= *now_;
+    const bool due = its <= *now_ && its != instant::max();
     if (due) its = instant::max();
     next_retry_ = std::min(next_retry_, its);
     return due;

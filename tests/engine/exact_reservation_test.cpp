@@ -278,7 +278,9 @@ TEST_CASE("a pod that waits for a reservation of its size is placed when one get
   pod_spec spec = exactly(in(owner("p", 3), "r"));
   const pod_id p = w.add(spec);
   w.add(in(owner("unlike", 3), "r"));  // it is of another class
-  CHECK(w.run(true) == words{"reject p", "bind unlike n"});
+  const words first = w.run(true);     // by hints every event has it tried again
+  CHECK(count(first, "bind ") == 1);
+  CHECK(count(first, "bind unlike n") == 1);
   CHECK(w.cluster.reservation_of(w.pod("unlike")) == r);
   w.remove(w.pod("unlike"));
   w.now += 60s;
