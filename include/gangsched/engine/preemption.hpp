@@ -32,8 +32,8 @@ struct preemption_result {
   bool helped = false;
   status broken;          ///< a hook's error
   std::string unhelpful;  ///< the messages to users of hooks that do not help
-  std::optional<instant>
-      retry_at;  ///< without help: when a pod that was spared, as it has not run for long enough, may be evicted
+  /// Without help: when the first of the pods that were spared because they have not run for long enough may be evicted.
+  std::optional<instant> retry_at;
   std::vector<word> words;
   std::vector<waiting> waits;  ///< they have to wait before the victims leave, so that they get those events
   std::vector<eviction> victims;

@@ -39,7 +39,7 @@ struct member_lack {
 
 /// Why a pod is not placed, or what it would score where: every node as things stand.
 struct explanation {
-  std::string summary;              ///< "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."
+  std::string summary;  ///< "0/5 nodes are available: 3 Insufficient cpu." and, after a `fail`, " Last failure: …"
   std::vector<node_verdict> nodes;  ///< by row
   std::string rejected_by;  ///< the plugin that rejected it before filters ran (pre-enqueue, admission, pre-filter)
   gangsched::code code = gangsched::code::success;  ///< of that hook
