@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::record {
 namespace {
 
 constexpr std::string_view snapshot_magic = "gangsnap";
-constexpr unsigned snapshot_version = 2, sum_size = 8, beginning_size = 8 + 4 + 8;
+constexpr unsigned snapshot_version = 3, sum_size = 8, beginning_size = 8 + 4 + 8;
 
 [[nodiscard]] result<bytes> write(const cluster& of, const scheduler* by) {
   auto state = saved_state::of(of, by);

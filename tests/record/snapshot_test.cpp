@@ -392,7 +392,7 @@ TEST_CASE("bytes that are none of a snapshot are refused, whatever they are", "[
   }
   bytes other = taken;
   other[8] = std::byte{9};  // the version
-  CHECK(restore_snapshot(other, kube()).error().message().find("this library reads 2") != std::string::npos);
+  CHECK(restore_snapshot(other, kube()).error().message().find("this library reads 3") != std::string::npos);
   CHECK(restore_snapshot(std::as_bytes(std::span{"gangslog of something else"}), kube()).error().code ==
         errc::malformed);
 }
