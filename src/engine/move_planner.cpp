@@ -48,7 +48,8 @@ GANGSCHED_INLINE bool move_planner::goes_home(row_t pod, row_t home) {
   return true;
 }
 
-/// Tries it with all movable pods away from the nodes @p cleared, which are in ascending order.
+/// Tries it with all movable pods away from the nodes @p cleared, which are in ascending order. The members were placed as if nobody were
+/// there; an attempt after the moves finds these pods at home or where they went, and so the members are placed once more.
 GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, const movable_pods& all,
                                                                   std::span<const row_t> cleared,
                                                                   const move_options& options) {
@@ -88,6 +89,12 @@ GANGSCHED_INLINE std::optional<move_plan> move_planner::try_moves(row_t group, c
       }
       made->cost += one.cost;
     }
+  }
+  if (made && !cleared.empty()) {
+    found.members.undo(0);
+    found = search_->place(parts_->of(group, true));
+    made->placed = found.members.assignments();
+    if (!found.verdict.ok()) made.reset();
   }
   found.members.discard();
   trial.roll_back();

@@ -1,4 +1,6 @@
 // Plans of moves that make a gang fit: what they say can be done, and nothing of it is.
+#include <tuple>
+
 #include "support/inside.hpp"
 #include "world.hpp"
 
@@ -125,6 +127,26 @@ TEST_CASE("a gang that fits needs no moves, one that is too large has no plan", 
   w.run();
   CHECK_FALSE(w.plan(large));
   CHECK_FALSE(w.scheduler.plan_moves(group_id{}));
+}
+
+TEST_CASE("a plan holds once the moved pods are where they go", "[engine][defragment]") {
+  fragmented w;
+  for (const auto& [name, zone, cpu] : {std::tuple{"a", "z0", 4}, std::tuple{"b", "z1", 1}, std::tuple{"c", "z0", 3}})
+    w.add(a_node{name}.cpu(cpu).label("zone", zone).label("host", name));
+  w.add(a_pod{"guest"}.cpu(3).label("app", "x").on(w.node("a")));
+  const group_id gang = w.add(a_gang{"gang", 1});
+  const label_selector alike{.match_labels = {{"app", "x"}}};
+  // The guest's new node is in the member's zone: that has two pods then, and the other zone none.
+  a_pod member = a_pod{"spread"}.cpu(4).label("app", "x").in(gang);
+  member.spec.topology_spread_constraints = {{.topology_key = "zone", .selector = alike}};
+  const pod_id spread = w.add(member);
+  CHECK_FALSE(w.plan(gang));
+  w.must(w.cluster.remove_pod(spread));
+  // With the guest away the member would be the first of its kind; the guest is elsewhere.
+  member = a_pod{"near"}.cpu(4).label("app", "x").in(gang);
+  member.spec.affinity_to_pods.required = {{.topology_key = "host", .selector = alike}};
+  w.add(member);
+  CHECK_FALSE(w.plan(gang));
 }
 
 }  // namespace gangsched::testing::defragment_test

@@ -22,7 +22,7 @@ struct pod_move {
 /// Moves after which a group fits. They were tried in a transaction that was rolled back; the host carries them out.
 struct move_plan {
   std::vector<pod_move> moves;     ///< by row of the pod; empty: the group fits without moves
-  std::vector<assignment> placed;  ///< where its members would go then
+  std::vector<assignment> placed;  ///< where its members go when those have moved
   std::int64_t cost = 0;           ///< sum over the moves
 };
 
