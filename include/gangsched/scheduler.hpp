@@ -228,8 +228,8 @@ class GANGSCHED_API scheduler {
   [[nodiscard]] result<why_rejected> why(pod_id pod) const;
 
   /// Which running pods would have to move so that the waiting members of a group fit; each has another place, by the profile's filters
-  /// and scores. None: no such plan was found, which does not mean that there is none. Nothing is carried out. Error: unknown, busy (also
-  /// inside a transaction), contract (a hook threw). O(nodes tried · the group's cycle).
+  /// and scores. None: the group is gated or not admitted, or no such plan was found, which does not mean that there is none. Nothing is
+  /// carried out. Error: unknown, busy (also inside a transaction), contract (a hook threw). O(nodes tried · the group's cycle).
   [[nodiscard]] result<std::optional<move_plan>> plan_moves(group_id group, const move_options& options = {});
 
   /// Drops everything that is cached of hooks, for the case that something they read has changed outside the cluster. All of it is asked

@@ -405,6 +405,16 @@ GANGSCHED_INLINE void core::restore(const waiting_pod& as) {
   binding_.restore(as);
 }
 
+GANGSCHED_INLINE std::optional<move_plan> core::plan_moves(row_t group, const move_options& options) {
+  const std::vector<row_t> waiting = parts_.of(group, true).all_members();
+  if (!waiting.empty()) {
+    const entity e = entities_.entity_of(waiting.front());
+    if (backfill_.is_over(e) || backfill_.planned_start(e)) return std::nullopt;
+    if (!explainer_.why_not_tried(group, waiting).empty()) return std::nullopt;
+  }
+  return move_planner{*state_, parts_, picker_, reservations_, search_}.plan(group, options);
+}
+
 GANGSCHED_INLINE std::optional<instant> core::next_time() const {
   if (before_.torn) return now_;  // at once: orders are to be made anew
   std::optional<instant> next = queue_.places().next_time();

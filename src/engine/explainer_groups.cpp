@@ -36,7 +36,6 @@ GANGSCHED_INLINE std::string explainer::labels_of_no_node(row_t group) {
   return keys;
 }
 
-/// Why none of the members @p waiting is tried now; empty if they are.
 GANGSCHED_INLINE std::string explainer::why_not_tried(row_t group, const std::vector<row_t>& waiting) {
   const model::group_record& root = *state_->groups.record[state_->groups.root(group)];
   if (root.expected) return "waiting for the group \"" + root.spec.name + "\" to be added";

@@ -1,6 +1,7 @@
 // Plans of moves that make a gang fit: what they say can be done, and nothing of it is.
 #include <tuple>
 
+#include "gangsched/model/cluster_queues.hpp"
 #include "support/inside.hpp"
 #include "world.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 struct fragmented : world {
   using world::add;
+  using world::world;
   pod_id runs(const std::string& name, const std::string& on, std::vector<std::string> cards) {
     a_pod made = a_pod{name}.cpu(1).cards(static_cast<std::int32_t>(cards.size())).on(node(on));
     for (const std::string& id : cards) made.spec.held_devices.push_back({.id = id});
@@ -146,6 +148,44 @@ TEST_CASE("a plan holds once the moved pods are where they go", "[engine][defrag
   member = a_pod{"near"}.cpu(4).label("app", "x").in(gang);
   member.spec.affinity_to_pods.required = {{.topology_key = "host", .selector = alike}};
   w.add(member);
+  CHECK_FALSE(w.plan(gang));
+}
+
+TEST_CASE("nobody moves for a group that would not be tried", "[engine][defragment]") {
+  fragmented w;
+  w.add(a_node{"a"}.cpu(4)), w.add(a_node{"c"}.cpu(3));
+  w.add(a_pod{"guest"}.cpu(3).on(w.node("a")));
+  const group_id first = w.add(a_gang{"first", 1});
+  const auto moves = [&](const group_spec& group, a_pod member) {
+    const group_id id = w.add(group);
+    w.add(member.cpu(4).in(id));
+    const std::optional<move_plan> plan = w.plan(id);
+    return plan ? static_cast<std::int64_t>(plan->moves.size()) : -1;
+  };
+  CHECK(moves(a_gang{"free", 1}, a_pod{"free-0"}) == 1);
+  group_spec later = a_gang{"later", 1}, other = a_gang{"other", 1};
+  later.start_after = {{first}};
+  CHECK(moves(later, a_pod{"later-0"}) == -1);
+  other.priority = 7;
+  CHECK(moves(other, a_pod{"other-0"}) == -1);
+  a_pod gated{"gated-0"};
+  gated.spec.scheduling_gates = {"quota"};
+  CHECK(moves(a_gang{"gated", 1}, gated) == -1);
+  const group_id expected = w.must(w.cluster.expect_group("default", "expected"));
+  w.add(a_pod{"expected-0"}.cpu(4).in(expected));
+  CHECK_FALSE(w.plan(expected));
+}
+
+TEST_CASE("nobody moves for a group that is not admitted", "[engine][defragment]") {
+  fragmented w{profile{kai_policy{}, scheduling_gates{}, node_resources_fit{}, gang_scheduling{}}};
+  w.add(a_node{"a"}.cpu(4)), w.add(a_node{"c"}.cpu(3));
+  w.add(a_pod{"guest"}.cpu(3).on(w.node("a")));
+  w.must(
+      w.cluster.queues().add({.name = "held", .quotas = {{.guaranteed = {{"cpu", 9}}}}, .state = queue_state::hold}));
+  group_spec held = a_gang{"held", 1};
+  held.queue = "held";
+  const group_id gang = w.add(held);
+  w.add(a_pod{"held-0"}.cpu(4).in(gang));
   CHECK_FALSE(w.plan(gang));
 }
 

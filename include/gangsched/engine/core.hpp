@@ -63,9 +63,8 @@ class GANGSCHED_API core {
   void reject(row_t pod);
   void note(row_t pod, std::string_view text) { explainer_.note(pod, text); }
   void forget_cached();
-  [[nodiscard]] std::optional<move_plan> plan_moves(row_t group, const move_options& options) {
-    return move_planner{*state_, parts_, picker_, reservations_, search_}.plan(group, options);
-  }
+  /// Nothing also if an attempt with the group would end before nodes are looked at.
+  [[nodiscard]] std::optional<move_plan> plan_moves(row_t group, const move_options& options);
   [[nodiscard]] std::optional<std::string> difference() { return picker_.difference(); }
   // As far as the log has been read:
   [[nodiscard]] std::optional<instant> next_time() const;

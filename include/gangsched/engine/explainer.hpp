@@ -34,6 +34,8 @@ class GANGSCHED_API explainer {
   [[nodiscard]] explanation explain(row_t pod);
   /// Appends the group, after those below it.
   void explain_group(row_t group, std::vector<group_explanation>& out);
+  /// Why none of the members @p waiting is tried now, whatever the nodes: gates, disagreement, admission. Empty if they are.
+  [[nodiscard]] std::string why_not_tried(row_t group, const std::vector<row_t>& waiting);
   /// The host's message when the pod last failed or was rejected, or nothing.
   void note(row_t pod, std::string_view text);
   /// "" if there was none.
@@ -55,7 +57,6 @@ class GANGSCHED_API explainer {
   void add_group_words(row_t pod, explanation& why);
   [[nodiscard]] std::string whom_it_waits_for(row_t group);
   [[nodiscard]] std::string labels_of_no_node(row_t group);
-  [[nodiscard]] std::string why_not_tried(row_t group, const std::vector<row_t>& waiting);
   void explain_placements(row_t group, group_explanation& why);
   void count_members(row_t group, const std::vector<row_t>& waiting, const std::vector<row_t>& rows,
                      placement_verdict& verdict, std::string& change);
