@@ -38,6 +38,9 @@ class demand_search {
       : base_(std::move(base)), shapes_(shapes), options_(options) {}
 
   result<demand_answer> answer() {
+    for (const pod_id pod : base_.cluster.pods()) {
+      if (const node_id node = base_.cluster.nominated_node_of(pod)) promised_.emplace(pod, node);
+    }
     settle(base_, options_.now);
     wanted_ = find_wanted();
     if (auto narrowed = narrow(); !narrowed) return std::move(narrowed).error();
@@ -59,7 +62,7 @@ class demand_search {
   }
 
  private:
-  /// Pods that are meant and have no node yet. Others that wait leave the fork: they are not to take the room.
+  /// Pods that are meant and have no node yet. Others that wait are set aside.
   std::vector<pod_id> find_wanted() {
     const bool everybody = options_.pods.empty() && options_.groups.empty();
     std::set<pod_id> meant(options_.pods.begin(), options_.pods.end());
@@ -70,9 +73,16 @@ class demand_search {
       if (everybody || meant.contains(pod))
         found.push_back(pod);
       else
-        static_cast<void>(base_.cluster.remove_pod(pod));
+        set_aside(pod);
     }
     return found;
+  }
+  /// It takes no room any more, but what was promised to it is not free.
+  void set_aside(pod_id pod) {
+    if (gangsched::detail::inside(base_.cluster).pods.nominated[pod.row] == no_row)
+      static_cast<void>(base_.cluster.remove_pod(pod));
+    else
+      static_cast<void>(base_.cluster.set_terminating(pod));
   }
   void add_members(group_id group, std::set<pod_id>& to) const {
     const std::optional<listed_group> its = base_.cluster.list().find(group);
@@ -115,7 +125,8 @@ class demand_search {
     return done;
   }
   [[nodiscard]] bool whole(const tried& what) const {
-    return std::all_of(wanted_.begin(), wanted_.end(), [&](pod_id pod) { return runs(what.in.cluster, pod); });
+    return std::all_of(wanted_.begin(), wanted_.end(), [&](pod_id pod) { return runs(what.in.cluster, pod); }) &&
+           all_stay(base_.cluster, what.in.cluster);
   }
 
   [[nodiscard]] intended of_each(const std::vector<bool>& allowed, std::uint32_t count) const {
@@ -159,7 +170,7 @@ class demand_search {
     if (!plenty) return std::move(plenty).error();
     std::vector<pod_id> helped;
     for (const pod_id pod : wanted_) (runs(plenty->in.cluster, pod) ? helped : left_).push_back(pod);
-    for (const pod_id pod : left_) static_cast<void>(base_.cluster.remove_pod(pod));
+    for (const pod_id pod : left_) set_aside(pod);
     wanted_ = std::move(helped);
     return {};
   }
@@ -187,6 +198,12 @@ class demand_search {
   result<void> describe() {
     result<forked> probe = base_.scheduler.fork();
     if (!probe) return std::move(probe).error();
+    // What they were nominated to only here keeps no room from the others: nobody was evicted for it, and they get nodes.
+    for (const pod_id pod : wanted_) {
+      const auto found = promised_.find(pod);
+      if (found == promised_.end() || found->second != probe->cluster.nominated_node_of(pod))
+        static_cast<void>(probe->cluster.nominate(pod, {}));
+    }
     std::vector<node_id> samples;
     std::uint32_t number = 1;
     for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
@@ -339,6 +356,7 @@ class demand_search {
   std::span<const node_shape> shapes_;
   const demand_options& options_;
   std::vector<pod_id> wanted_, left_;
+  std::map<pod_id, node_id> promised_;        // who was nominated before the question
   std::vector<std::vector<pod_id>> of_kind_;  // pods by kind of the problem
   std::vector<node_id> open_;                 // nodes by open bin of it
   packing_problem problem_;

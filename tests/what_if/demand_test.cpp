@@ -430,6 +430,46 @@ TEST_CASE("who is meant has to be there, and who is not is named") {
         "groups[0]: id: names no group of this cluster");
 }
 
+TEST_CASE("room that victims leave for somebody who gets no node by the question is not free") {
+  waiting_pods world;
+  const node_id ssd = world.cluster.add_node(a_node{"ssd"}.cpu(4).memory("16Gi").label("disk", "ssd")).value();
+  world.add(a_pod{"low"}.cpu(2).memory("1Gi").on(ssd));
+  a_pod high = a_pod{"high"}.cpu(3).memory("1Gi");
+  high.spec.priority = 100;
+  high.spec.node_selector = {{"disk", "ssd"}};
+  const pod_id first = world.add(high), small = world.add(a_pod{"small"}.cpu(2).memory("1Gi"));
+  while (auto cycle = world.by.schedule_cycle(instant{1})) {
+    for (const decision& one : cycle) {
+      if (one.kind == decision_kind::evict) world.cluster.set_terminating(one.pod, true).value();
+    }
+  }
+  REQUIRE(world.cluster.nominated_node_of(first) == ssd);
+  const std::vector<pod_id> meant{small};
+  for (const demand_options& options : {demand_options{}, demand_options{.pods = meant}}) {
+    const demand_answer answer = world.ask({shape("plain", 4, 16, 1)}, options);
+    CHECK(answer.left == (options.pods.empty() ? std::vector{first} : std::vector<pod_id>{}));
+    REQUIRE(answer.plans.size() == 1);
+    REQUIRE(answer.plans[0].nodes.size() == 1);
+    CHECK(answer.plans[0].nodes[0].pods == meant);
+  }
+}
+
+TEST_CASE("who could evict somebody does not keep the room for that from the others") {
+  waiting_pods world;
+  const node_id n = world.cluster.add_node(a_node{"n"}.cpu(4).memory("16Gi")).value();
+  world.add(a_pod{"low"}.cpu(3).memory("1Gi").on(n));
+  a_pod high = a_pod{"high"}.cpu(2).memory("1Gi");
+  high.spec.priority = 5;
+  const pod_id first = world.add(high);
+  const pod_id small = world.add(a_pod{"small"}.cpu(1).memory("1Gi"));
+  const demand_answer answer = world.ask({shape("two", 2, 16, 1)});
+  REQUIRE_FALSE(answer.plans.empty());
+  CHECK(answer.plans[0].price == 1);
+  CHECK(answer.plans[0].nodes[0].pods == std::vector{first});
+  REQUIRE(answer.plans[0].elsewhere.size() == 1);
+  CHECK(answer.plans[0].elsewhere[0].pod == small);
+}
+
 TEST_CASE("nobody who waits needs nothing, and wrong questions are refused") {
   waiting_pods world;
   CHECK(world.ask({shape("s", 4, 16, 3)}).plans.empty());
