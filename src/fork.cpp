@@ -18,16 +18,20 @@ GANGSCHED_INLINE const plugin_entry* find_uncopied(std::span<const kernel_table>
   return nullptr;
 }
 
-}  // namespace detail
-
-GANGSCHED_INLINE result<forked> scheduler::fork() const {
-  const model::cluster_state& state = core_->state();
-  if (auto refused = detail::refuse_busy(state)) return std::move(*refused);
-  if (const plugin_entry* const plugin = detail::find_uncopied(core_->profiles()))
+GANGSCHED_INLINE result<forked> fork_of(const engine::core& from, bool evicts) {
+  const model::cluster_state& state = from.state();
+  if (auto refused = refuse_busy(state)) return std::move(*refused);
+  if (const plugin_entry* const plugin = find_uncopied(from.profiles()))
     return error{errc::wrong_state, "plugin " + plugin->name, "", "cannot be copied"};
-  cluster copy = detail::copy_of(state);
-  auto core = std::make_unique<engine::core>(copy, *core_);
+  cluster copy = copy_of(state);
+  auto core = std::make_unique<engine::core>(copy, from, evicts);
   return forked{std::move(copy), scheduler{std::move(core)}};
 }
+
+GANGSCHED_INLINE result<forked> fork_without_evictions(const scheduler& of) { return fork_of(of.inside(), false); }
+
+}  // namespace detail
+
+GANGSCHED_INLINE result<forked> scheduler::fork() const { return detail::fork_of(*core_, true); }
 
 }  // namespace gangsched::inline GANGSCHED_ABI

@@ -18,6 +18,13 @@ struct forked {
   gangsched::scheduler scheduler;
 };
 
+namespace detail {
+
+/// As `scheduler::fork`, but the copy, and copies of it, make no room: whoever fits nowhere waits, and evicts nobody. What is nominated
+/// already is kept.
+[[nodiscard]] GANGSCHED_API result<forked> fork_without_evictions(const scheduler& of);
+
+}  // namespace detail
 }  // namespace gangsched::inline GANGSCHED_ABI
 
 #if GANGSCHED_HEADER_ONLY

@@ -76,8 +76,9 @@ GANGSCHED_INLINE core::core(cluster& on, std::vector<kernel_table> profiles, con
 }
 
 /// Each part takes what the original's holds. Those that are not named here hold nothing between two calls but what they make anew.
-GANGSCHED_INLINE core::core(cluster& copy, const core& from)
-    : core(gangsched::detail::inside(copy), from.profiles_.forked(gangsched::detail::inside(copy)), from.options_) {
+GANGSCHED_INLINE core::core(cluster& copy, const core& from, bool evicts)
+    : core(gangsched::detail::inside(copy), from.profiles_.forked(gangsched::detail::inside(copy), evicts),
+           from.options_) {
   statistics_ = from.statistics_;
   now_ = from.now_;
   before_ = from.before_;

@@ -12,7 +12,7 @@ GANGSCHED_INLINE profile_set::profile_set(std::vector<kernel_table> tables, mode
   for (const kernel_table& one : tables_) names_.push_back(state.names.keep(one.scheduler_name));
 }
 
-GANGSCHED_INLINE profile_set profile_set::forked(const model::cluster_state& to) const {
+GANGSCHED_INLINE profile_set profile_set::forked(const model::cluster_state& to, bool evicts) const {
   profile_set made = *this;
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     kernel_table& table = made.tables_[i];
@@ -21,6 +21,9 @@ GANGSCHED_INLINE profile_set profile_set::forked(const model::cluster_state& to)
       if (from.fork != nullptr) table.plugins[j].self = from.fork(from.self.get(), cluster_view{to});
     }
     table = unmeasured_hooks(std::move(table));
+    if (evicts) continue;
+    for (const point one : {point::post_filter, point::group_preempt})
+      table.order[static_cast<std::size_t>(one)].clear();
   }
   return made;
 }

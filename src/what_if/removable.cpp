@@ -5,17 +5,59 @@
 
 #include "gangsched/framework/disruption.hpp"
 #include "gangsched/model/call_mark.hpp"
+#include "gangsched/model/label_selector.hpp"
 #include "gangsched/what_if/autoscaling.hpp"
 #include "gangsched/what_if/trial_cluster.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::what_if {
 namespace detail {
 
+/// Whether the pod is one of those whose eviction takes all members of its gang along: of a gang with disruption `surplus` the most
+/// important ones, as many as its minimum.
+[[nodiscard]] inline bool is_of_minimum(const pod_info& pod) {
+  const std::optional<group_view> group = pod.group();
+  if (!group || group->spec().disruption != disruption_mode::surplus) return false;
+  if (pod.semantics().release() < kube_release::v1_37) return false;  // not known there
+  const std::vector<pod_info> running = running_members(*group);
+  for (std::size_t i = 0; i < std::min<std::size_t>(running.size(), group->min_count()); ++i) {
+    if (running[i].id() == pod.id()) return true;
+  }
+  return false;
+}
+
+/// Disruption budgets as the Eviction API charges them (getPodDisruptionBudgets): unlike in preemption, an empty selector has all pods of
+/// the namespace, also those without labels.
+class eviction_budgets {
+ public:
+  explicit eviction_budgets(const cluster_view& cluster) {
+    cluster.each_budget([&](const budget_view& one) { all_.push_back({one, one.spec().disruptions_allowed}); });
+  }
+  /// Charges the pod to every budget that has it. Returns whether one is exceeded.
+  [[nodiscard]] bool charge(const pod_info& pod) {
+    bool exceeded = false;
+    for (entry& one : all_) {
+      const pod_disruption_budget_spec& spec = one.budget.spec();
+      if (spec.ns != pod.ns() || !spec.selector || !matches(*spec.selector, pod.labels())) continue;
+      if (one.budget.disrupts(pod)) continue;
+      if (--one.allowed < 0) exceeded = true;
+    }
+    return exceeded;
+  }
+
+ private:
+  struct entry {
+    budget_view budget;
+    std::int64_t allowed;
+  };
+  std::vector<entry> all_;
+};
+
 /// Which pods move if the node is drained: its own but those of @p with_node, and those that are disrupted with them. Nothing if one of
-/// them must stay.
+/// them must stay, or somebody who waits is nominated to the node.
 [[nodiscard]] inline std::optional<std::vector<pod_id>> moving_from(const model::cluster_state& state, node_id node,
                                                                     const std::set<pod_id>& stay,
                                                                     const std::set<pod_id>& with_node) {
+  if (state.nodes.first_nominated[node.row] != no_row) return std::nullopt;
   const cluster_view cluster{state};
   std::set<pod_id> found;
   for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
@@ -24,12 +66,15 @@ namespace detail {
     if (state.pods.terminating[pod] || state.classes[state.pods.cls[pod]].of_daemon_set || with_node.contains(id))
       continue;
     found.insert(id);
-    const std::optional<pod_info> its = cluster.pod(id);
-    const std::optional<group_view> with = its ? disrupted_with(*its) : std::nullopt;
-    if (!with) continue;
-    with->each_pod_below([&](const pod_info& other) {
+    const auto goes_too = [&](const pod_info& other) {
       if (other.node() && !other.terminating()) found.insert(other.id());
-    });
+    };
+    const std::optional<pod_info> its = cluster.pod(id);
+    if (!its) continue;
+    if (const std::optional<group_view> with = disrupted_with(*its))
+      with->each_pod_below(goes_too);
+    else if (is_of_minimum(*its))
+      its->group()->each_member(goes_too);
   }
   if (std::any_of(found.begin(), found.end(), [&](pod_id one) { return stay.contains(one); })) return std::nullopt;
   return std::vector<pod_id>(found.begin(), found.end());
@@ -50,7 +95,7 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& by, std::span<const node_id> among,
                                                                const removal_options& options) {
-  result<forked> base = by.fork();
+  result<forked> base = detail::fork_without_evictions(by);
   if (!base) return std::move(base).error();
   for (std::size_t i = 0; i < among.size(); ++i) {
     if (!base->cluster.contains(among[i]))
@@ -63,14 +108,13 @@ GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& 
   result<cluster> before = base->cluster.fork();  // whose pods the budgets are asked about, wherever these are by then
   if (!before) return std::move(before).error();
   const cluster_view as_it_was{detail::inside(*before)};
-  open_budgets budgets{as_it_was};
-  budgets.open();
+  what_if::detail::eviction_budgets budgets{as_it_was};
   std::vector<removable_node> made;
   for (const node_id node : among) {
     if (!base->cluster.contains(node)) continue;  // named twice
     const auto moving = what_if::detail::moving_from(detail::inside(base->cluster), node, stay, with_node);
     if (!moving) continue;
-    open_budgets charged = budgets;
+    what_if::detail::eviction_budgets charged = budgets;
     const bool violates = std::any_of(moving->begin(), moving->end(), [&](pod_id pod) {
       const std::optional<pod_info> its = as_it_was.pod(pod);
       return its && charged.charge(*its);
@@ -86,6 +130,7 @@ GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& 
       if (what_if::runs(trial->cluster, pod)) drained.moves.push_back({pod, trial->cluster.node_of(pod)});
     }
     if (drained.moves.size() != moving->size()) continue;
+    if (!what_if::all_stay(base->cluster, trial->cluster, *moving)) continue;
     made.push_back(std::move(drained));
     budgets = std::move(charged);
     base->scheduler = std::move(trial->scheduler);

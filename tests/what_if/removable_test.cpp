@@ -116,6 +116,77 @@ TEST_CASE("members of a group that is disrupted as a whole move together") {
   CHECK(nodes_of(in.ask({.stay = stays})) == std::vector<node_id>{room});
 }
 
+TEST_CASE("of a gang with surplus those go alone that it does not need, and the others together") {
+  running_cluster in;
+  const node_id a = in.add_node("a", 4), b = in.add_node("b", 4), c = in.add_node("c", 4);
+  in.add_node("room", 12);
+  group_spec spec = a_gang{"train", 2};
+  spec.disruption = disruption_mode::surplus;
+  const group_id gang = in.cluster.add_group(spec).value();
+  const auto member = [&](const char* name, std::int32_t priority, node_id on) {
+    a_pod made = web(name, 3).in(gang);
+    made.spec.priority = priority;
+    return in.add_pod(made, on);
+  };
+  const pod_id p = member("p", 10, a), q = member("q", 10, b), extra = member("extra", 0, c);
+  const std::vector<pod_id> q_stays{q};
+  in.nodes = {c, a};
+  const std::vector<removable_node> alone = in.ask({.stay = q_stays});
+  REQUIRE(nodes_of(alone) == std::vector<node_id>{c});
+  REQUIRE(alone[0].moves.size() == 1);
+  CHECK(alone[0].moves[0].pod == extra);
+  in.nodes = {a};
+  const std::vector<removable_node> together = in.ask();
+  REQUIRE(nodes_of(together) == std::vector<node_id>{a});
+  REQUIRE(together[0].moves.size() == 3);
+  CHECK(together[0].moves[0].pod == p);
+}
+
+TEST_CASE("a budget without requirements keeps all pods of its namespace") {
+  running_cluster in;
+  const node_id a = in.add_node("a", 4), b = in.add_node("b", 4);
+  in.add_pod(a_pod{"plain"}.cpu(1), a);  // without labels, too
+  in.add_pod(web("web", 1), b);
+  const auto add = [&](pod_disruption_budget_spec budget) { return in.cluster.add_disruption_budget(budget).value(); };
+  const budget_id none = add({.name = "none", .selector = std::nullopt});
+  const budget_id other = add({.name = "other", .ns = "elsewhere", .selector = label_selector{}});
+  CHECK(nodes_of(in.ask()) == std::vector<node_id>{a});
+  const budget_id all = add({.name = "all", .selector = label_selector{}});
+  CHECK(in.ask().empty());
+  for (const budget_id one : {none, other, all}) in.cluster.remove_disruption_budget(one).value();
+}
+
+TEST_CASE("no pod that is being bound gives way to one that moves") {
+  running_cluster in;
+  node_spec closed = a_node{"a"}.cpu(4).memory("64Gi");
+  closed.unschedulable = true;
+  in.nodes.push_back(in.cluster.add_node(closed).value());
+  a_pod high = web("high", 3);
+  high.spec.priority = 100;
+  in.add_pod(high, in.nodes.front());
+  in.add_node("b", 4);
+  const pod_id low = in.cluster.add_pod(web("low", 3)).value();
+  while (in.by.schedule_cycle(instant{1})) {
+  }
+  REQUIRE(in.cluster.state_of(low) == pod_state::assumed);
+  in.nodes.resize(1);
+  CHECK(in.ask().empty());
+}
+
+TEST_CASE("a node that somebody who waits is nominated to is needed") {
+  running_cluster in;
+  const node_id a = in.add_node("a", 4), b = in.add_node("b", 4);
+  const pod_id leaves = in.add_pod(web("leaves", 4), a);
+  const pod_id waits = in.cluster.add_pod(web("waits", 4)).value();
+  in.add_pod(web("runs", 1), b);
+  CHECK(nodes_of(in.ask()).empty());
+  in.cluster.set_terminating(leaves, true).value();
+  in.cluster.nominate(waits, a).value();
+  CHECK(nodes_of(in.ask()).empty());
+  in.cluster.nominate(waits, {}).value();
+  CHECK(nodes_of(in.ask()) == std::vector<node_id>{a});
+}
+
 TEST_CASE("pods of daemon sets go with their node") {
   running_cluster in;
   const node_id a = in.add_node("a", 4), b = in.add_node("b", 4);

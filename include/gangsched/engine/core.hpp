@@ -23,7 +23,8 @@ class GANGSCHED_API core {
  public:
   core(cluster& on, std::vector<kernel_table> profiles, const scheduler_options& options);
   /// The same on a copy of its cluster: it decides there as @p from would. It has no observer, and its hooks are not measured.
-  core(cluster& copy, const core& from);
+  /// Without @p evicts it makes no room for whom it cannot place, nor do its copies.
+  core(cluster& copy, const core& from, bool evicts = true);
 
   // Around each of the calls below that may change something, inside a `call_mark`. If memory runs out, the exception abandons
   // the call: the cluster is rolled back to where the call began, and so is engine state that the cluster does not show: the

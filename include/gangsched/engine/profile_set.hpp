@@ -17,8 +17,9 @@ class GANGSCHED_API profile_set {
   /// What columns there were before.
   [[nodiscard]] const model::own_columns::extent& attached_at() const noexcept { return attached_at_; }
 
-  /// A copy for a fork of the cluster: with plugins of its own, attached as these are, whose hooks are not measured.
-  [[nodiscard]] profile_set forked(const model::cluster_state& to) const;
+  /// A copy for a fork of the cluster: with plugins of its own, attached as these are, whose hooks are not measured. Without @p evicts
+  /// those that make room by evictions are left out.
+  [[nodiscard]] profile_set forked(const model::cluster_state& to, bool evicts) const;
 
   [[nodiscard]] std::span<const kernel_table> all() const noexcept { return tables_; }
   [[nodiscard]] const kernel_table& front() const noexcept { return tables_.front(); }

@@ -69,7 +69,8 @@ struct removable_node {
 };
 
 /// Which of the nodes @p among, tried in that order, can be drained one after another with all their pods placed elsewhere: disruption
-/// budgets are charged for all of them together, members of a group that is disrupted as a whole move together, no other pod is evicted.
+/// budgets are charged for all of them together, members of a group that is disrupted as a whole move together, every other pod stays where
+/// it is.
 /// Pods of daemon sets, terminating pods and `with_node` go with their node. Pods that wait are placed first, so nodes that they need stay.
 /// Each was tried in a fork, by the scheduler itself. Error: busy, time_went_back, wrong_state (`scheduler::fork`), unknown (no such node).
 /// A fork for each node that no budget keeps.
