@@ -7,8 +7,9 @@
 #include "gangsched/src/record/archive.hpp"
 #include "gangsched/version.hpp"
 
-/// What a log is made of: eight letters, the version of the format, and records, each with its size before it and behind it a checksum over
-/// all until then. A record is a kind (`told`; 0: a digest), and of a call which scheduler, arguments, answer and words.
+/// What a log is made of: eight letters, the version of the format, and records, each with its size and a check of that before it, and
+/// behind it a checksum over all until then. A record is a kind (`told`; 0: a digest), and of a call which scheduler, arguments, answer and
+/// words.
 namespace gangsched::inline GANGSCHED_ABI::record {
 
 #define GANGSCHED_TEXT_OF(x) #x
@@ -18,8 +19,8 @@ inline constexpr const char* own_version = GANGSCHED_TEXT(GANGSCHED_VERSION_MAJO
     GANGSCHED_VERSION_MINOR) "." GANGSCHED_TEXT(GANGSCHED_VERSION_PATCH);
 
 inline constexpr std::string_view magic = "gangslog";
-inline constexpr unsigned format_version = 1;
-inline constexpr unsigned checksum_size = 4;
+inline constexpr unsigned format_version = 2;
+inline constexpr unsigned size_check_size = 2, checksum_size = 4;
 inline constexpr std::uint64_t largest_record = std::uint64_t{1} << 32;
 inline constexpr std::uint8_t digest_kind = 0, beginning_kind = 255;
 

@@ -31,9 +31,13 @@ result<std::optional<std::span<const std::byte>>> log_reader::reading::next_reco
   reader in{log_.subspan(at_)};
   if (in.done()) return record{};
   const std::uint64_t size = in.number();
-  const std::size_t left = log_.size() - at_ - in.at();
+  const std::span<const std::byte> as_written = log_.subspan(at_, in.at());
   if (!in.good() && log_.size() - at_ < 10) return cut_off_ = true, record{};
-  if (!in.good() || size > largest_record) return damaged(calls_ + 1, "is damaged");
+  if (in.good() && log_.size() - at_ - in.at() < size_check_size) return cut_off_ = true, record{};
+  // Otherwise a damaged size would look as if the log ended within the record.
+  const bool right = in.good() && in.fixed(size_check_size) == (checksum(sum_, as_written) & 0xffffu);
+  if (!right || size > largest_record) return damaged(calls_ + 1, "is damaged");
+  const std::size_t left = log_.size() - at_ - in.at();
   if (left < checksum_size || left - checksum_size < size) return cut_off_ = true, record{};
   const std::span<const std::byte> body = in.raw(static_cast<std::size_t>(size));
   const std::uint64_t sum = checksum(sum_, body);

@@ -88,10 +88,11 @@ class recorder::writing final : public call_listener {
   void end_record() {
     bytes size;
     writer{size}.number(body_.size());
-    const std::size_t whole = done_.size() + size.size() + body_.size() + checksum_size;
+    const std::size_t whole = done_.size() + size.size() + size_check_size + body_.size() + checksum_size;
     if (done_.capacity() < whole) done_.reserve(2 * whole);
     writer out{done_};
     out.raw(size);
+    out.fixed(checksum(sum_, size), size_check_size);
     out.raw(body_);
     sum_ = checksum(sum_, body_);
     out.fixed(sum_, checksum_size);
