@@ -108,6 +108,16 @@ TEST_CASE("a gang's backoff after a change of profiles is as long as before", "[
   CHECK(made.next_deadline() == w.scheduler.next_deadline());
 }
 
+TEST_CASE("who waits for members of a group that was removed waits on after a change of profiles",
+          "[engine][restart][profiles]") {
+  half_done w;
+  w.must(w.cluster.remove_group(w.gang));
+  w.go_over_to(profiles::kube_default());
+  const gangsched::cycle said = w.scheduler.permit(w.now);
+  for (const decision& one : said) CHECK(one.pod != w.waits);
+  REQUIRE(w.must(w.scheduler.waiting()).size() == 1);
+}
+
 TEST_CASE("whom a permit plugin holds that is not there any more goes", "[engine][restart][profiles]") {
   half_done w;
   w.go_over_to(profile{priority_sort{}, node_resources_fit{}});
