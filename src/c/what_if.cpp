@@ -136,6 +136,7 @@ gangsched_code gangsched_scheduler_demand(const gangsched_scheduler* on, const g
                                           size_t count, const gangsched_demand_options* given, gangsched_demand** made,
                                           gangsched_error* error) noexcept {
   if (on == nullptr) return c::missing(error, "scheduler");
+  if (shapes == nullptr && count != 0) return c::missing(error, "shapes");
   if (made == nullptr) return c::missing(error, "made");
   return c::guarded(error, [&] {
     const auto read = given == nullptr ? std::optional{gangsched_demand_options{}} : c::sized(given);

@@ -189,6 +189,7 @@ TEST_CASE("questions about nodes in C say what is wrong with them") {
   CHECK(demand.it == nullptr);
   CHECK(gangsched_scheduler_demand(world.scheduler, nullptr, 1, nullptr, &demand.it, world.error) ==
         GANGSCHED_MALFORMED);
+  CHECK(world.error.message() == "shapes: is null");
   CHECK(gangsched_demand_plans(nullptr, nullptr) == 0);
 
   const gangsched_node_id none{};

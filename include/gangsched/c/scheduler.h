@@ -102,7 +102,7 @@ typedef struct gangsched_scheduler_options {
   /// Record for rejects how many nodes gave which reason, for notes of events.
   bool count_reasons;
   int32_t backfill;      ///< GANGSCHED_BACKFILL_NONE …
-  int64_t max_overtake;  ///< entities that have waited longer get nodes reserved at once; 0: off
+  int64_t max_overtake;  ///< entities that have waited longer get nodes reserved at once; 0: off; below 0: all
   int32_t profile;       ///< GANGSCHED_PROFILE_DEFAULT …: the profile if there is no configuration
   int64_t
       eviction_notice;  ///< how long victims of preemption may stay after GANGSCHED_NOTICE; 0: they are evicted at once

@@ -71,8 +71,8 @@ typedef struct gangsched_demand gangsched_demand;
 
 /// Which nodes of @p shapes, and how many of each, make the waiting pods fit: gangs as a whole, topology and devices respected, no
 /// evictions. The scheduler itself tried every plan in a fork; it does not change. @p options may be null. Errors: busy, time_went_back,
-/// wrong_state (`gangsched_scheduler_fork`), unknown (no such pod or group), out_of_range (a price below 0), and those of adding a node of a
-/// shape. Costs a fork for each shape and plan, and for each of these at most twice `most_trials` more.
+/// wrong_state (`gangsched_scheduler_fork`), unknown (no such pod or group), out_of_range (a price below 0), and those of adding a node of
+/// a shape. Costs a fork for each shape and plan, and for each of these at most twice `most_trials` more.
 GANGSCHED_C_API gangsched_code gangsched_scheduler_demand(const gangsched_scheduler* scheduler,
                                                           const gangsched_node_shape* shapes, size_t count,
                                                           const gangsched_demand_options* options,
