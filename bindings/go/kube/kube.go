@@ -3,6 +3,8 @@ package kube
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -169,13 +171,14 @@ func amount(name corev1.ResourceName, of resource.Quantity) gangsched.Amount {
 	return gangsched.Amount{Resource: string(name), Quantity: of.String()}
 }
 
+// amounts are in order of names, so that what is the same is equal.
 func amounts(all corev1.ResourceList) []gangsched.Amount {
 	if len(all) == 0 {
 		return nil
 	}
 	made := make([]gangsched.Amount, 0, len(all))
-	for name, quantity := range all {
-		made = append(made, amount(name, quantity))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		made = append(made, amount(name, all[name]))
 	}
 	return made
 }

@@ -27,6 +27,13 @@ func claimOfDevice(name string) *resourcev1.ResourceClaim {
 	return made
 }
 
+func allocatedOn(node string, claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}}}}}}
+	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "cards", Pool: node, Device: "one"}}
+	return claim
+}
+
 func claiming(claim string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c", ResourceClaimName: &claim}}
@@ -81,10 +88,7 @@ func TestAnAllocationThatIsLeftOverIsGivenUp(t *testing.T) {
 			w.node("free", "4")
 			w.device("full", resourcev1.Device{Name: "one"})
 			w.device("free", resourcev1.Device{Name: "one"})
-			claim := claimOfDevice("c")
-			claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"full"}}}}}}}
-			claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "cards", Pool: "full", Device: "one"}}
+			claim := allocatedOn("full", claimOfDevice("c"))
 			for _, user := range now.users {
 				claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: user, UID: types.UID(user)})
 			}
@@ -121,4 +125,24 @@ func TestAnAllocationThatIsLeftOverIsGivenUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The node where it is may be gone, too: then no pod could ever use it.
+func TestAnAllocationOnANodeThatIsGoneIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.node("free", "4")
+	w.device("free", resourcev1.Device{Name: "one"})
+	claim := allocatedOn("gone", claimOfDevice("c"))
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "p", UID: "p"}}
+	must(t, w.client.Tracker().Add(claim))
+	w.box.Put(func() { w.mirror.SetClaim(claim) })
+	w.pod("p", "2", claiming("c"))
+	read := func() *resourcev1.ResourceClaim {
+		made, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
+		must(t, err)
+		return made
+	}
+	w.eventually("it is given up", func() bool { return read().Status.Allocation == nil })
+	w.box.Put(func() { w.mirror.SetClaim(read()) })
+	w.eventually("it is bound", func() bool { return w.on("p") == "free" })
 }

@@ -52,8 +52,8 @@ func (l *Loop) publish(said *news) {
 		if one.Reason == "FailedScheduling" && p.Waits() {
 			nominated := p.Nominated
 			l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, one.Note), &nominated)
-			if claim := l.mirror.LeftOver(p); claim != nil && nominated == "" {
-				l.writer.Deallocate(claim, p.Name, p.Object.UID)
+			if nominated == "" {
+				l.giveUp(p)
 			}
 		}
 		if by := said.by[one.About]; one.Reason == "Preempted" && by != nil {
@@ -65,6 +65,13 @@ func (l *Loop) publish(said *news) {
 			continue
 		}
 		l.recorder.Eventf(p.Object, nil, one.Type, one.Reason, one.Action, one.Note)
+	}
+}
+
+// giveUp has a claim deallocated that keeps a pod from nodes and is for no other pod.
+func (l *Loop) giveUp(p *mirror.Pod) {
+	if claim := l.mirror.LeftOver(p); claim != nil {
+		l.writer.Deallocate(claim, p.Name, p.Object.UID)
 	}
 }
 
@@ -120,6 +127,7 @@ func (l *Loop) complain() {
 		l.told[p] = p.Refused
 		l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, p.Refused), nil)
 		l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", p.Refused)
+		l.giveUp(p)
 	})
 }
 

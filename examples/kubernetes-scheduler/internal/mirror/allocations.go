@@ -49,11 +49,12 @@ func (m *Mirror) Allocations(p *Pod, node string) (made []ClaimAllocation, err e
 }
 
 // LeftOver is a claim that keeps a pod which waits from nodes, because it is allocated, and that is for no other pod; nil if there is none. Its scheduler was
-// stopped before the pod was bound, or the pods that used it are gone.
+// stopped before the pod was bound, or the pods that used it are gone. A pod that waits for something else, of which the library is not told, is kept only
+// by a claim that is allocated on a node which is gone.
 func (m *Mirror) LeftOver(p *Pod) *resourcev1.ResourceClaim {
 	for _, name := range claimNames(p.Object) {
 		c := m.devices.claims[types.NamespacedName{Namespace: p.Name.Namespace, Name: name}]
-		if c == nil || c.object.Status.Allocation == nil || len(m.nodes) == 1 && m.nodes[c.node] != nil {
+		if c == nil || c.node == "" || m.nodes[c.node] != nil && (p.ID == 0 || len(m.nodes) == 1) {
 			continue
 		}
 		others := slices.ContainsFunc(c.object.Status.ReservedFor, func(one resourcev1.ResourceClaimConsumerReference) bool { return one.UID != p.Object.UID })

@@ -23,6 +23,7 @@ import (
 // devices are what drivers say is in nodes, and what pods claim of it.
 type devices struct {
 	slices map[string]map[string]*resourcev1.ResourceSlice // of one node each: by node, then by name
+	named  map[string]*resourcev1.ResourceSlice            // all slices
 	// pools are all slices, by driver and pool, then by name; drivers are how many pools each driver has.
 	pools   map[poolName]map[string]*resourcev1.ResourceSlice
 	drivers map[string]int
@@ -58,6 +59,7 @@ func poolOf(slice *resourcev1.ResourceSlice) poolName {
 func newDevices() devices {
 	return devices{
 		slices:  map[string]map[string]*resourcev1.ResourceSlice{},
+		named:   map[string]*resourcev1.ResourceSlice{},
 		pools:   map[poolName]map[string]*resourcev1.ResourceSlice{},
 		drivers: map[string]int{},
 		rules:   map[string]*resourcev1beta2.DeviceTaintRule{},
@@ -105,8 +107,25 @@ func (d *devices) of(node string) (*gangsched.NodeDevices, error) {
 }
 
 // SetSlice says that a slice came or changed, or with gone that it is no more. Those of devices that several nodes reach count only for whether their pool
-// is complete.
+// is complete. Which pool and node a slice is of never changes, but one that is made anew may be of others.
 func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
+	d := &m.devices
+	before := d.named[object.Name]
+	keep(d.named, object.Name, object, gone)
+	if before != nil && (gone || poolOf(before) != poolOf(object) || nodeOfSlice(before) != nodeOfSlice(object)) {
+		m.fileSlice(before, true)
+	}
+	if !gone {
+		m.fileSlice(object, false)
+	}
+	m.changed = true
+}
+
+// nodeOfSlice is the node whose devices a slice is about; "": it is about those that several nodes reach.
+func nodeOfSlice(slice *resourcev1.ResourceSlice) string { return orElse(slice.Spec.NodeName, "") }
+
+// fileSlice keeps a slice with those of its pool and of its node, and tells of the nodes for which that makes a difference.
+func (m *Mirror) fileSlice(object *resourcev1.ResourceSlice, gone bool) {
 	d, pool := &m.devices, poolOf(object)
 	state := func() kube.Pool { return kube.PoolOf(slices.Collect(maps.Values(d.pools[pool]))) }
 	before, was := len(d.pools[pool]), state()
@@ -114,16 +133,14 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 	if (before == 0) != (len(d.pools[pool]) == 0) {
 		m.setDriver(object.Spec.Driver, len(d.pools[pool])-before)
 	}
-	if node := object.Spec.NodeName; node != nil {
-		keepIn(d.slices, *node, object.Name, object, gone)
+	if node := nodeOfSlice(object); node != "" {
+		keepIn(d.slices, node, object.Name, object, gone)
 	}
 	told := map[string]bool{}
 	tell := func(slice *resourcev1.ResourceSlice) {
-		if slice.Spec.NodeName == nil || told[*slice.Spec.NodeName] {
-			return
-		}
-		told[*slice.Spec.NodeName] = true
-		if n := m.nodes[*slice.Spec.NodeName]; n != nil {
+		node := nodeOfSlice(slice)
+		if n := m.nodes[node]; n != nil && !told[node] {
+			told[node] = true
 			m.tellNode(n)
 		}
 	}
@@ -133,7 +150,6 @@ func (m *Mirror) SetSlice(object *resourcev1.ResourceSlice, gone bool) {
 			tell(slice)
 		}
 	}
-	m.changed = true
 }
 
 // setDriver says that a driver has so many pools more. Claims that name no driver are for the devices of the only one.
@@ -197,6 +213,9 @@ func (m *Mirror) SetClaim(object *resourcev1.ResourceClaim) {
 		m.devices.claims[name] = c
 	}
 	ends := object.DeletionTimestamp != nil && (c.object == nil || c.object.DeletionTimestamp == nil)
+	if c.object != nil && c.object.Status.Allocation != nil && object.Status.Allocation == nil {
+		m.changed = true // pods may wait for the node where it was
+	}
 	c.object = object
 	m.tolerate(object)
 	m.devices.locate(c)
@@ -375,6 +394,9 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 		}
 		if m.late(c) {
 			return fmt.Errorf("pod %s/%s: claim %q has changed, and a pod uses it as it was", pod.Namespace, pod.Name, name)
+		}
+		if c.object.Status.Allocation != nil && m.cluster.ClaimNode(c.id) == 0 {
+			return fmt.Errorf("pod %s/%s: resourceclaim %q is allocated on node %q, which is not there", pod.Namespace, pod.Name, name, c.node)
 		}
 	}
 	return nil

@@ -585,3 +585,116 @@ func TestAClaimThatIsBeingDeletedIsForNoPodMore(t *testing.T) {
 		t.Error(q.ID, q.Refused)
 	}
 }
+
+// The controller of claims has made the claim of a pod anew; what comes of that comes in any order.
+func TestAPodNamesAnotherClaimThanBefore(t *testing.T) {
+	for _, first := range []string{"claims", "pod"} {
+		t.Run("first come the "+first, func(t *testing.T) {
+			w := cards(t)
+			w.SetSlice(sliceOf("a", "small0"), false)
+			generated := func(name string) *resourcev1.ResourceClaim {
+				claim, controls := claimOf(name, name), true
+				claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: &controls}}
+				return claim
+			}
+			naming := func(claim string) *corev1.Pod {
+				pod, template := podOf("p", "1"), "t"
+				pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "r", ResourceClaimTemplateName: &template}}
+				pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "r", ResourceClaimName: &claim}}
+				return pod
+			}
+			w.SetClaim(generated("one"))
+			w.SetPod(naming("one"))
+			w.Settle()
+			if first == "pod" {
+				w.SetPod(naming("two"))
+			}
+			w.RemoveClaim(generated("one"))
+			w.SetClaim(generated("two"))
+			if first == "claims" {
+				w.SetPod(naming("two"))
+			}
+			w.want(w.turn(), "[p bind]")
+			w.want(w.devices(naming("two")), "[a/small0]")
+			w.want(w.cluster.FindResourceClaim("default", "one"), "0")
+		})
+	}
+}
+
+// A slice that is deleted and made anew while a watch is lost comes as a change.
+func TestASliceIsMadeAnewElsewhere(t *testing.T) {
+	for name, one := range map[string]struct {
+		change func(*resourcev1.ResourceSlice)
+		want   string
+	}{
+		"node":   {func(slice *resourcev1.ResourceSlice) { slice.Spec.NodeName = sliceOf("b").Spec.NodeName }, "[p bind] [a/small0] on b"},
+		"driver": {func(slice *resourcev1.ResourceSlice) { slice.Spec.Driver = "others" }, "[p reject] [] on "},
+		"pool":   {func(slice *resourcev1.ResourceSlice) { slice.Spec.Pool.Name = "other" }, "[p bind] [other/small0] on a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := cards(t)
+			w.SetSlice(sliceOf("a", "small0"), false)
+			anew := sliceOf("a", "small0")
+			one.change(anew)
+			w.SetSlice(anew, false)
+			w.want(w.kept(), "[1 1 1 1]")
+			w.SetClaim(claimOf("c", "1"))
+			pod := claiming("p", "c")
+			w.SetPod(pod)
+			w.want(fmt.Sprint(w.turn(), w.devices(pod), " on ", w.Find(nameOf(pod)).Node), one.want)
+			w.SetSlice(anew, true)
+			w.want(w.kept(), "[0 0 0 0]")
+		})
+	}
+}
+
+// kept is how much is kept of slices.
+func (w *world) kept() string {
+	d := &w.Mirror.devices
+	return fmt.Sprint([]int{len(d.named), len(d.slices), len(d.pools), len(d.drivers)})
+}
+
+// A scheduler was stopped after a claim was allocated and before its pod was bound. Then the node went.
+func TestAPodWaitsWhileItsClaimIsAllocatedOnANodeThatIsGone(t *testing.T) {
+	for _, seen := range []bool{false, true} {
+		t.Run(fmt.Sprint("it was seen: ", seen), func(t *testing.T) {
+			w := newWorld(t)
+			w.SetDeviceClass(classOf("card", ""), false)
+			w.SetNode(nodeOf("b", "4"))
+			w.SetSlice(sliceOf("b", "small0"), false)
+			if seen {
+				w.SetNode(nodeOf("a", "0"))
+				w.SetSlice(sliceOf("a", "small0"), false)
+			}
+			w.SetClaim(allocated(claimOf("c", "1"), "a", "small0"))
+			pod := claiming("p", "c")
+			w.SetPod(pod)
+			p := w.Find(nameOf(pod))
+			if seen {
+				w.want(w.turn(), "[p reject]")
+				w.RemoveNode("a")
+			}
+			w.want(w.turn(), "[]")
+			w.want(p.Refused, `pod default/p: resourceclaim "c" is allocated on node "a", which is not there`)
+			w.want(w.LeftOver(p) != nil, "true")
+			w.SetNode(nodeOf("a", "0"))
+			w.SetSlice(sliceOf("a", "small0"), false)
+			w.want(w.turn(), "[p reject]") // only there
+			w.RemoveNode("a")
+			w.SetClaim(claimOf("c", "1")) // it is deallocated
+			w.want(w.turn(), "[p bind]")
+			w.want(w.devices(pod), "[b/small0]")
+		})
+	}
+}
+
+// A pod that waits for something else keeps a claim that is allocated on a node which is there.
+func TestAClaimOfAPodThatCannotBeToldOfIsNotLeftOver(t *testing.T) {
+	w := cards(t)
+	w.SetSlice(sliceOf("a", "small0"), false)
+	w.SetClaim(allocated(claimOf("c", "1"), "a", "small0"))
+	pod := claiming("p", "c", "missing")
+	w.SetPod(pod)
+	w.want(w.turn(), "[]")
+	w.want(w.LeftOver(w.Find(nameOf(pod))) == nil, "true")
+}

@@ -3,7 +3,6 @@ package mirror
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -14,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"gangsched"
 )
@@ -123,10 +123,11 @@ func minimumOf(pod *corev1.Pod) int32 {
 type labelledGang struct {
 	name    types.NamespacedName
 	id      gangsched.GroupID // 0: an object describes it
-	members map[*Pod]struct{}
+	minimum int32             // that the library was told
+	said    map[int32]int     // how many pods say each minimum: the least counts, whichever came first
 }
 
-// join makes the group of a pod that describes its group itself.
+// join makes the group of a pod that describes its group itself, or has it be what this one says, too.
 func (m *Mirror) join(p *Pod) {
 	group, minimum := groupOf(p.Object), minimumOf(p.Object)
 	if group == "" || minimum == 0 {
@@ -135,43 +136,57 @@ func (m *Mirror) join(p *Pod) {
 	name := types.NamespacedName{Namespace: p.Name.Namespace, Name: group}
 	gang := m.gangs[name]
 	if gang == nil {
-		gang = &labelledGang{name: name, members: map[*Pod]struct{}{}}
+		gang = &labelledGang{name: name, said: map[int32]int{}}
 		m.gangs[name] = gang
 	}
-	if gang.id == 0 {
-		m.describe(gang, minimum)
-	}
-	gang.members[p] = struct{}{}
-	p.gang = gang
+	p.gang, p.minimum = gang, minimum
+	gang.said[minimum]++
+	m.describe(gang)
 }
 
 // describe has the library make a group as its pods describe it.
-func (m *Mirror) describe(gang *labelledGang, minimum int32) {
-	id, err := m.cluster.AddGroup(&gangsched.GroupSpec{Namespace: gang.name.Namespace, Name: gang.name.Name, MinCount: minimum})
-	if err == nil { // otherwise an object describes it
-		gang.id = id
+func (m *Mirror) describe(gang *labelledGang) {
+	spec := &gangsched.GroupSpec{Namespace: gang.name.Namespace, Name: gang.name.Name, MinCount: slices.Min(slices.Collect(maps.Keys(gang.said)))}
+	var err error
+	switch {
+	case gang.id == 0:
+		if gang.id, err = m.cluster.AddGroup(spec); err != nil { // an object describes it
+			gang.id = 0
+		}
+	case gang.minimum != spec.MinCount:
+		if err = m.cluster.UpdateGroup(gang.id, spec); err != nil {
+			klog.ErrorS(err, "a group is not as its pods say", "group", gang.name)
+		}
 	}
+	gang.minimum = spec.MinCount
 }
 
-func (m *Mirror) leave(p *Pod) {
-	gang := p.gang
+// leave says that a pod which said such a minimum is not in a group any more.
+func (m *Mirror) leave(gang *labelledGang, minimum int32) {
 	if gang == nil {
 		return
 	}
-	p.gang = nil
-	if delete(gang.members, p); len(gang.members) != 0 {
+	if gang.said[minimum]--; gang.said[minimum] == 0 {
+		delete(gang.said, minimum)
+	}
+	if len(gang.said) != 0 {
+		m.describe(gang)
 		return
 	}
 	if gang.id != 0 {
-		report(m.cluster.RemoveGroup(gang.id), "a group cannot be removed", p.Object)
+		if err := m.cluster.RemoveGroup(gang.id); err != nil {
+			klog.ErrorS(err, "a group cannot be removed", "group", gang.name)
+		}
 	}
 	delete(m.gangs, gang.name)
 }
 
 // rejoin has a pod that names its group otherwise than before be in that one.
 func (m *Mirror) rejoin(p *Pod) {
-	m.leave(p)
+	gang, minimum := p.gang, p.minimum
+	p.gang = nil
 	m.join(p)
+	m.leave(gang, minimum)
 }
 
 // described is an object that describes a group, as clients hand it over.
@@ -182,24 +197,38 @@ type described interface {
 
 // SetGroup is SetObject for objects that describe groups, whichever system's they are. What the pods of such a group say themselves does not count then.
 func (m *Mirror) SetGroup(object described) {
-	if gang := m.gangs[nameOf(object)]; m.SetObject(object) && gang != nil {
-		gang.id = 0
+	key := keyOf(object)
+	if before, known := m.uids[key]; known && before != object.GetUID() {
+		m.RemoveGroup(object)
 	}
+	m.uids[key] = object.GetUID()
+	m.SetObject(object)
 }
 
 // RemoveGroup says that such an object is gone: what the pods say themselves counts again.
 func (m *Mirror) RemoveGroup(object described) {
+	delete(m.uids, keyOf(object))
 	gang := m.gangs[nameOf(object)]
-	if gang != nil && gang.id != 0 {
-		return // it was refused when it came
-	}
-	m.RemoveObject(object)
-	if gang == nil {
+	if gang != nil && gang.id != 0 { // it was refused when it came
+		delete(m.refused, keyOf(object))
 		return
 	}
-	minimum := int32(math.MaxInt32)
-	for p := range gang.members {
-		minimum = min(minimum, minimumOf(p.Object))
+	m.RemoveObject(object)
+	if gang != nil {
+		m.describe(gang)
 	}
-	m.describe(gang, minimum)
+}
+
+// describedBy notes that the library took an object, or did not. If it describes a group, what the pods of that say does not count; without it that does.
+func (m *Mirror) describedBy(object runtime.Object, taken bool) {
+	key := keyOf(object)
+	gang := m.gangs[key.name]
+	if key.kind != "PodGroup" || gang == nil {
+		return
+	}
+	if taken {
+		gang.id = 0
+	} else if gang.id == 0 {
+		m.describe(gang)
+	}
 }

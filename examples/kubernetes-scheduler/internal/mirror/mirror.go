@@ -2,13 +2,7 @@
 package mirror
 
 import (
-	"encoding/json"
-	"errors"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
 	"gangsched"
 )
@@ -22,18 +16,20 @@ type Mirror struct {
 	pods  map[types.NamespacedName]*Pod
 	byID  map[gangsched.PodID]*Pod
 	nodes map[string]*node
-	// absent are nodes that pods name and that have not come, or are gone: their pods count when the node comes.
+	// absent are nodes that pods run on, or that are meant for them, and that have not come, or are gone: these are told of when the node comes.
 	absent map[string]map[*Pod]struct{}
 	// stuck pods wait for an object that they name: a claim, a volume, a class. They are tried again when one of those changes.
 	stuck   map[*Pod]struct{}
 	changed bool
+	refused map[objectKey]refusal // what else waits for an object that it names
 
 	devices devices
 	storage Storage
 	gangs   map[types.NamespacedName]*labelledGang
 	groups  map[types.NamespacedName]*PodGroup
+	uids    map[objectKey]types.UID // of objects that describe groups
 	queues  queues
-	classes map[string]priorityClass
+	classes map[string]gangsched.PriorityClass
 
 	reservations map[string]*Reservation
 	reserved     map[gangsched.PodID]*Reservation
@@ -54,12 +50,14 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 		nodes:   map[string]*node{},
 		absent:  map[string]map[*Pod]struct{}{},
 		stuck:   map[*Pod]struct{}{},
+		refused: map[objectKey]refusal{},
 		devices: newDevices(),
 		storage: newStorage(),
 		gangs:   map[types.NamespacedName]*labelledGang{},
 		groups:  map[types.NamespacedName]*PodGroup{},
+		uids:    map[objectKey]types.UID{},
 		queues:  newQueues(),
-		classes: map[string]priorityClass{},
+		classes: map[string]gangsched.PriorityClass{},
 
 		reservations: map[string]*Reservation{},
 		reserved:     map[gangsched.PodID]*Reservation{},
@@ -80,6 +78,7 @@ func (m *Mirror) Settle() {
 		return
 	}
 	m.changed = false
+	m.settleObjects()
 	m.settleVolumes()
 	m.settleReservations()
 	for p := range m.stuck {
@@ -100,38 +99,6 @@ func (m *Mirror) Stuck(each func(*Pod)) {
 	for p := range m.stuck {
 		each(p)
 	}
-}
-
-// SetObject hands over an object that the library reads as Kubernetes writes it: budgets, groups, Services, controllers, namespaces. False: it is refused.
-func (m *Mirror) SetObject(object runtime.Object) bool {
-	text, err := json.Marshal(object)
-	if err == nil {
-		_, err = m.cluster.SetObject(text, 0)
-	}
-	report(err, "an object is not as the library takes it", object)
-	return err == nil
-}
-
-// RemoveObject says that such an object is gone.
-func (m *Mirror) RemoveObject(object runtime.Object) {
-	text, err := json.Marshal(object)
-	if err == nil {
-		err = m.cluster.RemoveObject(text)
-	}
-	if !errors.Is(err, gangsched.ErrUnknown) { // it was refused when it came
-		report(err, "an object cannot be removed", object)
-	}
-}
-
-func report(err error, what string, object runtime.Object) {
-	if err == nil {
-		return
-	}
-	name, namespace := "", ""
-	if of, bad := meta.Accessor(object); bad == nil {
-		name, namespace = of.GetName(), of.GetNamespace()
-	}
-	klog.ErrorS(err, what, "kind", object.GetObjectKind().GroupVersionKind().Kind, "object", klog.KRef(namespace, name))
 }
 
 // Waiting are the pods that have no node, with what is known of each: the node that is meant for it, or the object that it waits for.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -388,4 +389,70 @@ func TestAPodThatIsResizedCountsAsWhatItStillHas(t *testing.T) {
 	pod.Status.ContainerStatuses = status("2")
 	w.SetPod(pod)
 	w.want(w.turn(), "[waits bind]")
+}
+
+func TestANominatedPodComesBeforeItsNode(t *testing.T) {
+	w := newWorld(t)
+	ten := int32(10)
+	pod := podOf("p", "3")
+	pod.Status.NominatedNodeName, pod.Spec.Priority = "n", &ten
+	w.SetPod(pod)
+	nominated := func() string { return w.cluster.NodeName(w.cluster.NominatedNode(w.Find(nameOf(pod)).ID)) }
+	w.SetNode(nodeOf("n", "4"))
+	w.want(nominated(), "n")
+	w.RemoveNode("n")
+	w.want(nominated(), "")
+	w.SetNode(nodeOf("n", "4"))
+	w.want(nominated(), "n")
+	other := pod.DeepCopy()
+	other.Status.NominatedNodeName = "m" // by another program, and it comes later, too
+	w.SetPod(other)
+	w.want(nominated(), "")
+	w.SetNode(nodeOf("m", "1"))
+	w.want(nominated(), "m")
+}
+
+// References to owners do not count as a change of what a pod is to be.
+func TestAPodThatIsAdoptedIsSpreadWithItsOwners(t *testing.T) {
+	w := newWorld(t)
+	pod := podOf("p", "1")
+	w.SetPod(pod)
+	before, controls := w.cluster.Digest(), true
+	pod = pod.DeepCopy()
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "r", Controller: &controls}}
+	w.SetPod(pod)
+	if w.cluster.Digest() == before {
+		t.Error("its owner is not read")
+	}
+}
+
+// After a lost watch all objects come again.
+func TestWhatComesAgainAsItWasWakesNobody(t *testing.T) {
+	w := newWorld(t)
+	far := corev1.PodAffinityTerm{TopologyKey: "zone", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, LabelSelector: &metav1.LabelSelector{}}
+	apart := podOf("apart", "1")
+	apart.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{far}}}
+	with := podOf("with", "8")
+	with.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	waits, class := storagev1.VolumeBindingWaitForFirstConsumer, "fast"
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
+	claim.Spec.StorageClassName = &class
+	all := func() {
+		w.SetNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"a": "c"}}}, false)
+		w.SetPriorityClass(priorityClassOf("high"), false)
+		w.SetStorageClass(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disks", VolumeBindingMode: &waits}, false)
+		w.SetCSIDriver(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "disks"}}, false)
+		w.SetClaimOfVolume(claim.DeepCopy(), false)
+		w.SetNode(nodeOf("n", "4"))
+		w.SetPodGroup(podGroupOf("g", 2))
+		w.SetPod(memberOf("g", "one"))
+		w.SetPod(apart.DeepCopy())
+		w.SetPod(with.DeepCopy())
+	}
+	all()
+	w.want(len(w.turn()), "2")
+	digest := w.cluster.Digest()
+	all()
+	w.want(w.turn(), "[]")
+	w.want(w.cluster.Digest() == digest, "true")
 }

@@ -34,36 +34,35 @@ func firstOf(said map[string]string, keys []string) string {
 
 // SetNamespace says that a namespace came or changed, or with gone that it is no more.
 func (m *Mirror) SetNamespace(object *corev1.Namespace, gone bool) {
-	m.queues.setNamespace(object.Name, object.Labels, gone)
+	news := m.queues.setNamespace(object.Name, object.Labels, gone)
 	if gone {
 		report(m.cluster.RemoveNamespace(object.Name), "a namespace cannot be removed", object)
 		return
 	}
-	report(m.cluster.SetNamespace(object.Name, object.Labels), "a namespace is not as the library takes it", object)
-}
-
-// priorityClass is what a class says of its pods.
-type priorityClass struct {
-	value int32
-	never bool // they preempt no pod
+	if news {
+		report(m.cluster.SetNamespace(object.Name, object.Labels), "a namespace is not as the library takes it", object)
+	}
 }
 
 // SetPriorityClass says the same of a class. Pods that the API server has taken have their priority already; PodGroups name classes, and so may pods that
 // it has not given one.
 func (m *Mirror) SetPriorityClass(object *schedulingv1.PriorityClass, gone bool) {
-	m.changed = true
 	if gone {
+		m.changed = true
 		delete(m.classes, object.Name)
 		report(m.cluster.RemovePriorityClass(object.Name), "a priority class cannot be removed", object)
 		return
 	}
-	never := object.PreemptionPolicy != nil && *object.PreemptionPolicy == corev1.PreemptNever
-	err := m.cluster.SetPriorityClass(gangsched.PriorityClass{
-		Name: object.Name, Value: object.Value, GlobalDefault: object.GlobalDefault, NeverPreempts: never,
-	})
+	class := gangsched.PriorityClass{Name: object.Name, Value: object.Value, GlobalDefault: object.GlobalDefault}
+	class.NeverPreempts = object.PreemptionPolicy != nil && *object.PreemptionPolicy == corev1.PreemptNever
+	if before, known := m.classes[object.Name]; known && before == class {
+		return
+	}
+	m.changed = true
+	err := m.cluster.SetPriorityClass(class)
 	report(err, "a priority class is not as the library takes it", object)
 	if err == nil {
-		m.classes[object.Name] = priorityClass{object.Value, never}
+		m.classes[object.Name] = class
 	}
 }
 
@@ -71,5 +70,5 @@ func (m *Mirror) SetPriorityClass(object *schedulingv1.PriorityClass, gone bool)
 // whatever has become of the class since.
 func (m *Mirror) named(spec *gangsched.PodSpec) bool {
 	class, known := m.classes[spec.PriorityClass]
-	return known && (spec.Priority == nil || *spec.Priority == class.value && spec.NeverPreempts == class.never)
+	return known && (spec.Priority == nil || *spec.Priority == class.Value && spec.NeverPreempts == class.NeverPreempts)
 }

@@ -97,6 +97,9 @@ func (m *Mirror) RemoveNode(name string) {
 		if p.ID != 0 && (p.Object.Spec.NodeName == name || p.Bound == name) {
 			there = append(there, p)
 		}
+		if p.Nominated == name && p.Waits() {
+			m.await(p, name)
+		}
 	}
 	report(m.cluster.RemoveNode(n.id), "a node cannot be removed", n.object)
 	m.lostReservations()
@@ -109,6 +112,9 @@ func (m *Mirror) RemoveNode(name string) {
 			continue
 		}
 		m.await(p, name)
+	}
+	for c := range m.devices.on[name] { // what is allocated there is for no other node
+		m.holdBack(c)
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -33,7 +35,9 @@ type Pod struct {
 	// Refused is why the library cannot be told of it yet.
 	Refused string
 
-	gang *labelledGang
+	told    *gangsched.PodSpec // what the library was told last, if it waits
+	gang    *labelledGang      // that it describes itself,
+	minimum int32              // and as of how many members
 }
 
 // counts says whether scheduling goes by the pod at all. One that waits and is being deleted will never run.
@@ -69,6 +73,7 @@ func (m *Mirror) SetPod(object *corev1.Pod) {
 		if p.ID != 0 {
 			report(m.cluster.Nominate(p.ID, m.cluster.FindNode(said)), "a pod cannot be nominated", object)
 		}
+		m.awaitNominated(p)
 	}
 	if p.ID != 0 && p.Attempt != 0 && object.Spec.NodeName == p.Node {
 		m.Confirm(p) // before the answer, which may be lost
@@ -172,7 +177,7 @@ func samePod(a, b *corev1.Pod) bool {
 		a.Spec.NodeName == b.Spec.NodeName && len(a.Spec.SchedulingGates) == len(b.Spec.SchedulingGates) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
 		a.Status.StartTime.Equal(b.Status.StartTime) && a.Status.QOSClass == b.Status.QOSClass &&
-		len(a.Status.ResourceClaimStatuses) == len(b.Status.ResourceClaimStatuses) &&
+		slices.Equal(claimNames(a), claimNames(b)) && equality.Semantic.DeepEqual(metav1.GetControllerOf(a), metav1.GetControllerOf(b)) &&
 		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels) && sameRequests(a, b) &&
 		sameOf(a.Annotations, b.Annotations, groupAnnotations, minimumAnnotations, queueAnnotations)
 }
@@ -213,6 +218,7 @@ func (m *Mirror) tell(p *Pod) {
 		p.Refused = ""
 		return
 	}
+	m.awaitNominated(p)
 	missing, err := m.hand(p)
 	if errors.Is(err, gangsched.ErrWrongState) { // what cannot change of a pod did: its group, or the node of one that runs
 		bound, held := p.Bound, p.held
@@ -224,6 +230,8 @@ func (m *Mirror) tell(p *Pod) {
 		err = missing
 	} else if p.Object.Spec.NodeName != "" {
 		klog.ErrorS(err, "a pod that runs is not counted", "pod", p.Name)
+	} else if p.Waits() {
+		m.forget(p) // what it was told with does not hold any more
 	}
 	p.Refused = ""
 	if err != nil {
@@ -247,13 +255,20 @@ func (m *Mirror) hand(p *Pod) (missing, err error) {
 			return nil, err
 		}
 	}
-	if p.ID != 0 {
-		return missing, m.cluster.UpdatePod(p.ID, spec)
+	switch {
+	case p.ID == 0:
+		if p.ID, err = m.cluster.AddPod(spec); err == nil {
+			m.byID[p.ID] = p
+		}
+	case p.told == nil || !reflect.DeepEqual(spec, p.told): // an update without news would have it tried again
+		err = m.cluster.UpdatePod(p.ID, spec)
 	}
-	if p.ID, err = m.cluster.AddPod(spec); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	m.byID[p.ID] = p
+	if p.told = nil; p.Waits() {
+		p.told = spec
+	}
 	return missing, nil
 }
 
@@ -305,6 +320,13 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 	return spec, nil
 }
 
+// awaitNominated has a pod be told of again when the node comes that is meant for it.
+func (m *Mirror) awaitNominated(p *Pod) {
+	if p.Nominated != "" && p.Waits() && m.cluster.FindNode(p.Nominated) == 0 {
+		m.await(p, p.Nominated)
+	}
+}
+
 // forget takes a pod out of the library; it stays one that counts.
 func (m *Mirror) forget(p *Pod) {
 	if p.ID == 0 {
@@ -320,7 +342,7 @@ func (m *Mirror) forget(p *Pod) {
 
 func (m *Mirror) drop(p *Pod) {
 	m.forget(p)
-	m.leave(p)
+	m.leave(p.gang, p.minimum)
 	delete(m.stuck, p)
 	delete(m.pods, p.Name)
 	if r := m.reservations[p.Name.Name]; r != nil && r.ID == 0 {

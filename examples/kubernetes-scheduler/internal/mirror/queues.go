@@ -24,29 +24,18 @@ var queueAnnotations = []string{"gangsched.dev/queue", "scheduling.volcano.sh/qu
 // queues are the objects that describe queues, whichever system's they are. What a queue is depends on several of them, and on namespaces: which of them
 // may use it.
 type queues struct {
-	objects    map[queueKey]*unstructured.Unstructured
+	objects    map[objectKey]*unstructured.Unstructured
 	local      map[types.NamespacedName]string // the ClusterQueue of a LocalQueue
 	own        map[types.NamespacedName]bool   // LocalQueues that are queues of the library
 	namespaces map[string]map[string]string    // their labels
 	changed    bool
 }
 
-// queueKey is what an object is known by: one that is deleted and made anew has another uid, and the watch may say of it that it changed.
-type queueKey struct {
-	group, kind string
-	name        types.NamespacedName
-}
-
 func newQueues() queues {
 	return queues{
-		objects: map[queueKey]*unstructured.Unstructured{}, local: map[types.NamespacedName]string{}, own: map[types.NamespacedName]bool{},
+		objects: map[objectKey]*unstructured.Unstructured{}, local: map[types.NamespacedName]string{}, own: map[types.NamespacedName]bool{},
 		namespaces: map[string]map[string]string{},
 	}
-}
-
-func queueKeyOf(object *unstructured.Unstructured) queueKey {
-	kind := object.GroupVersionKind()
-	return queueKey{kind.Group, kind.Kind, nameOf(object)}
 }
 
 func localQueue(object *unstructured.Unstructured) (types.NamespacedName, bool) {
@@ -66,7 +55,7 @@ func sameQueue(a, b *unstructured.Unstructured) bool {
 
 // SetQueue says that an object which describes queues came or changed.
 func (m *Mirror) SetQueue(object *unstructured.Unstructured) {
-	key := queueKeyOf(object)
+	key := keyOf(object)
 	if before := m.queues.objects[key]; before != nil && sameQueue(before, object) {
 		return // its status
 	}
@@ -79,21 +68,22 @@ func (m *Mirror) SetQueue(object *unstructured.Unstructured) {
 
 // RemoveQueue says that such an object is gone.
 func (m *Mirror) RemoveQueue(object *unstructured.Unstructured) {
-	delete(m.queues.objects, queueKeyOf(object))
+	delete(m.queues.objects, keyOf(object))
 	if name, local := localQueue(object); local {
 		delete(m.queues.local, name)
 	}
 	m.queues.changed = true
 }
 
-// setNamespace notes the labels of a namespace, which queues may select; with gone there is none.
-func (q *queues) setNamespace(name string, labels map[string]string, gone bool) {
+// setNamespace notes the labels of a namespace, which queues may select; with gone there is none. False: they are what they were.
+func (q *queues) setNamespace(name string, labels map[string]string, gone bool) (news bool) {
 	before, known := q.namespaces[name]
 	if known && !gone && maps.Equal(before, labels) {
-		return
+		return false
 	}
 	keep(q.namespaces, name, labels, gone)
 	q.changed = q.changed || len(q.objects) != 0
+	return true
 }
 
 // list is all that describes queues, in one order.
@@ -105,10 +95,7 @@ func (q *queues) list() *unstructured.UnstructuredList {
 		object.SetLabels(q.namespaces[name])
 		list.Items = append(list.Items, object)
 	}
-	inOrder := func(a, b queueKey) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name.String(), b.name.String()))
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(q.objects), inOrder) {
+	for _, key := range slices.SortedFunc(maps.Keys(q.objects), objectKey.compare) {
 		list.Items = append(list.Items, *q.objects[key])
 	}
 	return list

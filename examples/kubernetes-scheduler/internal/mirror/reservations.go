@@ -80,6 +80,10 @@ func (m *Mirror) tellReservation(r *Reservation) {
 			err = m.handReservation(r, text)
 		}
 	}
+	if err != nil && r.ID != 0 && m.cluster.PodNode(r.ID) == 0 { // what it was told as, one that waits, does not hold any more
+		report(m.cluster.RemovePod(r.ID), "a reservation cannot be removed", r.Object)
+		m.call(r, 0)
+	}
 	if err != nil {
 		klog.V(2).InfoS("a reservation is not counted yet", "reservation", r.Object.GetName(), "reason", err.Error())
 	}

@@ -62,3 +62,18 @@ func TestAReservationCountsWhenItsNodeComesBack(t *testing.T) {
 	w.SetPod(podOf("p", "2"))
 	w.want(w.turn(), "[p reject]")
 }
+
+// Another scheduler has placed it on a node that has not come.
+func TestAReservationThatOthersPlacedWaitsForItsNode(t *testing.T) {
+	w := newWorld(t)
+	reservation := reservationOf("r", "3")
+	w.SetReservation(reservation)
+	w.SetReservation(placed("n", reservation))
+	w.SetNode(nodeOf("m", "4"))
+	w.want(w.turn(), "[]") // it is not to be placed again
+	w.SetNode(nodeOf("n", "4"))
+	w.SetPod(podOf("p", "2"))
+	w.SetPod(podOf("q", "4"))
+	w.want(len(w.turn()), "2")
+	w.want(w.Find(nameOf(podOf("p", "2"))).Node, "m")
+}

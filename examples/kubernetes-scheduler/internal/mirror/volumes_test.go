@@ -48,9 +48,9 @@ func TestAVolumeIsMadeWhereItsDriverHasRoom(t *testing.T) {
 	w.SetPod(pod)
 	w.want(w.turn(), "[p reject]")
 	w.SetStorageCapacity(capacity("a", "a", "5Gi", ""), false)
-	w.want(w.turn(), "[p reject]")
+	w.want(w.turn(), "[]")
 	w.SetStorageCapacity(capacity("b", "b", "50Gi", "5Gi"), false) // much, but no volume as large
-	w.want(w.turn(), "[p reject]")
+	w.want(w.turn(), "[]")
 	again := capacity("b", "b", "51Gi", "5Gi")
 	again.ResourceVersion = "2"
 	if w.SetStorageCapacity(again, false); w.changed {
