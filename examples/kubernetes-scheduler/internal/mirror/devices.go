@@ -163,10 +163,15 @@ func (m *Mirror) setDriver(driver string, more int) {
 		return
 	}
 	for _, c := range d.claims {
-		if c.only && c.object.Status.Allocation == nil || c.id == 0 {
+		if c.only && !m.holds(c) || c.id == 0 {
 			m.settleClaim(c)
 		}
 	}
+}
+
+// holds says whether a claim has devices on a node that is there, and so does not go by what its class and the drivers say now.
+func (m *Mirror) holds(c *claim) bool {
+	return c.object.Status.Allocation != nil && m.cluster.ClaimNode(c.id) != 0
 }
 
 // only is the driver of all slices, if there is one alone.
@@ -185,7 +190,7 @@ func (m *Mirror) SetDeviceClass(object *resourcev1.DeviceClass, gone bool) {
 		return
 	}
 	for _, c := range m.devices.claims {
-		if c.object.Status.Allocation == nil && asksFor(c.object, object.Name) || c.id == 0 {
+		if !m.holds(c) && asksFor(c.object, object.Name) || c.id == 0 {
 			m.settleClaim(c)
 		}
 	}
@@ -395,7 +400,7 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 		if m.late(c) {
 			return fmt.Errorf("pod %s/%s: claim %q has changed, and a pod uses it as it was", pod.Namespace, pod.Name, name)
 		}
-		if c.object.Status.Allocation != nil && m.cluster.ClaimNode(c.id) == 0 {
+		if c.object.Status.Allocation != nil && !m.holds(c) {
 			return fmt.Errorf("pod %s/%s: resourceclaim %q is allocated on node %q, which is not there", pod.Namespace, pod.Name, name, c.node)
 		}
 	}

@@ -208,27 +208,36 @@ func (m *Mirror) SetGroup(object described) {
 // RemoveGroup says that such an object is gone: what the pods say themselves counts again.
 func (m *Mirror) RemoveGroup(object described) {
 	delete(m.uids, keyOf(object))
-	gang := m.gangs[nameOf(object)]
-	if gang != nil && gang.id != 0 { // it was refused when it came
+	if m.describesItself(object) { // it was refused when it came
 		delete(m.refused, keyOf(object))
 		return
 	}
 	m.RemoveObject(object)
-	if gang != nil {
-		m.describe(gang)
+	m.describedBy(object, false)
+}
+
+// gangOf is the group that an object describes, if its pods do so themselves; else nil.
+func (m *Mirror) gangOf(object runtime.Object) *labelledGang {
+	if key := keyOf(object); key.kind == "PodGroup" {
+		return m.gangs[key.name]
 	}
+	return nil
+}
+
+// describesItself says whether the library has the group that an object describes as its pods do.
+func (m *Mirror) describesItself(object runtime.Object) bool {
+	gang := m.gangOf(object)
+	return gang != nil && gang.id != 0
 }
 
 // describedBy notes that the library took an object, or did not. If it describes a group, what the pods of that say does not count; without it that does.
 func (m *Mirror) describedBy(object runtime.Object, taken bool) {
-	key := keyOf(object)
-	gang := m.gangs[key.name]
-	if key.kind != "PodGroup" || gang == nil {
-		return
-	}
-	if taken {
+	gang := m.gangOf(object)
+	switch {
+	case gang == nil:
+	case taken:
 		gang.id = 0
-	} else if gang.id == 0 {
+	case gang.id == 0:
 		m.describe(gang)
 	}
 }

@@ -78,18 +78,18 @@ func TestAGroupWaitsForItsPriorityClass(t *testing.T) {
 	}
 }
 
-func TestAGroupThatIsRefusedStaysWhatItWasUntilItIsTaken(t *testing.T) {
+// It is as if it had come only then, which it has after a restart.
+func TestAGroupThatIsRefusedWhenItChangesIsNotThere(t *testing.T) {
 	w := newWorld(t)
-	w.SetNode(nodeOf("n", "4"))
-	group := podGroupOf("g", 2)
+	group := podGroupOf("g", 1)
 	w.SetPodGroup(group)
 	hundred, pod := int32(100), memberOf("g", "p")
 	pod.Spec.Priority, pod.Spec.PriorityClassName = &hundred, "high"
 	w.SetPod(pod)
-	w.want(w.turn(), "[]") // one of two
 	group = podGroupOf("g", 1)
 	group.Spec.PriorityClassName = "high"
 	w.SetPodGroup(group)
+	w.SetNode(nodeOf("n", "4"))
 	w.want(w.turn(), "[]")
 	w.SetPriorityClass(priorityClassOf("high"), false)
 	w.want(w.turn(), "[p bind]")
@@ -144,6 +144,26 @@ func TestAGroupChangesInWhatTheLibraryKeeps(t *testing.T) {
 	w.want(w.turn(), "[]") // one of two
 	w.SetPodGroup(podGroupOf("g", 0))
 	w.want(w.turn(), "[p bind]")
+}
+
+// Pods describe their group before an object does that is of another kind.
+func TestAnObjectDescribesAGroupOtherwiseThanItsPods(t *testing.T) {
+	for _, first := range []string{"object", "pods"} {
+		t.Run("first come the "+first, func(t *testing.T) {
+			w := newWorld(t)
+			w.SetNode(nodeOf("n", "4"))
+			if first == "object" {
+				w.SetPodGroup(podGroupOf("g", 0))
+			}
+			w.SetPod(saying("p", "2"))
+			w.SetPodGroup(podGroupOf("g", 0))
+			w.want(w.turn(), "[p bind]")
+			w.SetPod(saying("q", "2"))
+			w.RemovePodGroup(podGroupOf("g", 0))
+			w.RemovePod(saying("p", "2"))
+			w.want(w.turn(), "[]") // one of two
+		})
+	}
 }
 
 // The least of what its pods say counts, whichever says it and whichever came first.

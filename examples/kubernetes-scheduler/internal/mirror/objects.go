@@ -41,7 +41,7 @@ type refusal struct {
 }
 
 // SetObject hands over an object that the library reads as Kubernetes writes it: budgets, groups, Services, controllers. One that it refuses, since it
-// names an object that is not there, as a PodGroup its class, is handed over again when something has changed.
+// names an object that is not there, as a PodGroup its class, is not there either, and is handed over again when something has changed.
 func (m *Mirror) SetObject(object runtime.Object) {
 	key, err := keyOf(object), m.handObject(object)
 	if err == nil {
@@ -55,15 +55,17 @@ func (m *Mirror) SetObject(object runtime.Object) {
 	m.refused[key] = refusal{object, err.Error()}
 }
 
-// handObject tells the library of an object. If what cannot change of it did, it takes the place of the one before.
+// handObject tells the library of an object. If what cannot change of it did, it takes the place of the one before; if it is refused, that is gone, too.
 func (m *Mirror) handObject(object runtime.Object) error {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
-	if _, err = m.cluster.SetObject(text, 0); errors.Is(err, gangsched.ErrWrongState) {
-		if err = m.cluster.RemoveObject(text); err == nil {
-			m.describedBy(object, true) // and by nobody now
+	_, err = m.cluster.SetObject(text, 0)
+	changed := errors.Is(err, gangsched.ErrWrongState)
+	if err != nil && (changed || !m.describesItself(object)) && m.cluster.RemoveObject(text) == nil {
+		m.describedBy(object, true) // and by nobody now
+		if changed {
 			_, err = m.cluster.SetObject(text, 0)
 		}
 	}
