@@ -359,6 +359,13 @@ func (c *Cluster) NominatedNode(pod PodID) NodeID {
 	return NodeID(id.value)
 }
 
+// ReservationOf is the reservation on its node that the pod draws from, which is written down to say so after a restart (PodSpec.DrawsFrom); 0 if none.
+func (c *Cluster) ReservationOf(pod PodID) PodID {
+	id := C.gangsched_cluster_reservation_of(c.c, cPod(pod))
+	runtime.KeepAlive(c)
+	return PodID(id.value)
+}
+
 // ReservedFrom is the time from which the nominated node is expected to have room for the pod, if it is reserved for the pod (Options.Backfill). False:
 // it is not reserved, or the time is not known.
 func (c *Cluster) ReservedFrom(pod PodID) (int64, bool) {

@@ -174,6 +174,7 @@ type PodSpec struct {
 	Rank                       *int32
 	Queue                      string
 	Node, NominatedNode        NodeID
+	DrawsFrom                  PodID // with Node: the reservation there that it was allocated from
 	Terminating, Preempted     bool
 	Guaranteed                 bool            // status.qosClass is Guaranteed
 	StartTime                  *int64          // nanoseconds
@@ -397,6 +398,7 @@ func (a *arena) pod(from *PodSpec) *C.gangsched_pod_spec {
 	to.scheduling_gates = a.texts(from.SchedulingGates)
 	to.required_features = a.texts(from.RequiredFeatures)
 	to.group.value = C.uint64_t(from.Group)
+	to.draws_from.value = C.uint64_t(from.DrawsFrom)
 	to.role = a.text(from.Role)
 	if from.Rank != nil {
 		to.has_rank, to.rank = true, C.int32_t(*from.Rank)

@@ -115,6 +115,9 @@ gangsched_attempt gangsched_cluster_pod_attempt(const gangsched_cluster* on, gan
 gangsched_node_id gangsched_cluster_nominated_node(const gangsched_cluster* on, gangsched_pod_id pod) noexcept {
   return on == nullptr ? gangsched_node_id{} : c::handed(on->model.nominated_node_of(c::of(pod)));
 }
+gangsched_pod_id gangsched_cluster_reservation_of(const gangsched_cluster* on, gangsched_pod_id pod) noexcept {
+  return on == nullptr ? gangsched_pod_id{} : c::handed(on->model.reservation_of(c::of(pod)));
+}
 int64_t gangsched_cluster_reserved_from(const gangsched_cluster* on, gangsched_pod_id pod) noexcept {
   if (on == nullptr) return GANGSCHED_NEVER;
   const auto when = on->model.reserved_from(c::of(pod));

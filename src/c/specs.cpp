@@ -92,6 +92,7 @@ result<pod_spec> read_spec(const gangsched_pod_spec& given) {
   made.held_room = text(from.held_room);
   made.node = of(from.node);
   made.nominated_node = of(from.nominated_node);
+  made.draws_from = of(from.draws_from);
   made.terminating = from.terminating;
   made.preempted = from.preempted;
   made.guaranteed = from.guaranteed;

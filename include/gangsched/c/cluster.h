@@ -221,6 +221,9 @@ GANGSCHED_C_API gangsched_attempt gangsched_cluster_pod_attempt(const gangsched_
                                                                 gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
 GANGSCHED_C_API gangsched_node_id gangsched_cluster_nominated_node(const gangsched_cluster* cluster,
                                                                    gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
+/// The reservation on its node that the pod draws from, which its host writes down to say so after a restart (`draws_from`); 0: none. O(1).
+GANGSCHED_C_API gangsched_pod_id gangsched_cluster_reservation_of(const gangsched_cluster* cluster,
+                                                                  gangsched_pod_id pod) GANGSCHED_NOEXCEPT;
 /// The time, on the host's clock, from which the nominated node is expected to have room for the pod, if it is reserved (`backfill` of the
 /// scheduler's options). GANGSCHED_NEVER if it is not reserved, or the time is unknown. O(1).
 GANGSCHED_C_API int64_t gangsched_cluster_reserved_from(const gangsched_cluster* cluster,

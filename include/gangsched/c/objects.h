@@ -238,6 +238,7 @@ typedef struct gangsched_pod_spec {
   int64_t load_after_scheduled;       ///< nanoseconds from scheduling that the estimate counts, whatever was measured
   int64_t load_after_initialized;     ///< the same, after its init containers had ended
   gangsched_texts required_features;  ///< that its node has to declare; a set
+  gangsched_pod_id draws_from;        ///< with `node`: the reservation there that it was allocated from
 } gangsched_pod_spec;
 
 /// How members start together: tried as a whole in one transaction, or placed one by one while earlier ones wait in permit.

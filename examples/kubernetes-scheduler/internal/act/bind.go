@@ -21,6 +21,7 @@ type Bind struct {
 	UID             types.UID
 	ResourceVersion string
 	Node            string
+	Annotations     map[string]string // that the pod gets with it
 	// Before is done first, like allocating what the pod claims; then Await, which waits for what takes long and returns at once after Cancel. An
 	// error of either ends the bind. If the bind comes to nothing, After undoes Before. Without Before the other two are not set.
 	Before, Await func(context.Context) error
@@ -175,7 +176,7 @@ func claims(pod *corev1.Pod) bool {
 // the first change of the pod makes the other request fail. See fence.
 func (w *Writer) bind(ctx context.Context, b *Bind) Outcome {
 	binding := &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.UID, ResourceVersion: b.ResourceVersion},
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.UID, ResourceVersion: b.ResourceVersion, Annotations: b.Annotations},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: b.Node},
 	}
 	pods := w.client.CoreV1().Pods(b.Pod.Namespace)

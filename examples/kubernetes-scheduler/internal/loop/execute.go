@@ -93,8 +93,10 @@ func (l *Loop) bind(d *gangsched.Decision, p *mirror.Pod) {
 		return
 	}
 	f := &flight{
-		Bind: act.Bind{Pod: p.Name, UID: p.Object.UID, ResourceVersion: p.Object.ResourceVersion, Node: node},
-		id:   d.Pod, attempt: d.Attempt, choices: choices,
+		Bind: act.Bind{
+			Pod: p.Name, UID: p.Object.UID, ResourceVersion: p.Object.ResourceVersion, Node: node, Annotations: l.mirror.AllocatedFrom(p),
+		},
+		id: d.Pod, attempt: d.Attempt, choices: choices,
 	}
 	l.prepare(&f.Bind, node, choices, allocations)
 	if slices.ContainsFunc(allocations, func(one mirror.ClaimAllocation) bool { return act.Waits(one.Allocation) }) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -148,6 +149,27 @@ func TestWhyAReservationFindsNoNodeIsWrittenOnce(t *testing.T) {
 	says("a", 0)
 	r.box.Put(func() { *r.mirror.FindReservation(r.object()) = mirror.Reservation{Object: r.object()} }) // a scheduler that starts anew
 	says("a", 0)
+}
+
+// After a restart nothing else says from which one a pod was allocated.
+func TestAnOwnerIsBoundWithTheNameOfItsReservation(t *testing.T) {
+	r := newReserved(t)
+	said := make(chan map[string]string, 8)
+	r.client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if of, ok := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding); ok {
+			said <- of.Annotations
+		}
+		return false, nil, nil
+	})
+	r.node("n", "2")
+	r.watch()
+	r.eventually("it is placed", r.wrote(`"nodeName":"n"`))
+	r.watch()
+	r.pod("owner", "2")
+	r.eventually("it is bound", func() bool { return r.on("owner") == "n" })
+	if got := (<-said)["scheduling.koordinator.sh/reservation-allocated"]; got != `{"name":"r","uid":"r"}` {
+		t.Errorf("it is bound with %q", got)
+	}
 }
 
 func (r *reserved) object() *unstructured.Unstructured {

@@ -33,6 +33,7 @@ type Mirror struct {
 
 	reservations map[string]*Reservation
 	reserved     map[gangsched.PodID]*Reservation
+	owners       map[string]map[*Pod]struct{} // pods that were allocated from a reservation of that name which is not there
 
 	// forgotten are attempts of pods that the library knows no more, so that it does not say that they are void.
 	forgotten []gangsched.Attempt
@@ -61,6 +62,7 @@ func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, ours map[st
 
 		reservations: map[string]*Reservation{},
 		reserved:     map[gangsched.PodID]*Reservation{},
+		owners:       map[string]map[*Pod]struct{}{},
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *Mirror) RemoveNode(name string) {
 			there = append(there, p)
 		}
 		if p.Nominated == name && p.Waits() {
-			m.await(p, name)
+			keepIn(m.absent, name, p, struct{}{}, false)
 		}
 	}
 	report(m.cluster.RemoveNode(n.id), "a node cannot be removed", n.object)
@@ -111,7 +111,7 @@ func (m *Mirror) RemoveNode(name string) {
 			m.tell(p)
 			continue
 		}
-		m.await(p, name)
+		keepIn(m.absent, name, p, struct{}{}, false)
 	}
 	for c := range m.devices.on[name] { // what is allocated there is for no other node
 		m.holdBack(c)
@@ -123,10 +123,3 @@ func (m *Mirror) HasNode(name string) bool { return m.nodes[name] != nil }
 
 // Nodes is how many there are.
 func (m *Mirror) Nodes() int { return len(m.nodes) }
-
-func (m *Mirror) await(p *Pod, node string) {
-	if m.absent[node] == nil {
-		m.absent[node] = map[*Pod]struct{}{}
-	}
-	m.absent[node][p] = struct{}{}
-}

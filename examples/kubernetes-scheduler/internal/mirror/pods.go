@@ -179,7 +179,7 @@ func samePod(a, b *corev1.Pod) bool {
 		a.Status.StartTime.Equal(b.Status.StartTime) && a.Status.QOSClass == b.Status.QOSClass &&
 		slices.Equal(claimNames(a), claimNames(b)) && equality.Semantic.DeepEqual(metav1.GetControllerOf(a), metav1.GetControllerOf(b)) &&
 		preempted(a) == preempted(b) && maps.Equal(a.Labels, b.Labels) && sameRequests(a, b) &&
-		sameOf(a.Annotations, b.Annotations, groupAnnotations, minimumAnnotations, queueAnnotations)
+		sameOf(a.Annotations, b.Annotations, groupAnnotations, minimumAnnotations, queueAnnotations, allocatedAnnotations)
 }
 
 // sameRequests says whether both count as the same while they are resized.
@@ -210,7 +210,7 @@ func (m *Mirror) tell(p *Pod) {
 		if p.ID != 0 { // it was waiting, and it was bound to a node that we have not seen
 			m.forget(p)
 		}
-		m.await(p, node)
+		keepIn(m.absent, node, p, struct{}{}, false)
 		return
 	}
 	if m.theirs(p) {
@@ -315,6 +315,8 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 	}
 	if spec.Node == 0 {
 		spec.NominatedNode = m.cluster.FindNode(p.Nominated)
+	} else {
+		spec.DrawsFrom = m.drawsFrom(p, spec.Node)
 	}
 	spec.RequiredFeatures = requiredFeatures(object)
 	return spec, nil
@@ -323,7 +325,7 @@ func (m *Mirror) spec(p *Pod, object *corev1.Pod) (*gangsched.PodSpec, error) {
 // awaitNominated has a pod be told of again when the node comes that is meant for it.
 func (m *Mirror) awaitNominated(p *Pod) {
 	if p.Nominated != "" && p.Waits() && m.cluster.FindNode(p.Nominated) == 0 {
-		m.await(p, p.Nominated)
+		keepIn(m.absent, p.Nominated, p, struct{}{}, false)
 	}
 }
 
@@ -348,9 +350,11 @@ func (m *Mirror) drop(p *Pod) {
 	if r := m.reservations[p.Name.Name]; r != nil && r.ID == 0 {
 		m.changed = true // it may have waited for the pod's name
 	}
-	for name, waiting := range m.absent { // it may wait for where it runs, and for where it was bound
-		if delete(waiting, p); len(waiting) == 0 {
-			delete(m.absent, name)
+	for _, awaited := range []map[string]map[*Pod]struct{}{m.absent, m.owners} { // it may wait for where it runs, and for where it was bound
+		for name, waiting := range awaited {
+			if delete(waiting, p); len(waiting) == 0 {
+				delete(awaited, name)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -100,9 +101,51 @@ func (m *Mirror) handReservation(r *Reservation, text []byte) error {
 // call notes what the library calls a reservation; 0: it has none. Its name does not say so, which a pod may have, too.
 func (m *Mirror) call(r *Reservation, id gangsched.PodID) {
 	delete(m.reserved, r.ID)
-	if r.ID = id; id != 0 {
-		m.reserved[id] = r
+	if r.ID = id; id == 0 {
+		return
 	}
+	m.reserved[id] = r
+	owners := m.owners[r.Object.GetName()]
+	delete(m.owners, r.Object.GetName())
+	for p := range owners {
+		m.tell(p)
+	}
+}
+
+// allocatedAnnotations of a pod say which reservation it was allocated from, as Koordinator writes it; so does a bind.
+var allocatedAnnotations = []string{"scheduling.koordinator.sh/reservation-allocated"}
+
+// drawn is what that annotation says.
+type drawn struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+}
+
+// AllocatedFrom are the annotations of the bind of a pod which draws from a reservation: after a restart that is known by them.
+func (m *Mirror) AllocatedFrom(p *Pod) map[string]string {
+	r := m.reserved[m.cluster.ReservationOf(p.ID)]
+	if r == nil {
+		return nil
+	}
+	text, err := json.Marshal(drawn{r.Object.GetName(), r.Object.GetUID()})
+	if err != nil {
+		return nil
+	}
+	return map[string]string{allocatedAnnotations[0]: string(text)}
+}
+
+// drawsFrom is the reservation on its node that a pod was allocated from; 0: none. If it is not there the pod is told of again when it is.
+func (m *Mirror) drawsFrom(p *Pod, node gangsched.NodeID) gangsched.PodID {
+	var from drawn
+	if said := firstOf(p.Object.Annotations, allocatedAnnotations); said == "" || json.Unmarshal([]byte(said), &from) != nil || from.Name == "" {
+		return 0
+	}
+	r := m.reservations[from.Name]
+	if r == nil || r.ID == 0 || from.UID != "" && from.UID != r.Object.GetUID() || m.cluster.PodNode(r.ID) != node {
+		keepIn(m.owners, from.Name, p, struct{}{}, false)
+		return 0
+	}
+	return r.ID
 }
 
 // lostReservations notes which ones are gone from the library with their node; they count again when it comes back.

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -76,4 +77,49 @@ func TestAReservationThatOthersPlacedWaitsForItsNode(t *testing.T) {
 	w.SetPod(podOf("q", "4"))
 	w.want(len(w.turn()), "2")
 	w.want(w.Find(nameOf(podOf("p", "2"))).Node, "m")
+}
+
+// Which reservation a pod draws from is known by its annotation, in whatever order all comes.
+func TestOwnersDrawFromTheirReservationAfterARestart(t *testing.T) {
+	reservation := reservationOf("r", "6")
+	_ = unstructured.SetNestedField(reservation.Object, false, "spec", "allocateOnce")
+	owner := podOf("owner", "4")
+	owner.Labels = map[string]string{"owner": "r"}
+	w := newWorld(t)
+	w.SetNode(nodeOf("n", "8"))
+	w.SetReservation(placed("n", reservation))
+	w.SetPod(owner)
+	w.want(w.turn(), "[owner bind]")
+	owner = on("n", owner)
+	owner.Annotations = w.AllocatedFrom(w.Find(nameOf(owner)))
+	w.want(owner.Annotations, `map[scheduling.koordinator.sh/reservation-allocated:{"name":"r","uid":"r"}]`)
+	set := map[string]func(*world){
+		"node":        func(w *world) { w.SetNode(nodeOf("n", "8")) },
+		"reservation": func(w *world) { w.SetReservation(placed("n", reservation)) },
+		"owner":       func(w *world) { w.SetPod(owner) },
+	}
+	for _, order := range [][]string{{"node", "reservation", "owner"}, {"node", "owner", "reservation"}, {"owner", "reservation", "node"}, {"reservation", "owner", "node"}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			w := newWorld(t)
+			for _, one := range order {
+				set[one](w)
+				w.Settle()
+			}
+			w.SetPod(podOf("other", "2"))
+			w.want(w.turn(), "[other bind]")
+			w.RemovePod(owner)
+			w.want(len(w.owners), "0")
+			w.SetPod(podOf("more", "1")) // what is reserved is so again
+			w.want(w.turn(), "[more reject]")
+		})
+	}
+	t.Run("of another uid", func(t *testing.T) {
+		w := newWorld(t)
+		w.SetNode(nodeOf("n", "8"))
+		anew := placed("n", reservation)
+		anew.SetUID("anew")
+		w.SetReservation(anew)
+		w.SetPod(owner)
+		w.want(w.cluster.Requested(w.cluster.FindNode("n"), "cpu"), "10000")
+	})
 }
