@@ -50,6 +50,7 @@ func TestTextsWithAZeroByteAreRefused(t *testing.T) {
 		"SetDeviceHealth":     func() error { _, err := w.cluster.SetDeviceHealth(node, half, false); return err },
 		"AddManifests":        func() error { _, err := w.cluster.AddManifests(half, nil); return err },
 		"SetQueues":           func() error { return w.cluster.SetQueues(half, nil) },
+		"SetQueuesLeavingOut": func() error { _, err := w.cluster.SetQueuesLeavingOut(half, nil); return err },
 		"Configuration":       func() error { return scheduler(gangsched.Options{Configuration: "\x00"}) },
 		"SchedulerName":       func() error { return profile(gangsched.Profile{SchedulerName: half}) },
 		"Without":             func() error { return profile(gangsched.Profile{Without: []string{"ImageLocality\x00"}}) },

@@ -50,5 +50,19 @@ func (c *Cluster) SetQueues(name string, text []byte) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	return c.done(C.gangsched_cluster_set_queues(c.c, given, C.size_t(len(text)), its, c.call.failure))
+	return c.done(C.gangsched_cluster_set_queues(c.c, given, C.size_t(len(text)), its, nil, c.call.failure))
+}
+
+// SetQueuesLeavingOut is SetQueues as if objects with mistakes were not in the file; leftOut has a line for each.
+func (c *Cluster) SetQueuesLeavingOut(name string, text []byte) (leftOut string, err error) {
+	a := c.hand()
+	given, its := a.document(text), a.text(name)
+	if err := a.check(); err != nil {
+		return "", err
+	}
+	var told *C.char
+	code := C.gangsched_cluster_set_queues(c.c, given, C.size_t(len(text)), its, &told, c.call.failure)
+	leftOut = C.GoString(told)
+	C.gangsched_free(told)
+	return leftOut, c.done(code)
 }

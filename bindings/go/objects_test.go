@@ -2,6 +2,7 @@ package gangsched_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,9 +61,16 @@ spec: {weight: 3}
 	want(t, w.cluster.FindQueue("a"), gangsched.QueueID(0))
 	want(t, w.cluster.FindQueue("b"), b)
 	before := w.cluster.Digest()
-	err := w.cluster.SetQueues("queues.yaml", []byte("kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: c}\nspec: {weight: [1]}\n"))
+	wrong := "kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: c}\nspec: {weight: [1]}\n"
+	err := w.cluster.SetQueues("queues.yaml", []byte(wrong))
 	want(t, errors.Is(err, gangsched.ErrMalformed), true)
 	want(t, w.cluster.Digest(), before)
+	own := "---\nkind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: b}\nspec: {parent: b}\n"
+	leftOut, err := w.cluster.SetQueuesLeavingOut("queues.yaml", []byte(wrong+own+"---\n"+strings.ReplaceAll(only, "name: b", "name: d")))
+	want(t, err, nil)
+	want(t, strings.Count(leftOut, "\n"), 2)
+	want(t, w.cluster.FindQueue("b"), gangsched.QueueID(0))
+	want(t, w.cluster.FindQueue("d") != 0, true)
 }
 
 // A pod goes only where all features are declared that it requires, in whatever order.

@@ -46,9 +46,36 @@ error other_kind(const watched& one) {
               "Namespace, Service, ReplicationController, ReplicaSet, StatefulSet, PodDisruptionBudget"};
 }
 
-/// A Reservation is in no namespace; its pod is in that of its template.
+/// A Reservation is in no namespace; its pod is in that of its template, and not the Pod of its name there.
 std::optional<pod_id> find_pod(const cluster& on, const watched& one) {
-  return one.kind == "Pod" ? on.find_pod(one.ns, one.name) : on.find_reservation(one.name);
+  const auto reservation = on.find_reservation(one.name);
+  if (one.kind != "Pod") return reservation;
+  const auto pod = on.find_pod(one.ns, one.name);
+  return pod == reservation ? std::nullopt : pod;
+}
+
+/// Gives the pod its claims of devices by name. A pod without a node cannot be placed if it is not known what it claims, by which claims
+/// or volumes; one that runs has what it has.
+result<void> name_claims(const cluster& on, kube::pod_manifest& pod) {
+  const bool waits = pod.node.empty();
+  const auto unknown = [&](std::string_view field, std::size_t at, const std::string& why) {
+    return error{errc::unknown, "Pod " + pod.spec.ns + "/" + pod.spec.name,
+                 std::string{field} + "[" + std::to_string(at) + "]", why};
+  };
+  for (std::size_t i = 0; i < pod.claims.size(); ++i) {
+    const kube::pod_claim& one = pod.claims[i];
+    if (!one.claim.empty() && on.find_resource_claim(pod.spec.ns, one.claim))
+      pod.shared_claims.push_back(one.claim);
+    else if (waits)
+      return unknown("spec.resourceClaims", i,
+                     one.claim.empty() ? "its claim is not made yet" : "no claim \"" + one.claim + "\"");
+  }
+  for (std::size_t i = 0; waits && i < pod.volumes.size(); ++i)
+    if (pod.volumes[i].ephemeral || !pod.volumes[i].claim.empty())
+      return unknown("spec.volumes", i, "the pod alone does not say where what it claims can be used");
+  std::ranges::sort(pod.shared_claims);
+  pod.shared_claims.erase(std::unique(pod.shared_claims.begin(), pod.shared_claims.end()), pod.shared_claims.end());
+  return {};
 }
 
 bool is_controller(const watched& one) noexcept {
@@ -82,9 +109,10 @@ result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, g
   if (one.kind == "Pod" || one.kind == "Reservation") {
     const auto there = find_pod(on, one);
     if (one.ended) return there ? on.remove_pod(*there) : result<void>{};
-    const auto read =
-        (one.kind == "Pod" ? kube::read_pod : kube::read_reservation)(one.object, "object", nullptr, as_served);
-    if (!read) return read.error();
+    auto read = (one.kind == "Pod" ? kube::read_pod : kube::read_reservation)(one.object, "object", nullptr, as_served);
+    if (!read) return std::move(read).error();
+    if (one.kind == "Pod")
+      if (auto named = name_claims(on, *read); !named) return named;
     auto spec = kube::spec_for(on, *read);
     if (!spec) return std::move(spec).error();
     spec->cookie = cookie;
@@ -178,10 +206,11 @@ result<void> loosen_queues(cluster& on, const kube::manifests& read) {
 }
 
 /// Makes the cluster's queues and flavors those that were read: what was read only now is added, what is not there any more goes. (A flavor
-/// stays: a queue that is only named may have quota of it.)
-result<void> set_queues(cluster& on, const kube::manifests& read) {
+/// stays: a queue that is only named may have quota of it.) With @p left_out those that are refused are put there, and are not there.
+result<void> set_queues(cluster& on, const kube::manifests& read, std::vector<error>* left_out) {
+  const auto noted = [&](const error& why) { return left_out != nullptr && (left_out->push_back(why), true); };
   for (const kube::flavor_manifest& one : read.flavors)
-    if (auto done = on.queues().set_flavor(one.spec); !done) return done;
+    if (auto done = on.queues().set_flavor(one.spec); !done && !noted(done.error())) return done;
   std::set<std::string_view> names;
   for (const kube::queue_manifest& one : read.queues) names.insert(one.spec.name);
   const std::vector<queue_id> there = on.queues().all();
@@ -193,8 +222,11 @@ result<void> set_queues(cluster& on, const kube::manifests& read) {
   for (const kube::queue_manifest& one : read.queues) {
     const auto known = on.queues().find(one.spec.name);
     if (known && on.queues().spec_of(*known) != nullptr) {
-      if (auto done = on.queues().update(*known, one.spec); !done) return done;
-    } else if (const auto added = on.queues().add(one.spec); !added) {
+      auto done = on.queues().update(*known, one.spec);
+      if (!done && !noted(done.error())) return done;
+      if (!done) done = on.queues().remove(*known);
+      if (!done) return done;
+    } else if (const auto added = on.queues().add(one.spec); !added && !noted(added.error())) {
       return added.error();
     }
   }
@@ -202,9 +234,10 @@ result<void> set_queues(cluster& on, const kube::manifests& read) {
 }
 
 /// What was left out, a line each, in memory that the host frees; null if nothing was.
-char* copied_warnings(const kube::manifests& read) {
+template <class Warnings>
+char* copied_warnings(const Warnings& left_out) {
   std::string all;
-  for (const kube::warning& one : read.warnings) all += one.message() + "\n";
+  for (const auto& one : left_out) all += one.message() + "\n";
   return all.empty() ? nullptr : copied(all);
 }
 
@@ -226,7 +259,7 @@ gangsched_code gangsched_cluster_add_manifests(gangsched_cluster* on, const char
                             size == 0 ? std::string{} : std::string{given, size}};
     const auto read = kube::read(file, how);
     if (!read) return c::refuse(error, read.error());
-    char* const told = warnings == nullptr ? nullptr : c::copied_warnings(*read);
+    char* const told = warnings == nullptr ? nullptr : c::copied_warnings(read->warnings);
     try {
       if (const auto done = kube::apply(on->model, *read); !done) {
         gangsched_free(told);
@@ -269,16 +302,22 @@ gangsched_code gangsched_cluster_remove_object(gangsched_cluster* on, const char
 }
 
 gangsched_code gangsched_cluster_set_queues(gangsched_cluster* on, const char* given, size_t size, const char* name,
-                                            gangsched_error* error) noexcept {
+                                            char** left_out, gangsched_error* error) noexcept {
   if (on == nullptr) return c::missing(error, "cluster");
   if (given == nullptr && size != 0) return c::missing(error, "text");
+  if (left_out != nullptr) *left_out = nullptr;
   return c::guarded(error, [&] {
     const kube::source file{c::text(name).empty() ? "queues" : name,
                             size == 0 ? std::string{} : std::string{given, size}};
-    const auto read = kube::read(file, c::as_served);
+    std::vector<gangsched::error> mistakes;
+    std::vector<gangsched::error>* const noted = left_out == nullptr ? nullptr : &mistakes;
+    kube::read_options how = c::as_served;
+    how.mistakes = noted;
+    const auto read = kube::read(file, how);
     if (!read) return c::refuse(error, read.error());
     transaction all{on->model};
-    if (const auto done = c::set_queues(on->model, *read); !done) return c::refuse(error, done.error());
+    if (const auto done = c::set_queues(on->model, *read, noted); !done) return c::refuse(error, done.error());
+    if (noted != nullptr) *left_out = c::copied_warnings(mistakes);
     all.commit();
     return c::ok;
   });

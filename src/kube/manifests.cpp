@@ -572,7 +572,7 @@ result<group_manifest> read_pod_group(const value& object, std::string_view file
         const std::string_view api = version.empty() ? "scheduling.k8s.io" : detail::api_group(version);
         const auto fine = detail::read_any_group(read, of, api, kind.empty() ? "PodGroup" : kind, draft);
         if (!fine) return read.fail(errc::unknown, of, "is no group that stands for itself");
-        if (!*fine) return false;
+        if (!*fine || !read_gang_annotations(read, file, object.line, draft)) return false;
         if (!draft.has_policy) return read.fail(errc::malformed, of, "needs a schedulingPolicy");
         if (!draft.asks.empty()) {
           read.warn(of, "what the group asks of topology needs other objects; it is left out");

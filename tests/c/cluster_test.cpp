@@ -383,7 +383,7 @@ TEST_CASE("what is wrong is said with its place in the array", "[c]") {
 TEST_CASE("what a file says of all queues is so, in whatever order it does", "[c]") {
   c_world world;
   const auto set = [&](const std::string& text) {
-    world.must(gangsched_cluster_set_queues(world.cluster, text.data(), text.size(), nullptr, world.error));
+    world.must(gangsched_cluster_set_queues(world.cluster, text.data(), text.size(), nullptr, nullptr, world.error));
   };
   const auto tree = [](const std::string& name, const std::string& parent) {
     return "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name + "}\nspec: {" +
@@ -404,7 +404,8 @@ TEST_CASE("what a file says of all queues is so, in whatever order it does", "[c
   set(quota("second", R"(["two"])") + quota("first", R"(["one"])"));
   const std::uint64_t before = gangsched_cluster_digest(world.cluster);
   const std::string cycle = tree("a", "b") + tree("b", "a");
-  CHECK(gangsched_cluster_set_queues(world.cluster, cycle.data(), cycle.size(), nullptr, world.error) != GANGSCHED_OK);
+  CHECK(gangsched_cluster_set_queues(world.cluster, cycle.data(), cycle.size(), nullptr, nullptr, world.error) !=
+        GANGSCHED_OK);
   CHECK(gangsched_cluster_digest(world.cluster) == before);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 #include "gangsched/c/cluster.h"
 
-/// Objects in Kubernetes' own form, in JSON or YAML: everything that the component kube reads, devices, volumes and claims included. For
-/// the hot path there are the structs of gangsched/c/objects.h and devices.h, which cost a tenth.
+/// Objects in Kubernetes' own form, in JSON or YAML: everything that the component kube reads; devices, volumes and claims, too, if a file
+/// has all objects. For the hot path there are the structs of gangsched/c/objects.h and devices.h, which cost a tenth.
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +44,11 @@ enum {
 /// ReplicationController, ReplicaSet and StatefulSet (only their selectors, which default spreading uses), PodDisruptionBudget (its
 /// selector and status).
 /// @p cookie is the host's own number for a node, pod or group; @p made may be null. A pod or reservation that has ended (phase Succeeded
-/// or Failed) is removed, if it is there. Errors: malformed, unknown (another kind; a node or claim that is not there). O(length).
+/// or Failed) is removed, if it is there. One object says only what is in it: a node loses devices that came of other objects, a pod what
+/// annotations of others or volumes said, so a host takes either files or objects. uids are not read: the host removes an object before it
+/// sets another one of its name, and pods of the name that a Reservation's pod has are duplicates.
+/// Errors: malformed, duplicate, unknown (another kind; a node that is not there; for a pod without a node: a claim of devices that is not
+/// there, or any claim of volumes). O(length).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
                                                             uint64_t cookie, gangsched_object* made,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
@@ -55,10 +59,12 @@ GANGSCHED_C_API gangsched_code gangsched_cluster_remove_object(gangsched_cluster
 
 /// Replaces the cluster's queues by those of a file, which must have all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and
 /// ResourceFlavors, the Queues of Volcano and KAI, ElasticQuotas, in any mixture. New queues are added, known ones updated, others removed;
-/// flavors stay. A watch hands over all of them again, because one queue depends on several objects. All or nothing; objects of other kinds
-/// are ignored. Errors: mistakes in the text, and those of `gangsched_cluster_add_queue`. O(length + queues · pods).
+/// flavors stay. A watch hands over all of them again, because one queue depends on several objects. Objects of other kinds are ignored.
+/// If @p left_out is null it is all or nothing; else objects with mistakes are left out as if they were not there (at most 100 that cannot
+/// be read), and it receives a line for each, or null if there is none; free it with `gangsched_free`. Errors: mistakes in the text, and
+/// those of `gangsched_cluster_add_queue`. O(length + queues · pods).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_queues(gangsched_cluster* cluster, const char* text, size_t size,
-                                                            const char* name,
+                                                            const char* name, char** left_out,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -357,8 +357,8 @@ struct read_options {
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,
 // @p warnings may be null. Error: malformed and the like, with file, line and path. O(size of the object).
-// What takes several objects to know stays out: gangs that only annotations of pods describe, topology in the words of
-// other objects, sub-groups of KAI.
+// What takes several objects to know stays out: gangs that only annotations of pods describe, gangs that start together by Koordinator's
+// annotation `groups`, topology in the words of other objects, sub-groups of KAI.
 
 [[nodiscard]] GANGSCHED_API result<node_manifest> read_node(const value& object, std::string_view file,
                                                             std::vector<warning>* warnings = nullptr,

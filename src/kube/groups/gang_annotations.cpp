@@ -546,4 +546,23 @@ std::optional<error> read_gang_annotations(manifests& pods, group_objects& into)
   return annotation_reader{pods, into}.run();
 }
 
+bool read_gang_annotations(reader& read, std::string_view file, std::uint32_t line, group_draft& into) {
+  if (into.annotations.empty() || !std::holds_alternative<gang>(into.made.spec.policy)) return true;
+  const std::string others = std::string{koordinator} + "groups";
+  const auto named = std::ranges::find(into.annotations, others, [](const auto& one) { return one.first; });
+  if (named != into.annotations.end()) {
+    into.annotations.erase(named);
+    read.warn(line, path_of(others), "which gangs start together, the other ones tell, too; it is left out");
+  }
+  manifests alone;
+  alone.files.emplace_back(file);
+  group_objects its;
+  into.made.from = {0, line};
+  its.groups.push_back(std::move(into));
+  if (auto wrong = read_gang_annotations(alone, its)) return read.fail(*std::move(wrong));
+  for (warning& one : alone.warnings) read.warn(line, std::move(one.field), std::move(one.reason));
+  into = std::move(its.groups.front());
+  return true;
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -27,6 +27,7 @@ type queues struct {
 	objects    map[objectKey]*unstructured.Unstructured
 	local      map[types.NamespacedName]string // the ClusterQueue of a LocalQueue
 	own        map[types.NamespacedName]bool   // LocalQueues that are queues of the library
+	leftOut    string                          // which objects the library does not take, and why
 	namespaces map[string]map[string]string    // their labels
 	changed    bool
 }
@@ -107,12 +108,16 @@ func (m *Mirror) settleQueues() {
 	}
 	m.queues.changed = false
 	text, err := json.Marshal(m.queues.list())
+	leftOut := ""
 	if err == nil {
-		err = m.cluster.SetQueues("queues.json", text)
+		leftOut, err = m.cluster.SetQueuesLeavingOut("queues.json", text)
 	}
 	if err != nil {
 		klog.ErrorS(err, "the queues of the cluster are not as the library takes them: they stay as they were")
+	} else if leftOut != "" && leftOut != m.queues.leftOut {
+		klog.ErrorS(nil, "queues are not as the library takes them: they are left out", "reasons", leftOut)
 	}
+	m.queues.leftOut = leftOut
 	clear(m.queues.own)
 	for name := range m.queues.local {
 		if m.isQueue(name.String()) {

@@ -122,3 +122,19 @@ func TestAClusterQueueTakesNamespacesByTheirLabels(t *testing.T) {
 		t.Error("it runs in a queue that does not take its namespace any more")
 	}
 }
+
+// An object that is not as it should be has no effect on other queues.
+func TestAQueueWithAMistakeIsLeftOut(t *testing.T) {
+	w := newWorldWithQueues(t)
+	w.SetNode(nodeOf("n", "8"))
+	w.SetQueue(queueOf(t, "own", `{"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": "own"}, "spec": {"parentQueue": "own"}}`))
+	w.SetQueue(volcanoQueue(t, "q", "4"))
+	pod := podOf("p", "2")
+	pod.Labels = map[string]string{"volcano.sh/queue-name": "q"}
+	w.SetPod(pod)
+	w.want(w.turn(), "[p bind]")
+	w.want(w.queues.leftOut != "", "true")
+	w.SetQueue(queueOf(t, "anew", `{"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": "own"}}`))
+	w.Settle()
+	w.want(w.queues.leftOut, "")
+}
