@@ -25,12 +25,27 @@ struct watched {
   bool ended = false;  ///< a pod that will not run again, a reservation that holds nothing any more
 };
 
+/// The kind as it is called in the API groups that are read here; those of others, of which some are called alike, have their group in it.
+/// Groups of pods are told apart by their reader, and an object need not say what API it is of.
+std::string kind_of(const kube::value& object) {
+  const std::string kind{word(&object, "kind")};
+  const std::string_view version = word(&object, "apiVersion");
+  const std::size_t slash = version.find('/');
+  if (version.empty() || kind == "PodGroup" || kind == "CompositePodGroup") return kind;
+  const std::string_view group = slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
+  std::string_view own;
+  if (kind == "ReplicaSet" || kind == "StatefulSet") own = "apps";
+  if (kind == "PodDisruptionBudget") own = "policy";
+  if (kind == "Reservation") own = "scheduling.koordinator.sh";
+  return group == own ? kind : kind + "." + std::string{group};
+}
+
 result<watched> read_object(const char* given, std::size_t size) {
   auto all = kube::parse({"object", std::string{given, size}});
   if (!all) return std::move(all).error();
   if (all->size() != 1) return error{errc::malformed, "object", {}, "is not one document"};
   watched made{std::move(all->front().root), {}, {}, {}};
-  made.kind = word(&made.object, "kind");
+  made.kind = kind_of(made.object);
   const kube::value* const meta = made.object.find("metadata");
   made.ns = ns_of(std::string{word(meta, "namespace")}.c_str());
   made.name = word(meta, "name");
@@ -96,6 +111,12 @@ result<void> set(std::optional<Id> there, const Spec& spec, cluster& on, result<
   return {};
 }
 
+/// What names an object that is not there, as @p wrong says, is called by its own name.
+error told(error wrong, const watched& one) {
+  if (wrong.object.empty()) wrong.object = one.kind + " " + (one.kind == "Reservation" ? "" : one.ns + "/") + one.name;
+  return wrong;
+}
+
 const kube::read_options as_served{.defaulting = false, .expand = false};
 
 result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, gangsched_object& made) {
@@ -114,7 +135,7 @@ result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, g
     if (one.kind == "Pod")
       if (auto named = name_claims(on, *read); !named) return named;
     auto spec = kube::spec_for(on, *read);
-    if (!spec) return std::move(spec).error();
+    if (!spec) return told(std::move(spec).error(), one);
     spec->cookie = cookie;
     made.kind = GANGSCHED_OBJECT_POD;
     return set(there, *spec, on, &cluster::add_pod, &cluster::update_pod, made.id);
@@ -123,7 +144,7 @@ result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, g
     const auto read = kube::read_pod_group(one.object, "object");
     if (!read) return read.error();
     auto spec = kube::spec_for(on, *read);
-    if (!spec) return std::move(spec).error();
+    if (!spec) return told(std::move(spec).error(), one);
     spec->cookie = cookie;
     made.kind = GANGSCHED_OBJECT_GROUP;
     auto there = on.find_group(one.ns, one.name, spec->composite);

@@ -73,6 +73,23 @@ TEST_CASE("a pod that comes alone waits for its claims, and is refused if it doe
   world.must(world.set(pod_named("r", volume + R"(, "nodeName": "m")")));
 }
 
+TEST_CASE("an object that is refused is named, and one of another API is no object of Kubernetes'", "[c]") {
+  objects world;
+  CHECK(world.set(pod_named("p", R"(, "nodeName": "nowhere")")) == GANGSCHED_UNKNOWN);
+  CHECK(world.error.message() == "Pod default/p: node: no node \"nowhere\"");
+  CHECK(world.set(R"({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"},
+    "spec": {"minMember": 1, "priorityClassName": "high"}})") == GANGSCHED_UNKNOWN);
+  CHECK(world.error.message() == "PodGroup default/g: priority_class: no priority class \"high\"");
+  const auto service = [](const std::string& version) {
+    return R"({"apiVersion": ")" + version +
+           R"(", "kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}}})";
+  };
+  CHECK(world.set(service("serving.knative.dev/v1")) == GANGSCHED_UNKNOWN);
+  world.must(world.set(service("v1")));
+  CHECK(world.remove(service("serving.knative.dev/v1")) == GANGSCHED_UNKNOWN);
+  world.must(world.remove(service("v1")));
+}
+
 TEST_CASE("a pod says in C which reservation it draws from", "[c]") {
   objects world;
   const gangsched_node_id node = world.node("n", 8);
