@@ -1,4 +1,5 @@
 #include "gangsched/model/call_mark.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/tell.hpp"
@@ -42,6 +43,10 @@ GANGSCHED_INLINE result<void> cluster::update_disruption_budget(budget_id budget
   const auto cannot = [&](const char* field, const char* why) { return error{errc::wrong_state, object, field, why}; };
   if (record.spec.name != spec.name) return cannot("name", "a disruption budget cannot be renamed");
   if (record.spec.ns != spec.ns) return cannot("ns", "a disruption budget cannot change its namespace");
+  const auto said = [](const pod_disruption_budget_spec& one) {
+    return canonical::bytes(one.selector, one.disruptions_allowed, one.disrupted_pods);
+  };
+  if (said(record.spec) == said(spec)) return {};
   state.named.budgets.record.set(budget.row,
                                  std::make_unique<model::budget_record>(model::budget_record{spec, record.ns}));
   state.changed({.kind = change_kind::budget_changed, .row = budget.row});

@@ -104,6 +104,7 @@ GANGSCHED_INLINE result<void> cluster::update_group(group_id group, const group_
   if (auto wrong = detail::check_ratios(state, group.row, spec, object)) return std::move(*wrong);
   const std::uint32_t old_minimum = state.groups.min_count(group.row);
   model::group_record same_minimum{spec, record.ns};
+  if (same_minimum.bytes() == record.bytes()) return {};
   if (gang* policy = std::get_if<gang>(&same_minimum.spec.policy)) policy->min_count = before->min_count;
   const bool more = same_minimum.bytes() != record.bytes();
   if (auto put = detail::put_group(state, group.row, detail::make_group_record(state, spec, record.ns), object); !put)

@@ -1,4 +1,5 @@
 #include "gangsched/model/call_mark.hpp"
+#include "gangsched/model/canonical_selectors.hpp"
 #include "gangsched/model/cluster.hpp"
 #include "gangsched/model/cluster_checks.hpp"
 #include "gangsched/model/spec_path.hpp"
@@ -33,6 +34,13 @@ void set_in_namespace(model::named_table<Record>& table, symbol ns, std::string_
   table.record.set(row, std::make_unique<Record>(std::move(made)));
 }
 
+/// Whether the record of the name satisfies @p same: then an update says nothing new.
+template <class Record, class Same>
+bool has_named(const model::named_table<Record>& table, std::string_view name, symbol ns, const Same& same) {
+  const row_t row = table.by_name.find(ns, name);
+  return row != no_row && same(table.record[row]->spec);
+}
+
 /// False if nothing has the name.
 template <class Record>
 bool remove_named(model::named_table<Record>& table, std::string_view name, symbol ns = {}) {
@@ -53,6 +61,8 @@ GANGSCHED_INLINE result<void> cluster::set_namespace(const namespace_spec& spec)
   state.collection.run_if_due();
   call_mark whole{state};
   if (auto wrong = check(spec)) return std::move(*wrong);
+  const auto same = [&](const namespace_spec& has) { return has.labels == spec.labels; };
+  if (detail::has_named(state.named.namespaces, spec.name, {}, same)) return {};
   const symbol ns = state.names.intern(spec.name);
   state.counting.relabel_namespace(ns, spec.labels, [&] { detail::set_named(state.named.namespaces, spec); });
   state.changed({.kind = change_kind::namespace_changed});
@@ -84,6 +94,8 @@ GANGSCHED_INLINE result<void> cluster::set_service(const service_spec& spec) {
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
+  const auto same = [&](const service_spec& has) { return has.selector == spec.selector; };
+  if (detail::has_named(state_->named.services, spec.name, ns, same)) return {};
   detail::set_in_namespace(state_->named.services, ns, spec.name, model::service_record{spec, ns});
   if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
@@ -112,8 +124,12 @@ GANGSCHED_INLINE result<void> cluster::set_controller(const controller_spec& spe
   call_mark whole{*state_};
   if (auto wrong = check(spec)) return std::move(*wrong);
   const symbol ns = state_->names.intern(spec.ns);
-  detail::set_in_namespace(state_->named.controllers, ns, model::controller_key(spec.kind, spec.name),
-                           model::controller_record{spec, ns});
+  const std::string key = model::controller_key(spec.kind, spec.name);
+  const auto same = [&](const controller_spec& has) {
+    return canonical::bytes(has.selector) == canonical::bytes(spec.selector);
+  };
+  if (detail::has_named(state_->named.controllers, key, ns, same)) return {};
+  detail::set_in_namespace(state_->named.controllers, ns, key, model::controller_record{spec, ns});
   if (!state_->counting.default_spread.empty()) state_->classes.move_epoch();
   whole.keep();
   return {};

@@ -296,9 +296,9 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   state.collection.run_if_due();
   call_mark whole{state};
   if (!contains(pod)) return detail::unknown_id(std::string{object});
-  // (A class of an earlier epoch would be another one whatever the pod asks for.)
-  if (pods.nominated[pod.row] != no_row) state.class_of(pod.row);
-  model::pod_templates::known* like = detail::known_alike(state, spec);
+  state.class_of(pod.row);  // one of an earlier epoch would be another whatever the pod asks for
+  // What is known of pods like it may be about one of another name, which other reservations are for.
+  model::pod_templates::known* like = state.reserved.names_pods() ? nullptr : detail::known_alike(state, spec);
   if (auto wrong = like != nullptr ? check_own(spec) : check(spec)) return std::move(*wrong);
   if (auto wrong = detail::check_references(state, spec, object)) return std::move(*wrong);
   const row_t row = pod.row;
@@ -324,6 +324,13 @@ GANGSCHED_INLINE result<void> cluster::update_pod(pod_id pod, const pod_spec& sp
   const std::uint32_t epoch = state.classes.epoch();
   const row_t own = detail::own_queue(state, spec), named = pods.record[row]->queue;
   const class_id cls = detail::in_its_queue(state, spec, pods.record[row]->ns, own, *known);
+  if (detail::says_the_same(state, row, spec, cls, own)) {
+    if (state.keeps_specs)
+      pods.record.set(row, detail::make_pod_record(pods, spec, pods.record[row]->ns, own,
+                                                   detail::make_pod_details(state, spec, nullptr)));
+    whole.keep();
+    return {};
+  }
 
   if (now == pod_state::assumed && spec.node && pods.node[row] != spec.node.row) state.assigned.release(row);
   const bool gates_changed = pods.record[row]->details->gates != spec.scheduling_gates;

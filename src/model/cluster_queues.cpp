@@ -220,7 +220,9 @@ GANGSCHED_INLINE result<void> cluster_queues::update(queue_id queue, const queue
     return error{errc::wrong_state, "queue " + record.spec.name, "name", "a queue cannot be renamed"};
   if (record.expected) return error{errc::wrong_state, "queue " + spec.name, "name", "nobody has added the queue yet"};
   if (auto wrong = detail::check_queue(state, queue.row, spec)) return std::move(*wrong);
-  auto put = detail::put_queue(state, queue.row, detail::make_queue_record(state, spec));
+  auto made = detail::make_queue_record(state, spec);
+  if (made->bytes() == record.bytes()) return {};
+  auto put = detail::put_queue(state, queue.row, std::move(made));
   if (put) whole.keep();
   return put;
 }
@@ -254,6 +256,7 @@ GANGSCHED_INLINE result<void> cluster_queues::set_flavor(const flavor_spec& spec
   row_t row = flavors.by_name.find({}, spec.name);
   auto record =
       std::make_unique<model::flavor_record>(model::flavor_record{spec, to_symbols(state.names, spec.node_labels)});
+  if (row != no_row && record->bytes() == flavors.record[row]->bytes()) return {};
   if (row == no_row) {
     row = flavors.rows.make_room();
     flavors.record.grow(row + 1), flavors.next.grow(row + 1);

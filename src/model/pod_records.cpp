@@ -78,6 +78,60 @@ GANGSCHED_INLINE std::shared_ptr<const model::pod_details> details_for(model::cl
   return made;
 }
 
+GANGSCHED_INLINE bool same_details(const model::cluster_state& state, const model::pod_details& has,
+                                   const pod_spec& spec) {
+  const auto name = [&](symbol one) { return state.names.text(one); };
+  if (name(has.priority_class) != spec.priority_class || has.labels != spec.labels ||
+      has.gates != spec.scheduling_gates || has.expected_run_time != spec.expected_run_time ||
+      has.deadline != spec.deadline || has.max_wait != spec.max_wait || has.role != spec.role ||
+      has.controller.kind != spec.controller.kind || has.controller.name != spec.controller.name)
+    return false;
+  const pod_volumes& volumes = spec.volumes;
+  if (has.disks == nullptr)
+    return volumes.disks.empty() && volumes.exclusive_claims.empty() && volumes.attachments.empty();
+  const std::size_t start = spec.ns.size() + 1;
+  return std::ranges::equal(has.disks->disks, volumes.disks,
+                            [&](const pod_disks::disk& a, const used_disk& b) {
+                              return name(a.id) == b.id && a.read_only == b.read_only;
+                            }) &&
+         std::ranges::equal(has.disks->exclusive_claims, volumes.exclusive_claims,
+                            [&](symbol a, const std::string& b) { return name(a).substr(start) == b; }) &&
+         std::ranges::equal(has.disks->attachments, volumes.attachments,
+                            [&](const pod_disks::attachment& a, const attached_volume& b) {
+                              return name(a.driver) == b.driver && name(a.id) == b.id;
+                            });
+}
+
+/// The devices of a pod on @p node are those that the spec says it holds, and the claims that it shares are allocated.
+GANGSCHED_INLINE bool same_devices(const model::cluster_state& state, row_t pod, row_t node, const pod_spec& spec) {
+  for (const resource_claim_id claim : spec.resource_claims)
+    if (state.devices.resource_claims.held[claim.row] == nullptr) return false;
+  const device_claim* const claim = state.pods.claim[pod];
+  if (spec.held_devices.empty() || claim == nullptr) return spec.held_devices.empty();
+  return std::ranges::equal(state.devices.told(*claim, node), spec.held_devices,
+                            [](const held_device& a, const held_device& b) {
+                              const auto& [id, request, mig_start, places, bytes, capacities] = a;
+                              return id == b.id && request == b.request && mig_start == b.mig_start &&
+                                     places == b.places && bytes == b.bytes && capacities == b.capacities;
+                            });
+}
+
+GANGSCHED_INLINE bool says_the_same(const model::cluster_state& state, row_t pod, const pod_spec& spec, class_id cls,
+                                    row_t queue) {
+  const model::pod_table& pods = state.pods;
+  const model::pod_record& has = *pods.record[pod];
+  if (cls != pods.cls[pod] || has.queue != queue || has.cookie != spec.cookie || has.rank != spec.rank ||
+      has.start_time != spec.start_time)
+    return false;
+  if ((spec.terminating && !pods.terminating[pod]) || (spec.terminating && spec.preempted && !pods.preempted[pod]))
+    return false;
+  const row_t node = pods.node[pod];
+  if (spec.node && pods.state[pod] != pod_state::bound) return false;
+  if (node == no_row && pods.nominated[pod] != (spec.nominated_node ? spec.nominated_node.row : no_row)) return false;
+  if (spec.draws_from && state.reserved.drawn_by(pod) != spec.draws_from.row) return false;
+  return same_details(state, *has.details, spec) && (node == no_row || same_devices(state, pod, node, spec));
+}
+
 GANGSCHED_INLINE std::optional<error> check_references(const model::cluster_state& state, const pod_spec& spec,
                                                        const object_label& object) {
   if (spec.group && !names_group(state, spec.group)) return error{errc::unknown, object, "group", "no such group"};

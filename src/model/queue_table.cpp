@@ -17,8 +17,8 @@ GANGSCHED_INLINE void put_amounts(canonical::text_bytes& text, const resource_li
 
 namespace gangsched::inline GANGSCHED_ABI::model {
 
-GANGSCHED_INLINE void queue_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
+GANGSCHED_INLINE std::string queue_record::bytes() const {
+  canonical::text_bytes text{nullptr, nullptr};
   canonical::append(text, expected, spec.name, spec.parent);
   for (const queue_quota& one : spec.quotas) {
     canonical::append(text, one.flavor);
@@ -31,16 +31,20 @@ GANGSCHED_INLINE void queue_record::digest_into(digest& out) const {
                     spec.reclaims_to_borrow_up_to, spec.flavors.stops_at_borrowing, spec.flavors.stops_at_preemption,
                     spec.flavors.avoids_borrowing, spec.preempt_min_runtime.count(), spec.reclaim_min_runtime.count(),
                     spec.namespaces, spec.max_running, spec.cookie);
-  out.add(text.bytes);
+  return std::move(text.bytes);
 }
 
-GANGSCHED_INLINE void flavor_record::digest_into(digest& out) const {
-  canonical::text_bytes text{out};
+GANGSCHED_INLINE void queue_record::digest_into(digest& out) const { out.add(bytes()); }
+
+GANGSCHED_INLINE std::string flavor_record::bytes() const {
+  canonical::text_bytes text{nullptr, nullptr};
   canonical::append(text, spec.name, spec.node_labels);
   for (const taint& one : spec.taints) canonical::append(text, one);
   for (const toleration& one : spec.tolerations) canonical::append(text, one);
-  out.add(text.bytes);
+  return std::move(text.bytes);
 }
+
+GANGSCHED_INLINE void flavor_record::digest_into(digest& out) const { out.add(bytes()); }
 
 GANGSCHED_INLINE flavor_table::flavor_table(undo_log& undo)
     : rows(undo), record(undo), by_name(undo), next(undo, no_row), first(undo, no_row), of(undo, no_row) {

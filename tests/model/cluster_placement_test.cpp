@@ -198,8 +198,7 @@ TEST_CASE("what is kept for a pod is told of again when it asks for something el
   c.add_pod(a_pod("apart").avoid("app", "web")).value();
   std::uint64_t position = inside(c).log.end();
   REQUIRE(c.update_pod(p, a_pod("p").cpu(1).label("app", "web").nominated(n)));
-  CHECK(events_since(c, position) == std::vector<happened>{{change_kind::pod_updated, p.row}});
-  position = inside(c).log.end();
+  CHECK(events_since(c, position).empty());
   REQUIRE(c.update_pod(p, a_pod("p").cpu(2).label("app", "web").nominated(n)));
   CHECK(events_since(c, position) ==
         std::vector<happened>{{change_kind::pod_updated, p.row}, {change_kind::pod_nominated, p.row, n.row, n.row}});

@@ -33,6 +33,11 @@ namespace gangsched::inline GANGSCHED_ABI::detail {
                                                                                   const pod_spec& spec,
                                                                                   model::pod_templates::known* like);
 
+/// Whether a checked spec says of the pod what is so already: its record, its node or nomination, its devices. @p cls: the spec's class, in
+/// its queue, which must be the pod's. @pre the pod's own class is of the present epoch. O(size of the spec).
+[[nodiscard]] GANGSCHED_API bool says_the_same(const model::cluster_state& state, row_t pod, const pod_spec& spec,
+                                               class_id cls, row_t queue);
+
 /// Whether the objects that @p spec names exist, and fit; @p object names the pod in the error.
 [[nodiscard]] GANGSCHED_API std::optional<error> check_references(const model::cluster_state& state,
                                                                   const pod_spec& spec, const object_label& object);

@@ -37,12 +37,15 @@ struct queue_record {
   queue_spec spec;
   std::vector<queue_amounts> quotas = {};
   bool expected = false;  ///< it was not added yet, or was removed while something named it: only its name is known
+  /// All that was said of it, canonical.
+  [[nodiscard]] GANGSCHED_API std::string bytes() const;
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
 struct flavor_record {
   flavor_spec spec;
   std::vector<label_symbols> labels;  ///< that its nodes have
+  [[nodiscard]] GANGSCHED_API std::string bytes() const;
   GANGSCHED_API void digest_into(digest& out) const;
 };
 
