@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gangsched/kube/manifests.hpp"
@@ -21,34 +22,22 @@ std::string_view word(const kube::value* object, std::string_view key) noexcept 
 /// One object as a watch hands it over, and what it is called.
 struct watched {
   kube::value object;
-  std::string kind, ns, name;
-  bool ended = false;  ///< a pod that will not run again, a reservation that holds nothing any more
+  std::string kind, ns, name, api;  ///< of which API group, empty if it is Kubernetes' core
+  bool ended = false;               ///< a pod that will not run again, a reservation that holds nothing any more
 };
-
-/// The kind as it is called in the API groups that are read here; those of others, of which some are called alike, have their group in it.
-/// Groups of pods are told apart by their reader, and an object need not say what API it is of.
-std::string kind_of(const kube::value& object) {
-  const std::string kind{word(&object, "kind")};
-  const std::string_view version = word(&object, "apiVersion");
-  const std::size_t slash = version.find('/');
-  if (version.empty() || kind == "PodGroup" || kind == "CompositePodGroup") return kind;
-  const std::string_view group = slash == std::string_view::npos ? std::string_view{} : version.substr(0, slash);
-  std::string_view own;
-  if (kind == "ReplicaSet" || kind == "StatefulSet") own = "apps";
-  if (kind == "PodDisruptionBudget") own = "policy";
-  if (kind == "Reservation") own = "scheduling.koordinator.sh";
-  return group == own ? kind : kind + "." + std::string{group};
-}
 
 result<watched> read_object(const char* given, std::size_t size) {
   auto all = kube::parse({"object", std::string{given, size}});
   if (!all) return std::move(all).error();
   if (all->size() != 1) return error{errc::malformed, "object", {}, "is not one document"};
-  watched made{std::move(all->front().root), {}, {}, {}};
-  made.kind = kind_of(made.object);
+  watched made{std::move(all->front().root), {}, {}, {}, {}};
+  made.kind = word(&made.object, "kind");
   const kube::value* const meta = made.object.find("metadata");
   made.ns = ns_of(std::string{word(meta, "namespace")}.c_str());
   made.name = word(meta, "name");
+  const std::string_view version = word(&made.object, "apiVersion");
+  made.api = version.substr(0, std::min(version.find('/'), version.size()));
+  if (made.api.size() == version.size()) made.api.clear();
   const std::string_view phase = word(made.object.find("status"), "phase");
   made.ended = (made.kind == "Pod" || made.kind == "Reservation") && (phase == "Succeeded" || phase == "Failed");
   return made;
@@ -56,45 +45,49 @@ result<watched> read_object(const char* given, std::size_t size) {
 
 error other_kind(const watched& one) {
   return {errc::unknown, "object", "kind",
-          "\"" + one.kind +
+          "\"" + one.kind + (one.api.empty() ? "" : "\" of \"" + one.api) +
               "\" is none that comes alone: Node, Pod, Reservation, PodGroup, CompositePodGroup, "
               "Namespace, Service, ReplicationController, ReplicaSet, StatefulSet, PodDisruptionBudget"};
 }
 
-/// A Reservation is in no namespace; its pod is in that of its template, and not the Pod of its name there.
+/// A Reservation is in no namespace; its pod is in that of its template, where a Pod may have its name.
 std::optional<pod_id> find_pod(const cluster& on, const watched& one) {
   const auto reservation = on.find_reservation(one.name);
   if (one.kind != "Pod") return reservation;
-  const auto pod = on.find_pod(one.ns, one.name);
-  return pod == reservation ? std::nullopt : pod;
-}
-
-/// Gives the pod its claims of devices by name. A pod without a node cannot be placed if it is not known what it claims, by which claims
-/// or volumes; one that runs has what it has.
-result<void> name_claims(const cluster& on, kube::pod_manifest& pod) {
-  const bool waits = pod.node.empty();
-  const auto unknown = [&](std::string_view field, std::size_t at, const std::string& why) {
-    return error{errc::unknown, "Pod " + pod.spec.ns + "/" + pod.spec.name,
-                 std::string{field} + "[" + std::to_string(at) + "]", why};
-  };
-  for (std::size_t i = 0; i < pod.claims.size(); ++i) {
-    const kube::pod_claim& one = pod.claims[i];
-    if (!one.claim.empty() && on.find_resource_claim(pod.spec.ns, one.claim))
-      pod.shared_claims.push_back(one.claim);
-    else if (waits)
-      return unknown("spec.resourceClaims", i,
-                     one.claim.empty() ? "its claim is not made yet" : "no claim \"" + one.claim + "\"");
-  }
-  for (std::size_t i = 0; waits && i < pod.volumes.size(); ++i)
-    if (pod.volumes[i].ephemeral || !pod.volumes[i].claim.empty())
-      return unknown("spec.volumes", i, "the pod alone does not say where what it claims can be used");
-  std::ranges::sort(pod.shared_claims);
-  pod.shared_claims.erase(std::unique(pod.shared_claims.begin(), pod.shared_claims.end()), pod.shared_claims.end());
-  return {};
+  const auto there = on.find_pod(one.ns, one.name);
+  return there == reservation ? std::nullopt : there;
 }
 
 bool is_controller(const watched& one) noexcept {
   return one.kind == "ReplicationController" || one.kind == "ReplicaSet" || one.kind == "StatefulSet";
+}
+
+/// Whether the object is of the API group that has its kind; which groups of pods there are the reader knows. (Others have Services, too.)
+bool is_of_its_group(const watched& one) noexcept {
+  const bool apps = one.kind == "ReplicaSet" || one.kind == "StatefulSet";
+  const std::string_view own = apps                                ? "apps"
+                               : one.kind == "PodDisruptionBudget" ? "policy"
+                               : one.kind == "Reservation"         ? "scheduling.koordinator.sh"
+                                                                   : "";
+  return word(&one.object, "apiVersion").empty() || one.api == own || one.kind.ends_with("PodGroup");
+}
+
+/// The new Pod is another than the one there, which is being deleted: a watch that was interrupted says so as one change.
+bool is_made_anew(const cluster& on, pod_id there, const pod_spec& spec) {
+  return on.is_terminating(there) && !spec.terminating &&
+         (on.state_of(there) == pod_state::pending || on.node_of(there) != spec.node);
+}
+
+/// A pod without a node cannot be placed if it is not known where what it claims can be used.
+result<void> claims_no_volumes(const kube::pod_manifest& pod) {
+  for (std::size_t i = 0; pod.node.empty() && i < pod.volumes.size(); ++i) {
+    if (pod.volumes[i].ephemeral || !pod.volumes[i].claim.empty())
+      return error{errc::unknown,
+                   {},
+                   "volumes[" + std::to_string(i) + "]",
+                   "the pod alone does not say where what it claims can be used"};
+  }
+  return {};
 }
 
 /// Adds the object or replaces what the cluster has of that name.
@@ -111,63 +104,63 @@ result<void> set(std::optional<Id> there, const Spec& spec, cluster& on, result<
   return {};
 }
 
-/// What names an object that is not there, as @p wrong says, is called by its own name.
-error told(error wrong, const watched& one) {
-  if (wrong.object.empty()) wrong.object = one.kind + " " + (one.kind == "Reservation" ? "" : one.ns + "/") + one.name;
-  return wrong;
-}
-
 const kube::read_options as_served{.defaulting = false, .expand = false};
 
 result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, gangsched_object& made) {
+  const auto told = [&](result<void> done) {
+    return done ? std::move(done) : kube::error_about(done.error(), one.object, "object");
+  };
+  if (!is_of_its_group(one)) return other_kind(one);
   if (one.kind == "Node") {
     auto read = kube::read_node(one.object, "object", nullptr, as_served);
     if (!read) return std::move(read).error();
     read->spec.cookie = cookie;
     made.kind = GANGSCHED_OBJECT_NODE;
-    return set(on.find_node(one.name), read->spec, on, &cluster::add_node, &cluster::update_node, made.id);
+    return told(set(on.find_node(one.name), read->spec, on, &cluster::add_node, &cluster::update_node, made.id));
   }
   if (one.kind == "Pod" || one.kind == "Reservation") {
-    const auto there = find_pod(on, one);
+    auto there = find_pod(on, one);
     if (one.ended) return there ? on.remove_pod(*there) : result<void>{};
     auto read = (one.kind == "Pod" ? kube::read_pod : kube::read_reservation)(one.object, "object", nullptr, as_served);
     if (!read) return std::move(read).error();
-    if (one.kind == "Pod")
-      if (auto named = name_claims(on, *read); !named) return named;
+    if (auto claims = claims_no_volumes(*read); !claims) return told(std::move(claims));
     auto spec = kube::spec_for(on, *read);
-    if (!spec) return told(std::move(spec).error(), one);
+    if (!spec) return told(std::move(spec).error());
     spec->cookie = cookie;
+    if (there && is_made_anew(on, *there, *spec)) {
+      if (auto gone = on.remove_pod(*std::exchange(there, std::nullopt)); !gone) return gone;
+    }
     made.kind = GANGSCHED_OBJECT_POD;
-    return set(there, *spec, on, &cluster::add_pod, &cluster::update_pod, made.id);
+    return told(set(there, *spec, on, &cluster::add_pod, &cluster::update_pod, made.id));
   }
   if (one.kind == "PodGroup" || one.kind == "CompositePodGroup") {
     const auto read = kube::read_pod_group(one.object, "object");
     if (!read) return read.error();
     auto spec = kube::spec_for(on, *read);
-    if (!spec) return told(std::move(spec).error(), one);
+    if (!spec) return told(std::move(spec).error());
     spec->cookie = cookie;
     made.kind = GANGSCHED_OBJECT_GROUP;
     auto there = on.find_group(one.ns, one.name, spec->composite);
     if (there && on.spec_of(*there) == nullptr) there.reset();  // only expected so far
-    return set(there, *spec, on, &cluster::add_group, &cluster::update_group, made.id);
+    return told(set(there, *spec, on, &cluster::add_group, &cluster::update_group, made.id));
   }
   if (one.kind == "Namespace") {
     const auto read = kube::read_namespace(one.object, "object");
     if (!read) return read.error();
     made.kind = GANGSCHED_OBJECT_NAMESPACE;
-    return on.set_namespace(*read);
+    return told(on.set_namespace(*read));
   }
   if (one.kind == "Service") {
     const auto read = kube::read_service(one.object, "object");
     if (!read) return read.error();
     made.kind = GANGSCHED_OBJECT_SERVICE;
-    return on.set_service({read->name, read->ns, read->selector});
+    return told(on.set_service({read->name, read->ns, read->selector}));
   }
   if (is_controller(one)) {
     const auto read = kube::read_controller(one.object, one.kind, "object");
     if (!read) return read.error();
     made.kind = GANGSCHED_OBJECT_CONTROLLER;
-    return on.set_controller({kube::controller_kind_of(one.kind), read->name, read->ns, read->selector});
+    return told(on.set_controller({kube::controller_kind_of(one.kind), read->name, read->ns, read->selector}));
   }
   if (one.kind == "PodDisruptionBudget") {
     const auto read = kube::read_disruption_budget(one.object, "object");
@@ -176,15 +169,16 @@ result<void> set_object(cluster& on, const watched& one, std::uint64_t cookie, g
     const pod_disruption_budget_spec spec{read->name, read->ns, read->selector, read->disruptions_allowed.value_or(0),
                                           read->disrupted_pods};
     const auto there = on.find_disruption_budget(one.ns, one.name);
-    if (there) return on.update_disruption_budget(*there, spec);
+    if (there) return told(on.update_disruption_budget(*there, spec));
     const auto added = on.add_disruption_budget(spec);
-    return added ? result<void>{} : added.error();
+    return added ? result<void>{} : told(added.error());
   }
   return other_kind(one);
 }
 
 result<void> remove_object(cluster& on, const watched& one) {
   const auto no = [&] { return error{errc::unknown, one.kind + " " + one.name, {}, "is not there"}; };
+  if (!is_of_its_group(one)) return other_kind(one);
   if (one.kind == "Node") {
     const auto there = on.find_node(one.name);
     if (!there) return no();

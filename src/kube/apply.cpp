@@ -4,6 +4,9 @@
 #include "gangsched/model/transaction.hpp"
 #include "gangsched/src/kube/colocation/colocation.hpp"
 #include "gangsched/src/kube/core/objects.hpp"
+#include "gangsched/src/kube/core/unread_objects.hpp"
+#include "gangsched/src/kube/documents/kinds.hpp"
+#include "gangsched/src/kube/documents/trees.hpp"
 
 namespace gangsched::inline GANGSCHED_ABI::kube {
 namespace detail {
@@ -161,6 +164,7 @@ result<pod_spec> spec_for(cluster& on, const pod_manifest& one) {
   }
   for (const std::string& name : one.shared_claims) {
     const auto claim = on.find_resource_claim(spec.ns, name);
+    if (!claim && spec.node) continue;  // it is only not known what it uses
     if (!claim) return unknown("resource_claims", "resource claim", name);
     spec.resource_claims.push_back(*claim);
   }
@@ -170,6 +174,12 @@ result<pod_spec> spec_for(cluster& on, const pod_manifest& one) {
     if (value && spec.priority.value_or(*value) != *value) spec.priority_class.clear();
   }
   return spec;
+}
+
+error error_about(const error& wrong, const value& object, std::string_view file) {
+  const std::string_view kind = detail::text_at(object, "kind");
+  return detail::in_manifest(wrong, kind, file, object,
+                             detail::name_of_object(object, kind, !detail::is_cluster_scoped(kind)));
 }
 
 result<void> apply(cluster& on, const manifests& what) {

@@ -509,12 +509,7 @@ result<pod_manifest> read_pod(const value& object, std::string_view file, std::v
         out.from.line = object.line;
         bool over = false;
         if (!detail::read_pod(read, of, out, over, how)) return false;
-        for (const pod_volume& one : out.volumes) {
-          if (!one.claim.empty() || one.ephemeral)
-            read.warn(
-                of, fmt::format("volume \"{}\": claims take other objects to know: where it can be used does not count",
-                                one.name));
-        }
+        detail::settle_alone(read, of, out);
         auto wrong = detail::read_membership(out);
         return !wrong || read.fail(wrong->code, object.line, std::move(wrong->field), std::move(wrong->reason));
       });
@@ -572,8 +567,10 @@ result<group_manifest> read_pod_group(const value& object, std::string_view file
         const std::string_view api = version.empty() ? "scheduling.k8s.io" : detail::api_group(version);
         const auto fine = detail::read_any_group(read, of, api, kind.empty() ? "PodGroup" : kind, draft);
         if (!fine) return read.fail(errc::unknown, of, "is no group that stands for itself");
-        if (!*fine || !read_gang_annotations(read, file, object.line, draft)) return false;
+        if (!*fine) return false;
         if (!draft.has_policy) return read.fail(errc::malformed, of, "needs a schedulingPolicy");
+        draft.made.from.line = object.line;
+        if (auto wrong = detail::read_own_annotations(draft, file, warnings)) return read.fail(std::move(*wrong));
         if (!draft.asks.empty()) {
           read.warn(of, "what the group asks of topology needs other objects; it is left out");
           draft.when_full.reset();

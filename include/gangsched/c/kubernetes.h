@@ -44,11 +44,17 @@ enum {
 /// ReplicationController, ReplicaSet and StatefulSet (only their selectors, which default spreading uses), PodDisruptionBudget (its
 /// selector and status).
 /// @p cookie is the host's own number for a node, pod or group; @p made may be null. A pod or reservation that has ended (phase Succeeded
-/// or Failed) is removed, if it is there. One object says only what is in it: a node loses devices that came of other objects, a pod what
-/// annotations of others or volumes said, so a host takes either files or objects. uids are not read: the host removes an object before it
-/// sets another one of its name, and pods of the name that a Reservation's pod has are duplicates.
-/// Errors: malformed, duplicate, unknown (another kind; a node that is not there; for a pod without a node: a claim of devices that is not
-/// there, or any claim of volumes). O(length).
+/// or Failed) is removed, if it is there; a Pod that is being deleted in the cluster and waits or is elsewhere in @p text is another one of
+/// its name, and takes its place. An object of another `uid` that was not being deleted the host removes first. What says the same again
+/// changes nothing and wakes nobody.
+/// Claims of devices (spec.resourceClaims) are those of the cluster (`gangsched_cluster_add_resource_claim`), by name; a pod waits for one
+/// that is to be made of a template, and of one that runs those that are not there are left out. What other objects say is not known of one
+/// object: where claims of volumes can be used, the queue by a LocalQueue, a gang that annotations of pods describe, and of a Node its
+/// ResourceSlices, CSINode and NodeMetric. An update replaces all that `gangsched_cluster_add_manifests` read of the object: use one way
+/// or the other for an object, or structs.
+/// Errors, with object, line and path: malformed, unknown (another kind; a node, priority class, or claim of a waiting pod, that is not
+/// there: tell the object again when it is; claims of volumes of a waiting pod), duplicate (a Pod and a Reservation of one name in a
+/// namespace). O(length + reservations).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
                                                             uint64_t cookie, gangsched_object* made,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;

@@ -98,7 +98,8 @@ struct pod_manifest {
   /// Volumes that are claimed or attached. If all objects are read together, `spec.volumes` has what these volumes ask of nodes before any
   /// pod is placed; later on `volume_binder` knows it.
   std::vector<pod_volume> volumes = {};
-  /// If all objects are read together: the claims that the pod shares, by name in `manifests::claims`. Its own are in `spec.devices`.
+  /// The claims that the pod shares, by name: if all objects are read together, in `manifests::claims`, and its own are in `spec.devices`;
+  /// of a pod by itself all that it has, in the cluster.
   std::vector<std::string> shared_claims = {};
   /// Why the pod waits: references to objects that do not exist, and requests that are not understood. If there is one, `spec_for` adds the
   /// scheduling gate `unresolved_gate`.
@@ -357,8 +358,8 @@ struct read_options {
 
 // One object, for hosts that get their objects elsewhere; `kind` may be missing. @p file is what errors call the place,
 // @p warnings may be null. Error: malformed and the like, with file, line and path. O(size of the object).
-// What takes several objects to know stays out: gangs that only annotations of pods describe, gangs that start together by Koordinator's
-// annotation `groups`, topology in the words of other objects, sub-groups of KAI.
+// What takes several objects to know stays out: gangs that only annotations of pods describe, topology in the words of
+// other objects, sub-groups of KAI, where volumes can be used, queues by LocalQueue. Of a claim of devices only the name is known.
 
 [[nodiscard]] GANGSCHED_API result<node_manifest> read_node(const value& object, std::string_view file,
                                                             std::vector<warning>* warnings = nullptr,
@@ -384,10 +385,12 @@ struct read_options {
 [[nodiscard]] GANGSCHED_API result<group_manifest> read_pod_group(const value& object, std::string_view file,
                                                                   std::vector<warning>* warnings = nullptr);
 /// What a cluster is handed of one object: its names as ids. Groups that are not there are expected, as `apply` does; Kubernetes' own
-/// priority classes are added when they are first named. Error: unknown (a node, claim or priority class that is not there).
-/// O(size of the spec).
+/// priority classes are added when they are first named. Of a pod that runs, claims that are not there are left out. Error: unknown (a
+/// node, priority class, or claim of a waiting pod, that is not there). O(size of the spec).
 [[nodiscard]] GANGSCHED_API result<pod_spec> spec_for(cluster& on, const pod_manifest& what);
 [[nodiscard]] GANGSCHED_API result<group_spec> spec_for(cluster& on, const group_manifest& what);
+/// What `spec_for` or a cluster said of @p object, as its reader would have: with file, line, object and path. O(size of the object).
+[[nodiscard]] GANGSCHED_API error error_about(const error& wrong, const value& object, std::string_view file);
 /// metav1.LabelSelector, and the terms of a v1.NodeSelector. As far as types and operators go; `check` has the other
 /// rules.
 [[nodiscard]] GANGSCHED_API result<label_selector> read_label_selector(const value& object, std::string_view file);

@@ -37,6 +37,8 @@ struct admission_words {
 bool read_template_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how,
                        admission_words& words);
 bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, const read_options& how);
+/// Of a pod that is read by itself: it shares the claims of devices that it names, and those made for it; one to be made it waits for.
+void settle_alone(reader& read, const place& of, pod_manifest& out);
 /// What its labels and annotations say is read anew, when they have changed; @p line: of the pod, for messages.
 bool read_words_again(reader& read, std::uint32_t line, pod_manifest& out);
 /// A Reservation of Koordinator: the pod that it is. @p over: it holds nothing any more.

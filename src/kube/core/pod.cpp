@@ -445,4 +445,19 @@ bool read_pod(reader& read, const place& of, pod_manifest& out, bool& over, cons
   return fine;
 }
 
+void settle_alone(reader& read, const place& of, pod_manifest& out) {
+  for (const pod_volume& one : out.volumes) {
+    if (!one.claim.empty() || one.ephemeral)
+      read.warn(of, fmt::format("volume \"{}\": claims take other objects to know: where it can be used does not count",
+                                one.name));
+  }
+  for (const pod_claim& one : out.claims) {
+    if (one.name == extended_claim_name) continue;  // its devices are counted as what its containers request
+    if (one.claim.empty())
+      out.unresolved.push_back(fmt::format("the ResourceClaim of template \"{}\" is not made yet", one.claim_template));
+    else if (std::ranges::find(out.shared_claims, one.claim) == out.shared_claims.end())
+      out.shared_claims.push_back(one.claim);
+  }
+}
+
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -44,11 +44,9 @@ constexpr renamed node_fields[] = {{"name", "metadata.name"},
                                    {"capacity", "status.capacity"},
                                    {"images", "status.images"},
                                    {"declared_features", "status.declaredFeatures"}};
-constexpr renamed other_fields[] = {{"name", "metadata.name"},
-                                    {"ns", "metadata.namespace"},
-                                    {"labels", "metadata.labels"},
-                                    {"preemption", "preemptionPolicy"},
-                                    {"value", "value"}};
+constexpr renamed other_fields[] = {{"name", "metadata.name"},          {"ns", "metadata.namespace"},
+                                    {"labels", "metadata.labels"},      {"selector", "spec.selector"},
+                                    {"preemption", "preemptionPolicy"}, {"value", "value"}};
 constexpr renamed group_fields[] = {{"name", "metadata.name"},
                                     {"ns", "metadata.namespace"},
                                     {"topology.within[0]", "spec.schedulingConstraints.topology[0].key"},

@@ -542,27 +542,24 @@ result<asked_topology> kueue_topology(const pod_manifest& pod) {
   return made;
 }
 
-std::optional<error> read_gang_annotations(manifests& pods, group_objects& into) {
-  return annotation_reader{pods, into}.run();
-}
-
-bool read_gang_annotations(reader& read, std::string_view file, std::uint32_t line, group_draft& into) {
-  if (into.annotations.empty() || !std::holds_alternative<gang>(into.made.spec.policy)) return true;
-  const std::string others = std::string{koordinator} + "groups";
-  const auto named = std::ranges::find(into.annotations, others, [](const auto& one) { return one.first; });
-  if (named != into.annotations.end()) {
-    into.annotations.erase(named);
-    read.warn(line, path_of(others), "which gangs start together, the other ones tell, too; it is left out");
-  }
+std::optional<error> read_own_annotations(group_draft& group, std::string_view file, std::vector<warning>* warnings) {
   manifests alone;
   alone.files.emplace_back(file);
-  group_objects its;
-  into.made.from = {0, line};
-  its.groups.push_back(std::move(into));
-  if (auto wrong = read_gang_annotations(alone, its)) return read.fail(*std::move(wrong));
-  for (warning& one : alone.warnings) read.warn(line, std::move(one.field), std::move(one.reason));
-  into = std::move(its.groups.front());
-  return true;
+  group_objects one;
+  const std::string together = std::string{koordinator} + "groups";
+  if (group.annotations.erase(together) != 0)
+    alone.warnings.push_back({where(alone, group.made.from, group.made.kind, group.made.spec.ns, group.made.spec.name),
+                              fmt::format("metadata.annotations[\"{}\"]", together),
+                              "which gangs start together takes other objects to know; it is left out"});
+  one.groups.push_back(std::move(group));
+  auto wrong = annotation_reader{alone, one}.run();
+  group = std::move(one.groups.front());
+  if (warnings != nullptr) warnings->insert(warnings->end(), alone.warnings.begin(), alone.warnings.end());
+  return wrong;
+}
+
+std::optional<error> read_gang_annotations(manifests& pods, group_objects& into) {
+  return annotation_reader{pods, into}.run();
 }
 
 }  // namespace gangsched::inline GANGSCHED_ABI::kube::detail

@@ -298,8 +298,8 @@ std::optional<error> read_membership(pod_manifest& pod);
 result<asked_topology> kueue_topology(const pod_manifest& pod);
 /// Koordinator's, Kueue's and the lightweight gangs, which no object describes, and topology by annotation.
 std::optional<error> read_gang_annotations(manifests& pods, group_objects& into);
-/// The same of a PodGroup that comes alone: with which other gangs it starts is left out.
-bool read_gang_annotations(reader& read, std::string_view file, std::uint32_t line, group_draft& into);
+/// Koordinator's on a group that is read by itself. @p warnings may be null.
+std::optional<error> read_own_annotations(group_draft& group, std::string_view file, std::vector<warning>* warnings);
 
 // --- putting it together
 
