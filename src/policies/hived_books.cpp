@@ -178,12 +178,14 @@ GANGSCHED_INLINE void hived_books::read(const cluster_view& cluster, std::option
     std::vector<std::uint32_t> numbers;
     for (const auto& [number, one] : units_) numbers.push_back(number);
     for (const std::uint32_t number : numbers) drop_gone(cluster, number);
+    for (const std::uint32_t number : numbers) drop_short(number);
     cluster.each_node([&](const node_info& node) { look_at(node); });
   } else {
     for (const row_t row : rows) {
       if (const auto there = on_node_.find(row); there != on_node_.end()) {
         const std::vector<std::uint32_t> numbers = there->second;
         for (const std::uint32_t number : numbers) drop_gone(cluster, number);
+        for (const std::uint32_t number : numbers) drop_short(number);
         std::erase_if(there->second, [&](std::uint32_t number) {
           const auto its = units_.find(number);
           return its == units_.end() || std::none_of(its->second.parts.begin(), its->second.parts.end(),
@@ -316,7 +318,7 @@ GANGSCHED_INLINE void hived_books::drop_gone(const cluster_view& cluster, std::u
   }
 }
 
-/// A unit that was promised cells has them, waits for them, or does not any more.
+/// A unit that was promised cells has them, waits for them, or does not any more: also if one of its nodes turned bad.
 GANGSCHED_INLINE void hived_books::settle_promised(const cluster_view& cluster) {
   std::vector<std::uint32_t> promised;
   for (const auto& [number, one] : units_)
@@ -327,11 +329,13 @@ GANGSCHED_INLINE void hived_books::settle_promised(const cluster_view& cluster) 
     plan of{.whose = one.whose};
     for (const unit::part& part : one.parts) of.places.push_back({part.node, part.devices});
     std::vector<unit::part> parts;
-    if (!take_places(cluster, of, parts)) {
+    const bool fits = take_places(cluster, of, parts);
+    const bool runs = fits && cluster.pod(parts.front().pod)->node();
+    if (!fits || (!runs && std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return is_bad(part); }))) {
       forget(number);
       continue;
     }
-    if (!cluster.pod(parts.front().pod)->node()) continue;
+    if (!runs) continue;
     const auto state = cells_->group(name);
     if (state && state->state == queues::hived::group_state::preempting) {
       const auto started = cells_->start(name);
@@ -362,16 +366,6 @@ GANGSCHED_INLINE void hived_books::settle_promised(const cluster_view& cluster) 
   std::erase_if(found_, [&](pod_id pod) { return unit_of_.contains(pod); });
 }
 
-/// Notes pods on the node that are in no unit.
-GANGSCHED_INLINE void hived_books::look_at(const node_info& node) {
-  node.each_pod([&](const pod_info& pod) {
-    if (devices_of(pod) == 0) return;
-    const auto its = unit_of_.find(pod.id());
-    if (its != unit_of_.end() && !units_.at(its->second).promised) return;
-    if (!is_among(pod.id(), found_)) found_.push_back(pod.id());
-  });
-}
-
 GANGSCHED_INLINE hived_books::demand hived_books::demand_of(const pod_info& pod) const {
   demand made;
   const auto group = pod.group();
@@ -385,144 +379,6 @@ GANGSCHED_INLINE hived_books::demand hived_books::demand_of(const pod_info& pod)
   made.device_type = pod.label(options_.type_label).value_or("");
   made.priority = detail::hived_priority(group ? tree_priority(*group) : pod.priority());
   return made;
-}
-
-/// Units that run in another virtual cluster now, or with another priority, are found cells anew.
-GANGSCHED_INLINE void hived_books::drop_changed(const cluster_view& cluster) {
-  std::vector<std::uint32_t> changed;
-  for (const auto& [number, one] : units_) {
-    const auto pod = cluster.pod(one.parts.front().pod);
-    if (!pod) continue;
-    const demand now = demand_of(*pod);
-    if (now.cluster != one.whose.cluster || now.priority != one.whose.priority) changed.push_back(number);
-  }
-  for (const std::uint32_t number : changed) {
-    for (const unit::part& part : units_.at(number).parts)
-      if (!units_.at(number).promised && !is_among(part.pod, found_)) found_.push_back(part.pod);
-    forget(number);
-  }
-}
-
-/// Pods that have nodes without having been asked about are a unit with the others of their tree.
-GANGSCHED_INLINE void hived_books::adopt_found(const cluster_view& cluster) {
-  std::vector<unit> made;
-  std::erase_if(found_, [&](pod_id id) {
-    const auto pod = cluster.pod(id);
-    return !pod || !pod->node();
-  });
-  std::sort(found_.begin(), found_.end());
-  for (const pod_id id : found_) {
-    const pod_info pod = *cluster.pod(id);
-    const node_info node = *pod.node();
-    demand whose = demand_of(pod);
-    auto its = std::find_if(made.begin(), made.end(), [&](const unit& one) {
-      return whose.tree && one.whose.tree == whose.tree && one.whose.cluster == whose.cluster;
-    });
-    if (its == made.end()) its = made.insert(made.end(), unit{.whose = std::move(whose)});
-    its->whose.pods.push_back({id, devices_of(pod)});
-    its->parts.push_back({id, devices_of(pod), node.id(), std::string{node.name()}});
-  }
-  found_.clear();
-  std::stable_sort(made.begin(), made.end(),
-                   [](const unit& a, const unit& b) { return a.whose.priority > b.whose.priority; });
-  for (unit& one : made) {
-    const std::uint32_t number = next_++;
-    const auto by_size = [](const auto& a, const auto& b) { return a.devices < b.devices; };
-    std::stable_sort(one.whose.pods.begin(), one.whose.pods.end(), by_size);
-    std::stable_sort(one.parts.begin(), one.parts.end(), by_size);
-    add(number, std::move(one));
-    adopt(number);
-  }
-}
-
-/// Devices of the node that no group has, all in one cell of the type that the virtual cluster has or could have.
-GANGSCHED_INLINE std::vector<std::int32_t> hived_books::free_devices(const unit::part& of, const std::string& root_type,
-                                                                     std::uint32_t cluster,
-                                                                     const std::vector<cell_index>& taken) const {
-  const auto& layout = cells_->layout();
-  const auto& physical = cells_->cells().physical();
-  const auto node = layout.find_node(of.node_name);
-  std::map<std::pair<bool, cell_index>, std::vector<std::int32_t>> by_root;  // those that it has first
-  if (!node) return {};
-  for (const cell_index one : layout.devices_of(*node)) {
-    if (physical.user(one) != none || physical.heir(one) != none || is_among(one, taken)) continue;
-    cell_index root = one;
-    while (root != none && !root_type.empty() && layout.level_at(root).type != root_type) root = layout.parent(root);
-    if (root_type.empty()) root = none;
-    if (!root_type.empty()) {
-      if (root == none) continue;
-      const cell_index as = physical.bound(root);
-      if (as == none ? !physical.is_free(root) : layout.virtual_at(as).cluster != cluster) continue;
-    }
-    by_root[{root != none && physical.bound(root) == none, root}].push_back(layout.number_of(one));
-  }
-  for (auto& [root, numbers] : by_root) {
-    if (numbers.size() < of.devices) continue;
-    numbers.resize(of.devices);
-    return numbers;
-  }
-  return {};
-}
-
-/// Whether it is in its virtual cluster with that.
-GANGSCHED_INLINE bool hived_books::restore(std::uint32_t number, const std::string& root_type) {
-  unit& one = units_.at(number);
-  queues::hived::group_request request;
-  request.name = std::to_string(number);
-  request.cluster = one.whose.cluster;
-  request.priority = root_type.empty() ? queues::hived::opportunistic : one.whose.priority;
-  request.device_type = one.whose.device_type;
-  request.pin = root_type.empty() ? std::string{} : one.whose.pin;
-  request.lazy_preemption = options_.lazy_preemption;
-  const auto cluster = cells_->layout().find_cluster(one.whose.cluster);
-  std::vector<cell_index> taken;
-  std::vector<std::vector<queues::hived::known_device>> pods;
-  for (unit::part& part : one.parts) {
-    if (request.members.empty() || request.members.back().devices != part.devices)
-      request.members.push_back({0, part.devices});
-    ++request.members.back().pods;
-    const bool keeps = part.numbers.size() == part.devices &&
-                       std::all_of(part.numbers.begin(), part.numbers.end(), [&](std::int32_t each) {
-                         const cell_index at = device(part.node_name, each);
-                         return at != none && cells_->cells().physical().user(at) == none &&
-                                cells_->cells().physical().heir(at) == none && !is_among(at, taken);
-                       });
-    if (!keeps) part.numbers = free_devices(part, root_type, cluster.value_or(0), taken);
-    auto& known = pods.emplace_back();
-    for (const std::int32_t each : part.numbers) {
-      taken.push_back(device(part.node_name, each));
-      known.push_back({part.node_name, each, root_type});
-    }
-    known.resize(part.devices);  // a node that has fewer: the others are on no device
-  }
-  const auto said = cells_->restore(request, pods);
-  if (!said) return false;
-  if (!is_among(request.name, *said)) return true;
-  cells_->remove(request.name).value();
-  return false;
-}
-
-/// Cells for those of a unit that run: in its virtual cluster if there is a way, otherwise opportunistically.
-GANGSCHED_INLINE void hived_books::adopt(std::uint32_t number) {
-  unit& one = units_.at(number);
-  const auto cluster = cells_->layout().find_cluster(one.whose.cluster);
-  if (one.whose.priority >= 0 && cluster) {
-    std::vector<std::string> types;
-    if (!one.root_type.empty()) types.push_back(one.root_type);
-    for (const auto& view : cells_->layout().clusters()[*cluster].views)
-      for (const cell_index root : view.roots) {
-        const auto& at = cells_->layout().virtual_at(root);
-        const std::string& type = cells_->layout().level(at.chain, at.level).type;
-        if (!is_among(type, types)) types.push_back(type);
-      }
-    for (const std::string& type : types) {
-      const std::vector<unit::part> before = one.parts;
-      if (restore(number, type)) return one.root_type = type, static_cast<void>(0);
-      one.parts = before;
-    }
-  }
-  one.root_type.clear();
-  if (!restore(number, "")) erase(number);
 }
 
 // --- cells

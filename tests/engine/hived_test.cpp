@@ -284,6 +284,93 @@ TEST_CASE("pods that the host placed are in the cells that hold them", "[engine]
   CHECK(std::ranges::count(said, "evict stray n0") == 1);
 }
 
+TEST_CASE("a pod without a queue that takes a promised device goes for whom it was promised to", "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 1, 1);
+  w.queue("a", 1);
+  w.ask("lent", "a", 1, -1);
+  REQUIRE(w.run(true) == words{"bind lent n0"});
+  w.ask("due", "a", 1);
+  CHECK(sorted(w.run()) == words{"evict lent n0", "nominate due n0"});
+  w.ask("stray", "", 1, 1);
+  w.remove(w.pod("lent"));
+  // It comes first, and is no better off than who was there.
+  CHECK(sorted(w.run(true)) == words{"bind stray n0", "evict stray n0", "nominate due n0"});
+  w.remove(w.pod("stray"));
+  CHECK(w.run_at(120s) == words{"bind due n0"});
+}
+
+TEST_CASE("a pod that the host puts on promised devices takes the least important promise", "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 1, 2);
+  w.queue("a", 2);
+  w.ask("lent1", "a", 1, -1);
+  w.ask("lent2", "a", 1, -1);
+  REQUIRE(w.run(true).size() == 2);
+  w.ask("high", "a", 1, 5);
+  CHECK(w.run().size() == 2);
+  for (const char* const lent : {"lent1", "lent2"}) w.must(w.cluster.set_terminating(w.pod(lent), true));
+  w.ask("low", "a", 1, 1);
+  w.run();
+  CHECK(w.cluster.nominated_node_of(w.pod("low")) == w.node("n0"));
+  for (const char* const lent : {"lent1", "lent2"}) w.remove(w.pod(lent));
+  w.add(w.of("stray", "", 1).on(w.node("n0")));
+  const words said = sorted(w.run_at(60s));
+  CHECK(said == words{"bind high n0", "evict stray n0", "nominate low n0"});
+}
+
+TEST_CASE("whose promised node turns bad goes to another with free cells at once", "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 2, 1);
+  w.queue("a", 1);
+  w.ask("lent0", "a", 1, -1);
+  w.ask("lent1", "a", 1, -1);
+  REQUIRE(w.run(true).size() == 2);
+  w.ask("due", "a", 1);
+  REQUIRE(w.run().size() == 2);
+  const bool first = w.cluster.nominated_node_of(w.pod("due")) == w.node("n0");
+  w.remove(w.pod("lent0"));
+  w.remove(w.pod("lent1"));
+  const node_id its = w.node(first ? "n0" : "n1");
+  w.must(w.cluster.update_node(its, a_node{first ? "n0" : "n1"}.cpu(64).gpus(1).unschedulable().spec));
+  CHECK(w.run_at(10s) == words{first ? "bind due n1" : "bind due n0"});
+}
+
+TEST_CASE("who runs beyond what his virtual cluster is due is opportunistic where he is", "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 2, 2);
+  w.queue("a", 2);
+  w.queue("b", 2);
+  for (const char* const name : {"a0", "a1"}) w.add(w.of(name, "a", 1).on(w.node("n0")));
+  w.add(w.of("b0", "b", 1, 1).on(w.node("n1")));
+  w.add(w.of("a2", "a", 1).on(w.node("n1")));
+  w.ask("due", "b", 1);
+  CHECK(sorted(w.run()) == words{"evict a2 n1", "nominate due n1"});
+}
+
+TEST_CASE("a running pod that asks for other devices has other cells", "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 1, 2);
+  w.queue("a", 2);
+  w.ask("one", "a", 2);
+  REQUIRE(w.run(true) == words{"bind one n0"});
+  w.must(w.cluster.update_pod(w.pod("one"), w.of("one", "a", 1).on(w.node("n0")).spec));
+  w.ask("two", "a", 1);
+  CHECK(w.run_at(60s) == words{"bind two n0"});
+}
+
+TEST_CASE("a pod on a node with fewer devices than it has is on all of them", "[engine][hived]") {
+  cells_world w;
+  w.nodes("n", 1, 4);
+  w.queue("a", 2);
+  w.queue("b", 2);
+  w.ask("lent", "b", 4, -1);
+  REQUIRE(w.run(true) == words{"bind lent n0"});
+  w.must(w.cluster.update_node(w.node("n0"), a_node{"n0"}.cpu(64).gpus(2).spec));
+  w.ask("due", "a", 1);
+  CHECK(sorted(w.run_at(60s)) == words{"evict lent n0", "nominate due n0"});
+}
+
 TEST_CASE("HiveD's own configuration is the plugin's argument", "[engine][hived]") {
   using fields = argument::fields;
   using list = argument::list;

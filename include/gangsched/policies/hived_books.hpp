@@ -128,6 +128,10 @@ class GANGSCHED_API hived_books {
   void drop_gone(const cluster_view& cluster, std::uint32_t unit);
   void settle_promised(const cluster_view& cluster);
   void drop_changed(const cluster_view& cluster);
+  void drop_short(std::uint32_t unit);
+  void find_anew(std::uint32_t unit);
+  void cancel_promises(const std::vector<unit>& found);
+  [[nodiscard]] bool is_bad(const unit::part& of) const;
   void adopt_found(const cluster_view& cluster);
   void add(std::uint32_t number, unit one);
   void adopt(std::uint32_t unit);
@@ -162,4 +166,5 @@ class GANGSCHED_API hived_books {
 #if GANGSCHED_HEADER_ONLY
 #include "gangsched/src/policies/cells_of_nodes.cpp"
 #include "gangsched/src/policies/hived_books.cpp"
+#include "gangsched/src/policies/hived_found.cpp"
 #endif
