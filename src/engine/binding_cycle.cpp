@@ -189,7 +189,11 @@ GANGSCHED_INLINE void binding_cycle::look_for_ended_waits() {
   stale_.recheck(*now_, [&](row_t pod) {
     evict({pod, state_->pods.rows.generation(pod)}, "its gang has had fewer members than its minimum for too long");
   });
-  leaving_.recheck(*now_, [&](row_t pod, const char* why) { evict({pod, state_->pods.rows.generation(pod)}, why); });
+  leaving_.recheck(*now_, [&](row_t pod, const char* why) {
+    if (state_->pods.state[pod] == pod_state::bound) return evict({pod, state_->pods.rows.generation(pod)}, why);
+    state_->assigned.nominate(pod, no_row);  // a planned reservation: the others may have the node at once
+    queue_->places().end_wait(entities_->entity_of(pod));
+  });
   notices_.recheck(
       *now_, [&](pod_id pod, const char* why) { evict(pod, why == nullptr ? nullptr : decisions_->texts().keep(why)); },
       [&](row_t pod) { decisions_->add(decision_kind::withdraw, pod); });

@@ -18,17 +18,17 @@ GANGSCHED_INLINE void group_cycle::run(row_t group) {
     with_.queue.unschedulable().pass_on_group(group);
     return;
   }
-  if (const refusal no = with_.queue.ask_admission({group, true})) {
-    tell(members, no);
-    with_.backfilling.refused({group, true}, no);
-    return with_.queue.refuse({group, true}, no);
-  }
   if (const status over = status::unresolvable(time_is_over); with_.backfilling.is_over({group, true})) {
     with_.backfilling.end_reservation({group, true});
     note(members, over, {});
     tell(members, over);
     with_.queue.wait_until({group, true}, instant::max());
     return with_.queue.unschedulable().pass_on_group(group);
+  }
+  if (const refusal no = with_.queue.ask_admission({group, true})) {
+    tell(members, no);
+    with_.backfilling.refused({group, true}, no);
+    return with_.queue.refuse({group, true}, no);
   }
   if (const std::optional<instant> then = with_.backfilling.planned_start({group, true})) {
     with_.backfilling.plan({group, true}, *then);

@@ -49,11 +49,18 @@ GANGSCHED_INLINE bool leaving_pods::drains(row_t pod) const {
   return std::any_of(plugins.begin(), plugins.end(), [](const plugin_entry& one) { return one.reads_queues; });
 }
 
-/// Whether the pod is a reservation that runs to no purpose any more.
+/// Whether the reservation runs, or waits on nodes that it keeps from others.
+GANGSCHED_INLINE bool leaving_pods::holds(row_t pod) const {
+  const model::pod_table& pods = state_->pods;
+  if (pods.terminating[pod]) return false;
+  return pods.state[pod] == pod_state::bound || (pods.nominated[pod] != no_row && entities_->wants_node(pod));
+}
+
+/// Whether the pod is a reservation that holds something to no purpose any more.
 GANGSCHED_INLINE bool leaving_pods::is_over(row_t pod, instant now) const {
   const model::pod_table& pods = state_->pods;
   if (state_->reserved.empty() || !pods.alive(pod) || state_->reserved.row_of(pod) == no_row) return false;
-  if (pods.state[pod] != pod_state::bound || pods.terminating[pod]) return false;
+  if (!holds(pod)) return false;
   const std::optional<instant> expires = state_->classes[pods.cls[pod]].reserves->spec.expires;
   return state_->reserved.used_up(pod) || (expires && *expires <= now);
 }
@@ -68,7 +75,7 @@ GANGSCHED_INLINE void leaving_pods::look_at_reservations(instant now) {
   expires_next_.reset();
   state_->reserved.each([&](row_t pod) {
     if (is_over(pod, now)) return changed_.push_back(pod);
-    if (state_->pods.state[pod] != pod_state::bound || state_->pods.terminating[pod]) return;
+    if (!holds(pod)) return;
     const std::optional<instant> expires = state_->classes[state_->pods.cls[pod]].reserves->spec.expires;
     if (expires && *expires > now) expires_next_ = std::min(expires_next_.value_or(*expires), *expires);
   });

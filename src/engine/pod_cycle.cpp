@@ -5,8 +5,8 @@
 namespace gangsched::inline GANGSCHED_ABI::engine {
 
 GANGSCHED_INLINE void pod_cycle::run(row_t pod) {
-  if (const refusal no = with_.queue.ask_admission({pod, false})) return refuse(pod, no);
   if (with_.backfilling.is_over({pod, false})) return expire(pod);
+  if (const refusal no = with_.queue.ask_admission({pod, false})) return refuse(pod, no);
   if (const std::optional<instant> then = with_.backfilling.planned_start({pod, false})) return wait_for(pod, *then);
   picked found = picks_->pick(pod);
   if (found.node != no_row) {

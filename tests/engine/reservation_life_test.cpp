@@ -495,6 +495,30 @@ TEST_CASE("a reservation that had no node in its time gets none later, and nobod
   CHECK(w.cluster.add_pod(planned).error().field == "reservation.expires");
 }
 
+TEST_CASE("a planned reservation keeps its nodes no longer than its time", "[engine][reservations]") {
+  const bool alone = GENERATE(true, false);
+  world w;
+  w.add(a_node{"n"}.cpu(8));
+  pod_spec old = a_pod{"old"}.cpu(6);
+  old.expected_run_time = 90s;
+  w.add(old);
+  CHECK(w.run(true) == words{"bind old n"});
+  pod_spec planned = holder("planned", 8);
+  planned.reservation->starts = 100s, planned.reservation->expires = 150s;
+  if (!alone) planned.group = w.add(group_spec{.name = "held", .policy = gang{.min_count = 1}});
+  w.add(planned);
+  CHECK(count(w.run(), "nominate planned n") == 1);
+  w.add(a_pod{"kept-off"}.cpu(1));
+  CHECK(w.run() == words{"reject kept-off"});
+  CHECK(count(w.run_at(100s), "bind") == 0);  // `old` runs on
+  CHECK(w.scheduler.next_deadline() == instant{150s});
+  const words said = w.run_at(150s);
+  CHECK(count(said, "bind kept-off n") == 1);
+  CHECK(count(said, "reject planned") == 1);
+  CHECK_FALSE(w.cluster.nominated_node_of(w.pod("planned")));
+  CHECK(w.scheduler.verify());
+}
+
 TEST_CASE("a gang of reservations is planned for a rack", "[engine][reservations][groups]") {
   world w;
   for (int i = 0; i < 4; ++i) w.add(a_node{"n" + std::to_string(i)}.cpu(4).label("rack", i < 2 ? "a" : "b"));

@@ -13,7 +13,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 inline constexpr const char* time_is_over = "the time of the reservation is over";
 
 /// Running pods that must be evicted: those in or below a draining queue (`queue_state::drain`), if a plugin of their profile reads queues;
-/// and reservations that are over: they expired (`reservation_spec::expires`), or serve one owner only, which has what they held.
+/// and reservations that are over: expired (`reservation_spec::expires`; also if they only keep nodes), or used by their one owner.
 class GANGSCHED_API leaving_pods {
  public:
   leaving_pods(const model::cluster_state& state, const entity_view& entities) noexcept
@@ -29,9 +29,8 @@ class GANGSCHED_API leaving_pods {
   }
   /// Changes were lost: everything is checked.
   void start_over() noexcept { look_at_all_ = reservations_changed_ = true; }
-  /// Calls evict(pod, why) for running pods that must be evicted. If the host does not act, it is called again, but no sooner than a second
-  /// later. O(pods told) if one of them or a draining pod changed, O(pods + queues) if a queue or a group did, O(reservations) if one
-  /// changed or is over; O(1) if no queue drains and there are no reservations.
+  /// Calls evict(pod, why) for pods that must leave their nodes, once a second while they do not. O(pods told) if one of them or a draining
+  /// pod changed, O(pods + queues) if a queue or a group did, O(reservations) if one changed or is over; O(1) if there are none of these.
   template <class Evict>
   void recheck(instant now, Evict&& evict) {
     if (!may_be_due(now)) return;
@@ -69,6 +68,7 @@ class GANGSCHED_API leaving_pods {
   };
   void note(const change& record);
   [[nodiscard]] bool drains(row_t pod) const;
+  [[nodiscard]] bool holds(row_t pod) const;
   [[nodiscard]] bool is_over(row_t pod, instant now) const;
   [[nodiscard]] bool leaves(row_t pod, instant now) const { return drains(pod) || is_over(pod, now); }
   [[nodiscard]] const char* why(row_t pod) const;
