@@ -87,10 +87,10 @@ class GANGSCHED_API cluster : public cluster_questions {
   /// Adds pods that wait and are alike but for their names; ranks count up from @p like's, if it has one. All or none. Per pod less
   /// than half of what add_pod costs. O(size of the spec + names).
   result<std::vector<pod_id>> add_pods(const pod_spec& like, std::span<const std::string> names);
-  /// Replaces the spec. Name, namespace and group must stay; the queue may change, even of a running pod. If the spec names a node, a
-  /// pending pod is bound there (by others), and so is an assumed one, wherever it was assumed; a bound one cannot move. A pod on a node
-  /// counts there with its new requests. Under wake_rule::hints a waiting pod is tried again only for what Kubernetes lets change of it:
-  /// else the host calls `activate`. O(size of the spec + selectors), for the first with a selector as for add_pod.
+  /// Replaces the spec; one that says the same again changes nothing. Name, namespace and group must stay; the queue may change, even of a
+  /// running pod. If it names a node, a pending pod is bound there (by others), as is an assumed one, wherever that was; a bound one cannot
+  /// move. A pod on a node counts there with its new requests. Under wake_rule::hints a waiting pod is tried again only for what Kubernetes
+  /// lets change of it: else call `activate`. O(size of the spec + selectors), for the first with a selector as for add_pod.
   result<void> update_pod(pod_id pod, const pod_spec& spec);
   /// Replaces the specs of several pods, say of a running gang with new requests; all or none. They must fit where they are, but a node
   /// that had too little before may stay so: else wrong_state, naming pod, resource and node. As update_pod for each, and O(kinds).
