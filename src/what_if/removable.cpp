@@ -95,14 +95,17 @@ namespace gangsched::inline GANGSCHED_ABI {
 
 GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& by, std::span<const node_id> among,
                                                                const removal_options& options) {
-  result<forked> base = detail::fork_without_evictions(by);
-  if (!base) return std::move(base).error();
+  result<forked> first = by.fork();
+  if (!first) return std::move(first).error();
   for (std::size_t i = 0; i < among.size(); ++i) {
-    if (!base->cluster.contains(among[i]))
+    if (!first->cluster.contains(among[i]))
       return error{errc::unknown, "among[" + std::to_string(i) + "]", "id", "names no node of this cluster"};
   }
-  if (auto told = base->scheduler.catch_up(options.now); !told) return std::move(told).error();
-  what_if::settle(*base, options.now);
+  if (auto told = first->scheduler.catch_up(options.now); !told) return std::move(told).error();
+  what_if::settle(*first, options.now);
+  // Who waits has had its turn, with the room that it would make. Those that are to move make none.
+  result<forked> base = detail::fork_without_evictions(first->scheduler);
+  if (!base) return std::move(base).error();
   const std::set<pod_id> stay(options.stay.begin(), options.stay.end());
   const std::set<pod_id> with_node(options.with_node.begin(), options.with_node.end());
   result<cluster> before = base->cluster.fork();  // whose pods the budgets are asked about, wherever these are by then

@@ -177,13 +177,14 @@ TEST_CASE("a node that somebody who waits is nominated to is needed") {
   running_cluster in;
   const node_id a = in.add_node("a", 4), b = in.add_node("b", 4);
   const pod_id leaves = in.add_pod(web("leaves", 4), a);
-  const pod_id waits = in.cluster.add_pod(web("waits", 4)).value();
   in.add_pod(web("runs", 1), b);
-  CHECK(nodes_of(in.ask()).empty());
-  in.cluster.set_terminating(leaves, true).value();
+  a_pod important = web("waits", 4);
+  important.spec.priority = 10;
+  const pod_id waits = in.cluster.add_pod(important).value();
   in.cluster.nominate(waits, a).value();
+  in.cluster.set_terminating(leaves, true).value();
   CHECK(nodes_of(in.ask()).empty());
-  in.cluster.nominate(waits, {}).value();
+  in.cluster.remove_pod(waits).value();
   CHECK(nodes_of(in.ask()) == std::vector<node_id>{a});
 }
 
