@@ -305,16 +305,56 @@ GANGSCHED_INLINE std::vector<pod_id> colocation::in_excess(const cluster& on, no
       std::int64_t used;
     };
     std::vector<candidate> all;
-    const auto requested = [&](pod_id pod, std::size_t i) {
-      return of[i] ? state.classes[state.pods.cls[pod.row]].request(*of[i]) : 0;
+    const auto requested = [&](row_t pod, std::size_t i) {
+      return of[i] ? state.classes[state.pods.cls[pod]].request(*of[i]) : 0;
     };
+    // What pods have drawn from reservations is held again when they leave.
+    struct drawn_from {
+      row_t holder;
+      std::array<std::int64_t, 2> drawn;
+      bool spent;
+    };
+    std::vector<drawn_from> drawn;
+    const auto holder_of = [&](pod_id pod) {
+      const row_t holder = state.reserved.drawn_by(pod.row);
+      return std::find_if(drawn.begin(), drawn.end(), [&](const drawn_from& one) { return one.holder == holder; });
+    };
+    const auto released = [&](pod_id pod, std::size_t i) {
+      const std::int64_t all = requested(pod.row, i);
+      const auto from = holder_of(pod);
+      if (from == drawn.end()) return all;
+      const std::int64_t free = requested(from->holder, i) - from->drawn[i];
+      const std::int64_t before = from->spent ? 0 : std::max<std::int64_t>(0, free);
+      const std::int64_t after = state.reserved.used_up(from->holder) ? 0 : std::max<std::int64_t>(0, free + all);
+      return all - (after - before);
+    };
+    const auto release = [&](pod_id pod) {
+      for (std::size_t i = 0; i < over.size(); ++i) over[i] -= released(pod, i);
+      const auto from = holder_of(pod);
+      if (from == drawn.end()) return;
+      for (std::size_t i = 0; i < over.size(); ++i) from->drawn[i] -= requested(pod.row, i);
+      from->spent = state.reserved.used_up(from->holder);
+    };
+    if (!state.reserved.empty()) {
+      for (row_t pod = state.nodes.first_pod[node.row]; pod != no_row; pod = state.pods.next_on_node[pod]) {
+        if (state.reserved.row_of(pod) == no_row) continue;
+        const bool leaves = state.pods.terminating[pod];
+        drawn_from& one = drawn.emplace_back(drawn_from{pod, {}, state.reserved.spent(pod)});
+        for (std::size_t i = 0; i < over.size(); ++i) {
+          if (!of[i]) continue;
+          one.drawn[i] = state.reserved.drawn(pod, *of[i]);
+          if (leaves) over[i] -= state.reserved.left(pod, *of[i]);
+        }
+        if (leaves) drawn.pop_back();
+      }
+    }
     detail::each_pod_on(state, node.row, [&](pod_id pod) {
-      const bool holds = requested(pod, 0) > 0 || requested(pod, 1) > 0;
+      const bool holds = requested(pod.row, 0) > 0 || requested(pod.row, 1) > 0;
       if (!holds) return;
       // Pods that terminate already release what they have.
       if (!state.pods.terminating[pod.row])
         return all.push_back({pod, detail::count_of(on, pod, detail::all_load_columns[short_of].used)});
-      for (std::size_t i = 0; i < over.size(); ++i) over[i] -= requested(pod, i);
+      release(pod);
     });
     std::sort(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
       const auto order = [&](const candidate& one) {
@@ -324,10 +364,10 @@ GANGSCHED_INLINE std::vector<pod_id> colocation::in_excess(const cluster& on, no
       return state.pods.arrival[a.pod.row] > state.pods.arrival[b.pod.row];
     });
     for (const candidate& one : all) {
-      const bool helps = (over[0] > 0 && requested(one.pod, 0) > 0) || (over[1] > 0 && requested(one.pod, 1) > 0);
+      const bool helps = (over[0] > 0 && released(one.pod, 0) > 0) || (over[1] > 0 && released(one.pod, 1) > 0);
       if (!helps) continue;
       leave.push_back(one.pod);
-      for (std::size_t i = 0; i < over.size(); ++i) over[i] -= requested(one.pod, i);
+      release(one.pod);
     }
   }
   return leave;

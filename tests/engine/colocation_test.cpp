@@ -338,6 +338,35 @@ TEST_CASE("pods of batch wait for what is lent, and leave in order when it shrin
   CHECK(colocation::in_excess(w.cluster, node_id{}).empty());
 }
 
+TEST_CASE("who draws from a reservation leaves only for what he has beyond it", "[colocation][reservations]") {
+  const char* const cpu = "kubernetes.io/batch-cpu";
+  world w;
+  const node_id node = w.add(a_node{"n"}.cpu(8));
+  w.must(w.cluster.set_allocatable(node, {{cpu, 8000}}));
+  const auto batch = [&](const std::string& name, std::int64_t milli, std::int32_t priority) {
+    pod_spec made{.name = name, .priority = priority};
+    made.containers = {{.requests = {{cpu, milli}}}};
+    return made;
+  };
+  pod_spec held = batch("held", 4000, 5999);
+  held.reservation = reservation_spec{.owners = {{.pod = "owner"}}, .once = false};
+  w.add(held);
+  CHECK(w.run(true) == words{"bind held n"});
+  const pod_id owner = w.add(batch("owner", 3000, 5500));
+  CHECK(w.run(true) == words{"bind owner n"});
+  const pod_id other = w.add(batch("other", 4000, 5600));
+  CHECK(w.run(true) == words{"bind other n"});
+  w.must(w.cluster.set_allocatable(node, {{cpu, 6000}}));
+  CHECK(colocation::in_excess(w.cluster, node) == std::vector{other});
+  held.containers = {{.requests = {{cpu, 2000}}}}, held.node = node;  // the owner has 1000 beside it
+  w.must(w.cluster.update_pod(w.pod("held"), held));
+  CHECK(w.cluster.requested(node, cpu) == 7000);
+  CHECK(colocation::in_excess(w.cluster, node) == std::vector{owner});
+  w.must(w.cluster.set_terminating(w.pod("held")));  // what it holds goes with it
+  w.must(w.cluster.set_allocatable(node, {{cpu, 4000}}));
+  CHECK(colocation::in_excess(w.cluster, node) == std::vector{owner});
+}
+
 /// Whoever leaves, the others fit; without the last who leaves they do not; and nobody leaves before one of lower priority who helps.
 TEST_CASE("as few pods leave as are in excess, of the lowest priority first", "[colocation]") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
