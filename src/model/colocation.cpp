@@ -320,13 +320,13 @@ GANGSCHED_INLINE std::vector<pod_id> colocation::in_excess(const cluster& on, no
       return std::find_if(drawn.begin(), drawn.end(), [&](const drawn_from& one) { return one.holder == holder; });
     };
     const auto released = [&](pod_id pod, std::size_t i) {
-      const std::int64_t all = requested(pod.row, i);
+      const std::int64_t its = requested(pod.row, i);
       const auto from = holder_of(pod);
-      if (from == drawn.end()) return all;
+      if (from == drawn.end()) return its;
       const std::int64_t free = requested(from->holder, i) - from->drawn[i];
       const std::int64_t before = from->spent ? 0 : std::max<std::int64_t>(0, free);
-      const std::int64_t after = state.reserved.used_up(from->holder) ? 0 : std::max<std::int64_t>(0, free + all);
-      return all - (after - before);
+      const std::int64_t after = state.reserved.used_up(from->holder) ? 0 : std::max<std::int64_t>(0, free + its);
+      return its - (after - before);
     };
     const auto release = [&](pod_id pod) {
       for (std::size_t i = 0; i < over.size(); ++i) over[i] -= released(pod, i);
