@@ -35,7 +35,8 @@ func (c *Cluster) SetObject(text []byte, cookie uint64) (uint64, error) {
 	return made[uint64](c, C.binding_set_object(c.c, given, C.size_t(len(text)), C.uint64_t(cookie), c.call.failure))
 }
 
-// RemoveObject removes the one of that name; of the text only kind, name and namespace count. ErrUnknown: it is not there.
+// RemoveObject removes the one of that name; of the text only apiVersion, kind, name and namespace count. ErrUnknown: it is not there, or of another
+// kind or API group.
 func (c *Cluster) RemoveObject(text []byte) error {
 	given := c.hand().document(text)
 	return c.done(C.gangsched_cluster_remove_object(c.c, given, C.size_t(len(text)), c.call.failure))
@@ -53,7 +54,7 @@ func (c *Cluster) SetQueues(name string, text []byte) error {
 	return c.done(C.gangsched_cluster_set_queues(c.c, given, C.size_t(len(text)), its, nil, c.call.failure))
 }
 
-// SetQueuesLeavingOut is SetQueues as if objects with mistakes were not in the file; leftOut has a line for each.
+// SetQueuesLeavingOut is SetQueues as if objects with mistakes were not in the file; leftOut has a line for each. The 101st that cannot be read is an error.
 func (c *Cluster) SetQueuesLeavingOut(name string, text []byte) (leftOut string, err error) {
 	a := c.hand()
 	given, its := a.document(text), a.text(name)

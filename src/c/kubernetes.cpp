@@ -191,7 +191,7 @@ result<void> remove_object(cluster& on, const watched& one) {
   }
   if (one.kind == "PodGroup" || one.kind == "CompositePodGroup") {
     const auto there = on.find_group(one.ns, one.name, one.kind != "PodGroup");
-    return there ? on.remove_group(*there) : no();
+    return there && on.spec_of(*there) != nullptr ? on.remove_group(*there) : no();  // (or it is only expected)
   }
   if (one.kind == "Namespace") return on.remove_namespace(one.name);
   if (one.kind == "Service") return on.remove_service(one.ns, one.name);

@@ -109,6 +109,10 @@ GANGSCHED_INLINE std::vector<row_t> leaving_pods::due(instant now) {
   const std::size_t known = told_.size();
   for (const row_t pod : changed_) {
     if (!leaves(pod, now)) continue;
+    if (state_->pods.state[pod] != pod_state::bound) {  // it only keeps nodes: told once
+      found.push_back(pod);
+      continue;
+    }
     const auto end = told_.begin() + static_cast<std::ptrdiff_t>(known);
     const auto at = std::lower_bound(told_.begin(), end, pod, by_row);
     if (at != end && at->pod.row == pod) continue;

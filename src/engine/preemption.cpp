@@ -198,7 +198,7 @@ GANGSCHED_INLINE saved_unhelped_gang preemption::save(model::cluster_saver& clas
   saved_unhelped_gang made;
   if (end != state_->log.end() || group == no_row) return made;
   made.cls = classes.number_of(cls);
-  if (made.cls != model::cluster_saver::none) made.group = group;
+  if (made.cls != model::cluster_saver::none) made.group = group, made.until = unhelped_until_;
   return made;
 }
 
@@ -208,6 +208,7 @@ GANGSCHED_INLINE std::optional<error> preemption::restore(const saved_unhelped_g
   if (from.group >= state_->groups.rows.count() || from.cls >= classes.size())
     return model::damaged("the gang that preemption does not help");
   unhelped_gang_ = {from.group, classes[from.cls], state_->log.end()};
+  unhelped_until_ = from.until;
   return std::nullopt;
 }
 

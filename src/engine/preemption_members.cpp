@@ -15,7 +15,11 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<const row_t> held) {
   preemption_result out;
   const row_t group = state_->pods.group[pod];
-  if (unhelped_gang_ == std::tuple{group, state_->class_of(pod), state_->log.end()}) return out;
+  const bool known = unhelped_gang_ == std::tuple{group, state_->class_of(pod), state_->log.end()};
+  if (known && search_->now() < unhelped_until_) {
+    if (unhelped_until_ != instant::max()) spared_until_ = unhelped_until_;
+    return out;
+  }
   parts_->enter(group);
   std::vector<row_t> members = parts_->pending_members(group);
   std::erase_if(members, [&](row_t other) { return other == pod || gates_->rejects_pod(other); });
@@ -85,9 +89,10 @@ GANGSCHED_INLINE preemption_result preemption::for_minimum(row_t pod, std::span<
   return out;
 }
 
-/// Until the log goes on, unless time alone may help.
+/// Until the log goes on, or time alone may help.
 GANGSCHED_INLINE void preemption::remember_unhelped(row_t pod) {
-  if (!spared_until_) unhelped_gang_ = {state_->pods.group[pod], state_->class_of(pod), state_->log.end()};
+  unhelped_gang_ = {state_->pods.group[pod], state_->class_of(pod), state_->log.end()};
+  unhelped_until_ = spared_until_.value_or(instant::max());
 }
 
 /// Whether the members that lack a node are tried together: they differ, so that it matters where each is placed, and the group's hooks

@@ -41,7 +41,7 @@ class preemption_trials::open_trial final : public trial {
     return with_->picks_->reasons(pod.row, node.row);
   }
   void spared_until(instant when) override {
-    if (when > now()) *spared_ = std::min(spared_->value_or(when), when);
+    if (when > now() && when != instant::max()) *spared_ = std::min(spared_->value_or(when), when);
   }
   void remove(pod_id victim) override {
     const row_t node = state_->pods.node[victim.row];

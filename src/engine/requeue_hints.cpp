@@ -23,8 +23,9 @@ GANGSCHED_INLINE rejection requeue_judge::rejection_of(row_t pod, std::uint64_t 
   }
   if (const plugin_entry* by = picks_->rejected_by(); made.empty() && by != nullptr)
     made.unschedulable |= plugin_bit(table, *by);
-  if (made.empty() && state_->classes[state_->pods.cls[pod]].reservation_affinity != nullptr)
-    made.unschedulable = rejection::anything;
+  const bool by_reservations = any(model::reservation_table::also_reads(state_->classes[state_->pods.cls[pod]]));
+  if (by_reservations && plan.rejected.ok() && picks_->rejected_by() == nullptr)
+    made.unschedulable |= rejection::anything;
   if (made.empty() && state_->nodes.total[0] != 0) {
     for (const plugin_entry& plugin : table.hooks(point::reserve)) made.unschedulable |= plugin_bit(table, plugin);
   }

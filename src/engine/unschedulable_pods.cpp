@@ -496,7 +496,7 @@ GANGSCHED_INLINE void unschedulable_pods::fail_alike_groups(row_t group) {
   for (const auto at : failed) {
     unschedulable_group& one = groups_[at];
     if (!one.filtered) one.filtered = true, one.rejectors = rejectors, groups_.forget_condition(at);
-    one.retry_at = retry;
+    one.retry_at = std::min(one.retry_at, retry);
     fail_again(at);
   }
 }

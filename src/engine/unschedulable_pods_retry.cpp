@@ -38,8 +38,19 @@ GANGSCHED_INLINE void unschedulable_pods::wake_due() {
     }
     const std::vector<class_line::entry> pods = lines_.find(cls)->second.pods;
     for (const class_line::entry& one : pods)
-      if (waits(one)) wake_up({one.pod, false});
+      if (waits(one) && !rejections_[one.pod].at_admission) wake_up({one.pod, false});
   }
+  // (Their backoff is not ended by room: what they wait for is others'.)
+  const auto try_again = [&](unschedulable_groups::slot at) {
+    if (!waits(groups_[at]) || (groups_[at].refused.at_admission && !admits(at))) return false;
+    const row_t group = groups_[at].group.row;
+    const group_wake why{groups_[at].kind, state_->log.end()};
+    groups_.remove(at);
+    if (group_woken_for_.size() <= group) group_woken_for_.resize(std::max(group + 1, state_->groups.rows.room()));
+    group_woken_for_[group] = why;
+    wake_up({group, true});
+    return true;
+  };
   std::vector<unschedulable_groups::slot> single;
   std::vector<std::uint64_t> kinds;
   for (auto at = groups_.first(); at != unschedulable_groups::none; at = groups_.after(at)) {
@@ -49,16 +60,14 @@ GANGSCHED_INLINE void unschedulable_pods::wake_due() {
     else if (!is_among(kind, kinds))
       kinds.push_back(kind);
   }
-  for (const auto at : single) {
-    if ((groups_[at].refused.at_admission && !admits(at)) || still_backs_off(at)) continue;
-    const row_t group = groups_[at].group.row;
-    groups_.remove(at);
-    wake_up({group, true});
-  }
+  for (const auto at : single) try_again(at);
   for (const std::uint64_t kind : kinds) {
-    std::uint64_t before = 0;
-    do before = statistics_->wake_ups, wake_next_group({kind, state_->log.end()});
-    while (options_->wake == wake_rule::all && statistics_->wake_ups != before);
+    bool more = true;
+    for (auto at = groups_.first_to_try(kind); at != unschedulable_groups::none && more;) {
+      const auto after = groups_.next_to_try(at);
+      more = !try_again(at) || options_->wake == wake_rule::all;
+      at = after;
+    }
   }
 }
 

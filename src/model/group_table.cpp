@@ -9,15 +9,19 @@ GANGSCHED_INLINE std::string group_record::bytes() const {
   canonical::append(out, expected, spec.name, spec.ns, spec.policy.index());
   if (const gang* policy = std::get_if<gang>(&spec.policy)) {
     canonical::append(out, policy->min_count, policy->desired_count, policy->max_count);
+    canonical::append(out, canonical::size_of(policy->roles));
     for (const role_minimum& one : policy->roles) canonical::append(out, one.role, one.min_count);
     canonical::append(out, policy->mode, policy->timeout.count(), policy->atomic, policy->match, policy->strict,
                       policy->stale_after.has_value(), policy->stale_after.value_or(instant::zero()).count());
   }
   canonical::append(out, spec.composite, spec.parent, spec.workload, spec.priority, spec.preemption, spec.queue,
                     spec.topology.within, spec.topology.or_anywhere);
+  canonical::append(out, canonical::size_of(spec.topology.slices));
   for (const topology_slice& one : spec.topology.slices) canonical::append(out, one.key, one.size);
   canonical::append(out, spec.topology.spread_key, spec.topology.spread_most, spec.topology.choice,
                     spec.topology.when_full, spec.disruption);
+  canonical::append(out, canonical::size_of(spec.start_after), canonical::size_of(spec.affinity),
+                    canonical::size_of(spec.ratios));
   for (const group_dependency& one : spec.start_after) canonical::append(out, one.on, one.until);
   for (const group_affinity& one : spec.affinity) canonical::append(out, one.to, one.key, one.apart);
   for (const group_ratio& one : spec.ratios) canonical::append(out, one.to, one.mine, one.theirs);

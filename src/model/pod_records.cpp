@@ -78,6 +78,20 @@ GANGSCHED_INLINE std::shared_ptr<const model::pod_details> details_for(model::cl
   return made;
 }
 
+/// What a pod says twice it has once.
+template <class Name>
+bool same_attachments(const auto& has, const std::vector<attached_volume>& said, const Name& name) {
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const auto same = [&](const attached_volume& one) { return one.driver == said[i].driver && one.id == said[i].id; };
+    if (std::any_of(said.begin(), said.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+    if (known == has.size() || name(has[known].driver) != said[i].driver || name(has[known].id) != said[i].id)
+      return false;
+    ++known;
+  }
+  return known == has.size();
+}
+
 GANGSCHED_INLINE bool same_details(const model::cluster_state& state, const model::pod_details& has,
                                    const pod_spec& spec) {
   const auto name = [&](symbol one) { return state.names.text(one); };
@@ -96,24 +110,28 @@ GANGSCHED_INLINE bool same_details(const model::cluster_state& state, const mode
                             }) &&
          std::ranges::equal(has.disks->exclusive_claims, volumes.exclusive_claims,
                             [&](symbol a, const std::string& b) { return name(a).substr(start) == b; }) &&
-         std::ranges::equal(has.disks->attachments, volumes.attachments,
-                            [&](const pod_disks::attachment& a, const attached_volume& b) {
-                              return name(a.driver) == b.driver && name(a.id) == b.id;
-                            });
+         same_attachments(has.disks->attachments, volumes.attachments, name);
 }
 
-/// The devices of a pod on @p node are those that the spec says it holds, and the claims that it shares are allocated.
+/// The devices of a pod on @p node are those that the spec says it holds, in any order and as far as it says so, and the claims that it
+/// shares are allocated.
 GANGSCHED_INLINE bool same_devices(const model::cluster_state& state, row_t pod, row_t node, const pod_spec& spec) {
   for (const resource_claim_id claim : spec.resource_claims)
     if (state.devices.resource_claims.held[claim.row] == nullptr) return false;
   const device_claim* const claim = state.pods.claim[pod];
   if (spec.held_devices.empty() || claim == nullptr) return spec.held_devices.empty();
-  return std::ranges::equal(state.devices.told(*claim, node), spec.held_devices,
-                            [](const held_device& a, const held_device& b) {
-                              const auto& [id, request, mig_start, places, bytes, capacities] = a;
-                              return id == b.id && request == b.request && mig_start == b.mig_start &&
-                                     places == b.places && bytes == b.bytes && capacities == b.capacities;
-                            });
+  std::vector<held_device> has = state.devices.told(*claim, node);
+  if (has.size() != spec.held_devices.size()) return false;
+  for (const held_device& said : spec.held_devices) {
+    const auto found = std::find_if(has.begin(), has.end(), [&](const held_device& one) {
+      const auto& [id, request, mig_start, places, bytes, capacities] = one;
+      return id == said.id && (said.request < 0 || request == said.request) && mig_start == said.mig_start &&
+             places == said.places && bytes == said.bytes && (said.capacities.empty() || capacities == said.capacities);
+    });
+    if (found == has.end()) return false;
+    has.erase(found);
+  }
+  return true;
 }
 
 GANGSCHED_INLINE bool says_the_same(const model::cluster_state& state, row_t pod, const pod_spec& spec, class_id cls,

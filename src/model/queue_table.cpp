@@ -9,7 +9,7 @@
 namespace gangsched::inline GANGSCHED_ABI::detail {
 
 GANGSCHED_INLINE void put_amounts(canonical::text_bytes& text, const resource_list& list) {
-  canonical::append(text, static_cast<std::uint32_t>(list.size()));
+  canonical::append(text, canonical::size_of(list));
   for (const auto& [name, value] : list) canonical::append(text, name, value.to_string());
 }
 
@@ -19,11 +19,12 @@ namespace gangsched::inline GANGSCHED_ABI::model {
 
 GANGSCHED_INLINE std::string queue_record::bytes() const {
   canonical::text_bytes text{nullptr, nullptr};
-  canonical::append(text, expected, spec.name, spec.parent);
+  canonical::append(text, expected, spec.name, spec.parent, canonical::size_of(spec.quotas));
   for (const queue_quota& one : spec.quotas) {
     canonical::append(text, one.flavor);
     for (const resource_list* list : {&one.guaranteed, &one.limit, &one.borrowing_limit, &one.lending_limit})
       detail::put_amounts(text, *list);
+    canonical::append(text, canonical::size_of(one.weights));
     for (const auto& [name, weight] : one.weights) canonical::append(text, name, std::bit_cast<std::uint64_t>(weight));
   }
   canonical::append(text, std::bit_cast<std::uint64_t>(spec.weight), spec.priority, spec.state, spec.heads,
@@ -38,7 +39,8 @@ GANGSCHED_INLINE void queue_record::digest_into(digest& out) const { out.add(byt
 
 GANGSCHED_INLINE std::string flavor_record::bytes() const {
   canonical::text_bytes text{nullptr, nullptr};
-  canonical::append(text, spec.name, spec.node_labels);
+  canonical::append(text, spec.name, spec.node_labels, canonical::size_of(spec.taints),
+                    canonical::size_of(spec.tolerations));
   for (const taint& one : spec.taints) canonical::append(text, one);
   for (const toleration& one : spec.tolerations) canonical::append(text, one);
   return std::move(text.bytes);

@@ -172,7 +172,7 @@ GANGSCHED_INLINE void hived_books::read(const cluster_view& cluster, std::option
   refused_.clear();
   if (last && cells_) keep(cluster, *last);
   last.reset();
-  if (nodes) lay_out(cluster);
+  if (nodes && lay_out(cluster)) all = true;  // pods that had no cells may have some now
   if (terms) drop_changed(cluster);
   if (all) {
     std::vector<std::uint32_t> numbers;
@@ -383,11 +383,13 @@ GANGSCHED_INLINE hived_books::demand hived_books::demand_of(const pod_info& pod)
 
 // --- cells
 
-GANGSCHED_INLINE void hived_books::lay_out(const cluster_view& cluster) {
+/// Whether all cells were made anew.
+GANGSCHED_INLINE bool hived_books::lay_out(const cluster_view& cluster) {
   node_ids_.clear();
   cluster.each_node([&](const node_info& node) { node_ids_.emplace(node.name(), node.id()); });
   configuration now = options_.cells ? *options_.cells : cells_of_nodes(cluster, options_.gpu);
-  if (!cells_ || !(now == from_)) {
+  const bool anew = !cells_ || !(now == from_);
+  if (anew) {
     from_ = std::move(now);
     std::vector<std::uint32_t> order;
     std::vector<std::uint32_t> promised;
@@ -406,6 +408,7 @@ GANGSCHED_INLINE void hived_books::lay_out(const cluster_view& cluster) {
     for (const std::uint32_t number : order) adopt(number);
   }
   mark_bad(cluster);
+  return anew;
 }
 
 /// Nodes that are not there, or take no pods.

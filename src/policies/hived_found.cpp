@@ -216,7 +216,7 @@ GANGSCHED_INLINE void hived_books::find_anew(std::uint32_t number) {
   forget(number);
 }
 
-/// So is a unit that is on fewer devices than its pods have, because others were on all of them, once there are some on its node.
+/// A unit that is on fewer devices than its pods have, because others were on the rest, is found cells anew once some are free there.
 GANGSCHED_INLINE void hived_books::drop_short(std::uint32_t number) {
   const auto found = units_.find(number);
   if (found == units_.end() || found->second.promised) return;

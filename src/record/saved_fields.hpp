@@ -62,7 +62,7 @@ GANGSCHED_FIELDS(engine::saved_words, reasons, nodes, group, member, placed, pos
 GANGSCHED_FIELDS(engine::saved_notes, all, words);
 GANGSCHED_FIELDS(engine::saved_gates, rejected_members, open);
 GANGSCHED_FIELDS(engine::saved_entries, entered, count);
-GANGSCHED_FIELDS(engine::saved_unhelped_gang, group, cls);
+GANGSCHED_FIELDS(engine::saved_unhelped_gang, group, cls, until);
 GANGSCHED_FIELDS(engine::saved_item, row, group, where, strict, was_gated, generation, ticket, attempts, failures,
                  errors, priority, since, entered, ready, arrival, round, tries);
 GANGSCHED_FIELDS(engine::saved_places, items, came, round, groups_left);

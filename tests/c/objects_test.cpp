@@ -24,19 +24,7 @@ std::string pod_named(const std::string& name, const std::string& more, const st
          R"(}, "status": )" + status + "}";
 }
 
-TEST_CASE("a Pod of the name of a Reservation is not the Reservation", "[c]") {
-  objects world;
-  const gangsched_node_id node = world.node("n", 4);
-  world.must(world.set(R"({"kind": "Reservation", "metadata": {"name": "web"}, "spec": {"ttl": "0s",
-    "owners": [{"labelSelector": {"matchLabels": {"a": "b"}}}], "template": {"spec": {"containers": [{"name": "c",
-    "resources": {"requests": {"cpu": "3"}}}]}}}, "status": {"phase": "Available", "nodeName": "n"}})"));
-  CHECK(world.set(pod_named("web", "")) == GANGSCHED_DUPLICATE);
-  CHECK(world.remove(pod_named("web", "")) == GANGSCHED_UNKNOWN);
-  world.must(world.set(pod_named("web", R"(, "nodeName": "n")", R"({"phase": "Succeeded"})")));
-  CHECK(gangsched_cluster_requested(world.cluster, node, "cpu") == 3000);
-}
-
-TEST_CASE("a pod that comes alone waits for its claims, and is refused if it does not say where it can be", "[c]") {
+TEST_CASE("a pod that comes alone goes where its claim is, and is refused if it claims volumes", "[c]") {
   objects world;
   world.node("m", 4);
   world.add(R"({apiVersion: v1, kind: Node, metadata: {name: k}, status: {allocatable: {cpu: 4, pods: 110}}}
@@ -60,14 +48,6 @@ TEST_CASE("a pod that comes alone waits for its claims, and is refused if it doe
   };
   world.must(world.set(pod_named("p", claiming(R"("resourceClaimName": "one")"))));
   CHECK(world.run() == words{"p bind k"});  // where its claim is
-  CHECK(world.set(pod_named("q", claiming(R"("resourceClaimName": "two")"))) == GANGSCHED_UNKNOWN);
-  const std::string made = claiming(R"("resourceClaimTemplateName": "t")");
-  world.must(world.set(pod_named("q", made)));
-  CHECK(world.run().empty());
-  world.must(
-      world.set(pod_named("q", made, R"({"resourceClaimStatuses": [{"name": "c", "resourceClaimName": "one"}]})")));
-  CHECK(world.run() == words{"q bind k"});
-  world.must(world.set(pod_named("runs", claiming(R"("resourceClaimName": "two")") + R"(, "nodeName": "m")")));
   const std::string volume = R"(, "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])";
   CHECK(world.set(pod_named("r", volume)) == GANGSCHED_UNKNOWN);
   world.must(world.set(pod_named("r", volume + R"(, "nodeName": "m")")));

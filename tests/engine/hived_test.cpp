@@ -371,6 +371,28 @@ TEST_CASE("a pod on a node with fewer devices than it has is on all of them", "[
   CHECK(sorted(w.run_at(60s)) == words{"evict lent n0", "nominate due n0"});
 }
 
+TEST_CASE("a pod whose node has no devices for a while is on them again afterwards", "[engine][hived]") {
+  const auto said = [](bool away) {
+    cells_world w;
+    w.nodes("n", 2, 4);
+    w.queue("a", 4);
+    w.queue("b", 4);
+    w.add(w.of("one", "a", 4).on(w.node("n0")));
+    w.ask("other", "b", 1);
+    CHECK(w.run(true) == words{"bind other n1"});
+    if (away) w.must(w.cluster.update_node(w.node("n0"), a_node{"n0"}.cpu(64)));
+    w.ask("third", "b", 1);  // without these devices the queues are due more than there is
+    CHECK(w.run(true) == words{away ? "reject third" : "bind third n1"});
+    if (away) w.must(w.cluster.update_node(w.node("n0"), a_node{"n0"}.cpu(64).gpus(4)));
+    w.now = 10s;
+    CHECK(w.run(true) == (away ? words{"bind third n1"} : words{}));
+    w.ask("beyond", "a", 1);
+    w.ask("lent", "a", 1, -1);
+    return w.run_at(20s);
+  };
+  CHECK(said(true) == said(false));
+}
+
 TEST_CASE("HiveD's own configuration is the plugin's argument", "[engine][hived]") {
   using fields = argument::fields;
   using list = argument::list;

@@ -50,18 +50,24 @@ TEST_CASE("a pod that wants a reservation that is not there waits for one", "[en
 }
 
 TEST_CASE("a reservation that is to hold what an owner has is tried when an owner runs", "[engine][reservations]") {
-  world w;
-  w.add(a_node{"n"}.cpu(8));
-  pod_spec around = holder("r", 4);
-  around.reservation->pre_allocation = pre_allocation::required;
-  w.add(around);
-  CHECK(w.run() == words{"reject r"});
-  const pod_id pod = w.add(owner("p", 2));
-  CHECK(w.run_at(5s) == words{"bind p n"});
-  CHECK(w.run_at(20s).empty());
-  w.must(w.scheduler.confirm(pod));
-  CHECK(w.run_at(40s) == words{"bind r n"});
-  CHECK(w.cluster.reservation_of(pod) == w.pod("r"));
+  for (const wake_rule rule : {wake_rule::one_per_class, wake_rule::hints}) {
+    for (const auto& [when, cpu] : {std::pair{pre_allocation::required, 4}, {pre_allocation::if_needed, 8}}) {
+      INFO(static_cast<int>(rule) << ' ' << cpu);
+      world w{profiles::kube_default(), by(rule)};
+      w.add(a_node{"n"}.cpu(8));
+      const pod_id pod = w.add(owner("p", 2));
+      CHECK(w.run() == words{"bind p n"});
+      pod_spec around = holder("r", cpu);
+      around.reservation->pre_allocation = when;
+      w.add(around);
+      CHECK(w.run() == words{"reject r"});
+      CHECK(w.run_at(200s).empty());
+      w.must(w.scheduler.confirm(pod));
+      CHECK(w.run_at(220s) == words{"bind r n"});
+      CHECK(w.cluster.reservation_of(pod) == w.pod("r"));
+      CHECK(w.scheduler.standing(w.pod("r"))->errors == 0);
+    }
+  }
 }
 
 }  // namespace gangsched::testing::reservation_events_test

@@ -516,6 +516,7 @@ TEST_CASE("a planned reservation keeps its nodes no longer than its time", "[eng
   CHECK(count(said, "bind kept-off n") == 1);
   CHECK(count(said, "reject planned") == 1);
   CHECK_FALSE(w.cluster.nominated_node_of(w.pod("planned")));
+  CHECK(w.scheduler.next_deadline().value_or(instant::max()) > 200s);
   CHECK(w.scheduler.verify());
 }
 

@@ -71,6 +71,7 @@ TEST_CASE("a PodGroup by itself has what Koordinator's annotations say", "[kube]
   REQUIRE(made);
   CHECK(std::get<gang>(made->spec.policy).mode == gang_mode::permit);
   CHECK(std::get<gang>(made->spec.policy).match == match_policy::only_waiting);
+  CHECK(made->parent.empty());
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].reason == "which gangs start together takes other objects to know; it is left out");
   const auto wrong = read_pod_group(group(word + "mode: sometimes\n"), "one.yaml");

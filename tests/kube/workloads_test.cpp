@@ -508,14 +508,6 @@ TEST_CASE("one group object is read for a host that gets them one by one", "[kub
                          "CompositePodGroup"))
             ->spec.composite);
   CHECK(alone("{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 3}}"));
-  const std::string koordinator = "gang.scheduling.koordinator.sh/";
-  const auto loose =
-      alone("{apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g, annotations: {" +
-            koordinator + "mode: NonStrict, " + koordinator + "match-policy: only-waiting, " + koordinator +
-            "groups: '[\"g\", \"h\"]'}}, spec: {minMember: 3}}");
-  CHECK(std::get<gang>(loose->spec.policy).mode == gang_mode::permit);
-  CHECK(std::get<gang>(loose->spec.policy).match == match_policy::only_waiting);
-  CHECK(loose->parent.empty());  // with which others it starts they say, too
   CHECK(alone("{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: g}}").error().reason ==
         "is no group that stands for itself");
 }

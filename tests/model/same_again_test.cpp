@@ -33,7 +33,8 @@ TEST_CASE("a pod that is told again is the same", "[model][cluster][pod]") {
   pod_spec disks = a_pod("disks").cpu(1);
   disks.volumes.disks = {{.id = "gce/one", .read_only = true}};
   disks.volumes.exclusive_claims = {"mine"};
-  disks.volumes.attachments = {{.driver = "csi", .id = "v"}};
+  disks.volumes.attachments = {
+      {.driver = "csi", .id = "v"}, {.driver = "csi", .id = "w"}, {.driver = "csi", .id = "v"}};
   pod_spec queued = a_pod("queued").cpu(1);
   queued.queue = "q";
   pod_spec timed = a_pod("timed").cpu(1);
@@ -101,6 +102,24 @@ TEST_CASE("a pod that is told again is the same", "[model][cluster][pod]") {
   leaves.preempted = true;
   CHECK(changes(c, [&] { return c.update_pod(ids[at("runs")], leaves).has_value(); }));
   CHECK_FALSE(changes(c, [&] { return c.update_pod(ids[at("runs")], leaves).has_value(); }));
+}
+
+TEST_CASE("a pod whose devices are told in other words has them as before", "[model][cluster][pod]") {
+  cluster c;
+  node_spec spec = a_node("n").cpu(8);
+  for (const char* const id : {"gpu-0", "gpu-1", "gpu-2"}) spec.devices.gpus.push_back({.id = id});
+  const node_id n = c.add_node(spec).value();
+  pod_spec holds = a_pod("holds").on(n);
+  holds.devices = {{.count = 2}};
+  holds.held_devices = {{.id = "gpu-2"}, {.id = "gpu-0"}};
+  const pod_id pod = c.add_pod(holds).value();
+  const auto told = [&](const pod_spec& one) { return changes(c, [&] { return c.update_pod(pod, one).has_value(); }); };
+  CHECK_FALSE(told(holds));
+  holds.held_devices = {{.id = "gpu-0", .request = 0}, {.id = "gpu-2", .request = 0}};
+  CHECK_FALSE(told(holds));
+  holds.held_devices = {{.id = "gpu-0"}, {.id = "gpu-1"}};
+  CHECK(told(holds));
+  CHECK_FALSE(told(holds));
 }
 
 TEST_CASE("owners that a reservation names are told again as the same", "[model][cluster][pod]") {

@@ -1,8 +1,9 @@
 #pragma once
 #include "gangsched/c/cluster.h"
 
-/// Objects in Kubernetes' own form, in JSON or YAML: everything that the component kube reads; devices, volumes and claims, too, if a file
-/// has all objects. For the hot path there are the structs of gangsched/c/objects.h and devices.h, which cost a tenth.
+/// Objects in Kubernetes' own form, in JSON or YAML: everything that the component kube reads (of a single object, what it says itself: see
+/// `gangsched_cluster_set_object`). For the hot path there are the structs of gangsched/c/objects.h and devices.h: calls with them cost a
+/// tenth of these.
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,23 +53,24 @@ enum {
 /// object: where claims of volumes can be used, the queue by a LocalQueue, a gang that annotations of pods describe, and of a Node its
 /// ResourceSlices, CSINode and NodeMetric. An update replaces all that `gangsched_cluster_add_manifests` read of the object: use one way
 /// or the other for an object, or structs.
-/// Errors, with object, line and path: malformed, unknown (another kind; a node, priority class, or claim of a waiting pod, that is not
-/// there: tell the object again when it is; claims of volumes of a waiting pod), duplicate (a Pod and a Reservation of one name in a
-/// namespace). O(length + reservations).
+/// Errors, with object, line and path: malformed, unknown (another kind or API group; a node, priority class, or claim of a waiting pod,
+/// that is not there: tell the object again when it is; claims of volumes of a waiting pod), duplicate (a Pod and a Reservation of one name
+/// in a namespace), wrong_state (what cannot change did: the node or group of a pod, the kind of policy, mode or parent of a group: remove
+/// the object and tell it again). O(length + reservations).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_object(gangsched_cluster* cluster, const char* text, size_t size,
                                                             uint64_t cookie, gangsched_object* made,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;
-/// Removes the object of that name: what a watch reports of deleted objects. Only kind, name and namespace of @p text are read. Error:
-/// unknown.
+/// Removes the object of that name: what a watch reports of deleted objects. Of @p text only apiVersion, kind, name and namespace are read.
+/// Error: unknown (not there, or another kind or API group).
 GANGSCHED_C_API gangsched_code gangsched_cluster_remove_object(gangsched_cluster* cluster, const char* text,
                                                                size_t size, gangsched_error* error) GANGSCHED_NOEXCEPT;
 
 /// Replaces the cluster's queues by those of a file, which must have all of them: Kueue's ClusterQueues, Cohorts, LocalQueues and
 /// ResourceFlavors, the Queues of Volcano and KAI, ElasticQuotas, in any mixture. New queues are added, known ones updated, others removed;
 /// flavors stay. A watch hands over all of them again, because one queue depends on several objects. Objects of other kinds are ignored.
-/// If @p left_out is null it is all or nothing; else objects with mistakes are left out as if they were not there (at most 100 that cannot
-/// be read), and it receives a line for each, or null if there is none; free it with `gangsched_free`. Errors: mistakes in the text, and
-/// those of `gangsched_cluster_add_queue`. O(length + queues · pods).
+/// If @p left_out is null it is all or nothing; else objects with mistakes are left out as if they were not there (the 101st that cannot be
+/// read is an error), and it receives a line for each, or null if there is none; free it with `gangsched_free`. Errors: mistakes in the
+/// text, and those of `gangsched_cluster_add_queue`. O(length + queues · pods).
 GANGSCHED_C_API gangsched_code gangsched_cluster_set_queues(gangsched_cluster* cluster, const char* text, size_t size,
                                                             const char* name, char** left_out,
                                                             gangsched_error* error) GANGSCHED_NOEXCEPT;

@@ -95,7 +95,7 @@ class GANGSCHED_API preemption final : public member_preemption {
 
   /// Copies which gang preemption cannot help until the log goes on. Plans and bounds are made anew.
   preemption& operator=(const preemption& from) noexcept {
-    unhelped_gang_ = from.unhelped_gang_;
+    unhelped_gang_ = from.unhelped_gang_, unhelped_until_ = from.unhelped_until_;
     return *this;
   }
 
@@ -150,6 +150,7 @@ class GANGSCHED_API preemption final : public member_preemption {
   std::uint64_t asked_ = 0, victims_ = 0;
   /// A permit-mode gang whose minimum preemption cannot provide, the class of the member that began it, and the log's end then.
   std::tuple<row_t, class_id, std::uint64_t> unhelped_gang_{no_row, no_class, 0};
+  instant unhelped_until_ = instant::max();  ///< it is worth another look from here on
 };
 
 }  // namespace gangsched::inline GANGSCHED_ABI::engine

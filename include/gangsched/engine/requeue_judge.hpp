@@ -14,7 +14,7 @@ namespace gangsched::inline GANGSCHED_ABI::engine {
 /// The plugins that rejected a pod (`plugin_bit`).
 struct rejection {
   static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  ///< those that the profile does not have
-  /// No plugin, but that no reservation will do: every event concerns it.
+  /// Beside plugins it may be that no reservation will do, or nothing that one may hold: every event concerns it.
   static constexpr std::uint64_t anything = std::uint64_t{1} << 62;
   std::uint64_t unschedulable = 0, pending = 0;
   bool at_admission = false;  ///< by admission hooks, before the attempt

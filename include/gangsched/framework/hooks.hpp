@@ -223,7 +223,7 @@ class trial {
   /// All reasons of the filter that rejects the pod on that node now, as users read them, sorted; empty if no filter does. O(plugins).
   [[nodiscard]] virtual std::vector<std::string> reasons(pod_id pod, node_id node) = 0;
   /// A pod that could go stays only until @p when, because it has not run for long enough: if the hooks find no victims, the pod or group
-  /// is tried again at the earliest such time. Times that are not after `now` are ignored. O(1).
+  /// is tried again at the earliest such time. Times that are not after `now`, and `instant::max()`, are ignored. O(1).
   virtual void spared_until(instant when) = 0;
   /// Takes a running pod off its node, or puts it back. O(1), and O(pods removed) to put one back.
   virtual void remove(pod_id victim) = 0;

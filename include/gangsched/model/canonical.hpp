@@ -52,9 +52,14 @@ void put(Out& out, T value) {
   for (unsigned byte = 0; byte < sizeof(T); ++byte) bytes[byte] = static_cast<char>((word >> (8 * byte)) & 0xff);
   out.append(bytes, sizeof(T));
 }
+/// To be put before the elements of a list, so that no two lists have the same bytes.
+template <class List>
+[[nodiscard]] std::uint32_t size_of(const List& list) noexcept {
+  return static_cast<std::uint32_t>(list.size());
+}
 template <class Out>
 void put(Out& out, const std::string& text) {
-  put(out, static_cast<std::uint32_t>(text.size()));
+  put(out, size_of(text));
   out.append(text.data(), text.size());
 }
 template <class Out>

@@ -122,7 +122,7 @@ class GANGSCHED_API hived_books {
                                              const queues::hived::group_request& request) const;
   void keep(const cluster_view& cluster, const plan& made);
   bool take_places(const cluster_view& cluster, const plan& made, std::vector<unit::part>& parts) const;
-  void lay_out(const cluster_view& cluster);
+  bool lay_out(const cluster_view& cluster);
   void mark_bad(const cluster_view& cluster);
   void look_at(const node_info& node);
   void drop_gone(const cluster_view& cluster, std::uint32_t unit);

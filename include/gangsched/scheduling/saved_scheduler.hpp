@@ -81,6 +81,7 @@ struct saved_entries {
 struct saved_unhelped_gang {
   row_t group = no_row;
   std::uint32_t cls = 0;
+  instant until = instant::max();
 };
 
 // --- `queue`

@@ -1,12 +1,17 @@
 package loop
 
 import (
+	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // device is one in a node, of the class that claimOfDevice names.
@@ -145,4 +150,34 @@ func TestAnAllocationOnANodeThatIsGoneIsGivenUp(t *testing.T) {
 	w.eventually("it is given up", func() bool { return read().Status.Allocation == nil })
 	w.box.Put(func() { w.mirror.SetClaim(read()) })
 	w.eventually("it is bound", func() bool { return w.on("p") == "free" })
+}
+
+// What could not be written is written again, though nothing else is to be said of the pod.
+func TestAClaimWhoseDeallocationFailedIsGivenUpAgain(t *testing.T) {
+	w := newWorld(t)
+	var failed atomic.Bool
+	w.client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if failed.Swap(true) {
+			return false, nil, nil
+		}
+		return true, nil, errors.New("the API server is not there")
+	})
+	w.node("free", "4")
+	w.device("free", resourcev1.Device{Name: "one"})
+	claim := allocatedOn("gone", claimOfDevice("c"))
+	must(t, w.client.Tracker().Add(claim))
+	w.box.Put(func() {
+		w.Loop.patience = 10 * time.Millisecond
+		w.mirror.SetClaim(claim)
+	})
+	w.pod("p", "2", claiming("c"))
+	w.eventually("it is given up", func() bool {
+		w.turns()
+		made, err := w.client.ResourceV1().ResourceClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
+		must(t, err)
+		return made.Status.Allocation == nil
+	})
+	if !failed.Load() {
+		t.Error("it did not fail")
+	}
 }

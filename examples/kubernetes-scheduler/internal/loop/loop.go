@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -35,10 +36,12 @@ type Loop struct {
 	turned    atomic.Int64                  // when the last turn ended, by Clock.Elapsed; 0: none did
 	decided   atomic.Int64                  // nanoseconds of processor that decisions took
 	told      map[*mirror.Pod]string
-	more      bool         // the last turn was not over
-	sharing   *sharing     // nil: no other replica schedules these pods
-	asking    bool         // what other replicas say
-	lost      atomic.Int64 // attempts that another replica was faster than
+	givenUp   map[types.UID]time.Duration // claims that were to be deallocated, since when
+	patience  time.Duration               // before that is asked for again
+	more      bool                        // the last turn was not over
+	sharing   *sharing                    // nil: no other replica schedules these pods
+	asking    bool                        // what other replicas say
+	lost      atomic.Int64                // attempts that another replica was faster than
 	conflicts atomic.Int64
 }
 
@@ -58,7 +61,7 @@ func (c machineClock) Elapsed() time.Duration { return time.Since(c.start) }
 func New(cluster *gangsched.Cluster, scheduler *gangsched.Scheduler, m *mirror.Mirror, box *inbox.Inbox, writer *act.Writer, recorder *act.Recorder, volumes time.Duration) *Loop {
 	return &Loop{
 		cluster: cluster, scheduler: scheduler, mirror: m, box: box, writer: writer, recorder: recorder, volumes: volumes,
-		clock: machineClock{time.Now()}, start: time.Now().UnixNano(), flights: map[gangsched.Attempt]*flight{}, void: map[gangsched.Attempt]*flight{}, unsure: map[string]bool{}, told: map[*mirror.Pod]string{},
+		clock: machineClock{time.Now()}, start: time.Now().UnixNano(), flights: map[gangsched.Attempt]*flight{}, void: map[gangsched.Attempt]*flight{}, unsure: map[string]bool{}, told: map[*mirror.Pod]string{}, givenUp: map[types.UID]time.Duration{}, patience: 10 * time.Second,
 	}
 }
 

@@ -1,8 +1,12 @@
 package loop
 
 import (
+	"maps"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"gangsched"
@@ -68,11 +72,19 @@ func (l *Loop) publish(said *news) {
 	}
 }
 
-// giveUp has a claim deallocated that keeps a pod from nodes and is for no other pod.
+// giveUp has a claim deallocated that keeps a pod from nodes and is for no other pod; if it still does after a while, again.
 func (l *Loop) giveUp(p *mirror.Pod) {
-	if claim := l.mirror.LeftOver(p); claim != nil {
-		l.writer.Deallocate(claim, p.Name, p.Object.UID)
+	now := l.clock.Elapsed()
+	maps.DeleteFunc(l.givenUp, func(_ types.UID, at time.Duration) bool { return now-at >= l.patience })
+	claim := l.mirror.LeftOver(p)
+	if claim == nil {
+		return
 	}
+	if _, asked := l.givenUp[claim.UID]; asked {
+		return
+	}
+	l.givenUp[claim.UID] = now
+	l.writer.Deallocate(claim, p.Name, p.Object.UID)
 }
 
 // publishReservation is publish for Koordinator's reservations.
@@ -121,13 +133,16 @@ func (l *Loop) complain() {
 		}
 	}
 	l.mirror.Stuck(func(p *mirror.Pod) {
-		if p.Object.Spec.NodeName != "" || len(p.Object.Spec.SchedulingGates) != 0 || l.told[p] == p.Refused {
+		if p.Object.Spec.NodeName != "" || len(p.Object.Spec.SchedulingGates) != 0 {
+			return
+		}
+		l.giveUp(p)
+		if l.told[p] == p.Refused {
 			return
 		}
 		l.told[p] = p.Refused
 		l.setStatus(p, l.unscheduled(p, corev1.PodReasonUnschedulable, p.Refused), nil)
 		l.recorder.Eventf(p.Object, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", p.Refused)
-		l.giveUp(p)
 	})
 }
 

@@ -400,6 +400,9 @@ func (m *Mirror) unsettled(pod *corev1.Pod) error {
 		if m.late(c) {
 			return fmt.Errorf("pod %s/%s: claim %q has changed, and a pod uses it as it was", pod.Namespace, pod.Name, name)
 		}
+		if c.object.Status.Allocation != nil && !m.holds(c) && c.node == "" {
+			return fmt.Errorf("pod %s/%s: resourceclaim %q is allocated for several nodes, which is not supported", pod.Namespace, pod.Name, name)
+		}
 		if c.object.Status.Allocation != nil && !m.holds(c) {
 			return fmt.Errorf("pod %s/%s: resourceclaim %q is allocated on node %q, which is not there", pod.Namespace, pod.Name, name, c.node)
 		}

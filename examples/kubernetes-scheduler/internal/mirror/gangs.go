@@ -156,6 +156,7 @@ func (m *Mirror) describe(gang *labelledGang) {
 	case gang.minimum != spec.MinCount:
 		if err = m.cluster.UpdateGroup(gang.id, spec); err != nil {
 			klog.ErrorS(err, "a group is not as its pods say", "group", gang.name)
+			return
 		}
 	}
 	gang.minimum = spec.MinCount
