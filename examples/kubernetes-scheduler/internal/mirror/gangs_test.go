@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"gangsched"
 )
 
 // podGroupOf is the PodGroup g of Kubernetes, of pods that start together; 0: they need not.
@@ -192,4 +195,14 @@ func TestTheLeastMinimumOfAGangCounts(t *testing.T) {
 	w.want(w.turn(), "[]") // two of three
 	w.SetPod(saying("d", "3"))
 	w.want(len(w.turn()), "3")
+}
+
+// An object that is wrong in itself waits for nothing.
+func TestAMalformedObjectIsNotToldAgain(t *testing.T) {
+	w := newWorld(t)
+	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "default"},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"not a key": "x"}}}
+	w.want(errors.Is(w.handObject(service), gangsched.ErrMalformed), "true")
+	w.SetObject(service)
+	w.want(len(w.refused), "0")
 }

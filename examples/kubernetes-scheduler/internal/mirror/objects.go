@@ -49,6 +49,11 @@ func (m *Mirror) SetObject(object runtime.Object) {
 		m.changed = m.changed || len(m.refused) != 0 // others may have waited for it
 		return
 	}
+	if errors.Is(err, gangsched.ErrMalformed) { // nothing that comes makes it another one
+		delete(m.refused, key)
+		report(err, "an object is not as the library takes it", object)
+		return
+	}
 	if m.refused[key].why != err.Error() {
 		report(err, "an object is not as the library takes it", object)
 	}
