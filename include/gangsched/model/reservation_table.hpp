@@ -8,6 +8,7 @@
 #include "gangsched/devices/device_demand.hpp"
 #include "gangsched/model/column.hpp"
 #include "gangsched/model/pod_class.hpp"
+#include "gangsched/model/reads.hpp"
 #include "gangsched/model/reservation_terms.hpp"
 #include "gangsched/model/slots.hpp"
 
