@@ -25,32 +25,12 @@ namespace detail {
   return false;
 }
 
-/// Disruption budgets as the Eviction API charges them (getPodDisruptionBudgets): unlike in preemption, an empty selector has all pods of
-/// the namespace, also those without labels.
-class eviction_budgets {
- public:
-  explicit eviction_budgets(const cluster_view& cluster) {
-    cluster.each_budget([&](const budget_view& one) { all_.push_back({one, one.spec().disruptions_allowed}); });
-  }
-  /// Charges the pod to every budget that has it. Returns whether one is exceeded.
-  [[nodiscard]] bool charge(const pod_info& pod) {
-    bool exceeded = false;
-    for (entry& one : all_) {
-      const pod_disruption_budget_spec& spec = one.budget.spec();
-      if (spec.ns != pod.ns() || !spec.selector || !matches(*spec.selector, pod.labels())) continue;
-      if (one.budget.disrupts(pod)) continue;
-      if (--one.allowed < 0) exceeded = true;
-    }
-    return exceeded;
-  }
-
- private:
-  struct entry {
-    budget_view budget;
-    std::int64_t allowed;
-  };
-  std::vector<entry> all_;
-};
+/// Whether the Eviction API charges the budget for the pod (getPodDisruptionBudgets): unlike in preemption, an empty selector has all pods
+/// of the namespace, also those without labels.
+[[nodiscard]] inline bool covers_eviction(const budget_view& one, const pod_info& pod) {
+  const pod_disruption_budget_spec& spec = one.spec();
+  return spec.ns == pod.ns() && spec.selector && matches(*spec.selector, pod.labels());
+}
 
 /// Which pods move if the node is drained: its own but those of @p with_node, and those that are disrupted with them. Nothing if one of
 /// them must stay, or somebody who waits is nominated to the node.
@@ -111,16 +91,18 @@ GANGSCHED_INLINE result<std::vector<removable_node>> removable(const scheduler& 
   result<cluster> before = base->cluster.fork();  // whose pods the budgets are asked about, wherever these are by then
   if (!before) return std::move(before).error();
   const cluster_view as_it_was{detail::inside(*before)};
-  what_if::detail::eviction_budgets budgets{as_it_was};
+  open_budgets budgets{as_it_was};
+  budgets.open();
   std::vector<removable_node> made;
   for (const node_id node : among) {
     if (!base->cluster.contains(node)) continue;  // named twice
     const auto moving = what_if::detail::moving_from(detail::inside(base->cluster), node, stay, with_node);
     if (!moving) continue;
-    what_if::detail::eviction_budgets charged = budgets;
+    open_budgets charged = budgets;
     const bool violates = std::any_of(moving->begin(), moving->end(), [&](pod_id pod) {
       const std::optional<pod_info> its = as_it_was.pod(pod);
-      return its && charged.charge(*its);
+      return its &&
+             charged.charge(*its, [&](const budget_view& one) { return what_if::detail::covers_eviction(one, *its); });
     });
     if (violates) continue;
     result<forked> trial = base->scheduler.fork();

@@ -126,11 +126,15 @@ class open_budgets {
   void open() {
     for (entry& one : all_) one.allowed = one.budget.spec().disruptions_allowed;
   }
-  /// Charges the pod to every budget that covers it. Returns whether a budget is exceeded.
+  /// Charges the pod to every budget that covers it, or that covers(budget_view) says does. Returns whether a budget is exceeded.
   bool charge(const pod_info& pod) {
+    return charge(pod, [&](const budget_view& one) { return one.covers(pod); });
+  }
+  template <class Covers>
+  bool charge(const pod_info& pod, const Covers& covers) {
     bool violates = false;
     for (entry& one : all_) {
-      if (!one.budget.covers(pod) || one.budget.disrupts(pod)) continue;
+      if (!covers(one.budget) || one.budget.disrupts(pod)) continue;
       if (--one.allowed < 0) violates = true;
     }
     return violates;
